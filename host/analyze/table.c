@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/visible.h"
+
 void table_init(struct sutra_table *table, const char *name, const struct column_spec *specs, uint32_t n_columns) {
     *table = (struct sutra_table){.name = name, .columns = calloc((size_t)n_columns + 1, sizeof *table->columns)};
     table->failed = !table->columns;
@@ -101,6 +103,14 @@ void table_number(struct sutra_table *table, double value) {
         table_real(table, value);
     else
         table_integer(table, value > -9e18 && value < 9e18 ? (int64_t)value : 0);
+}
+
+void table_file_name(struct sutra_table *table, const char *path) {
+    struct buffer name = {0};
+    visible_append_utf8(&name, path, strlen(path));
+    table->failed |= name.failed;
+    table_text(table, name.bytes, name.length);
+    buffer_free(&name);
 }
 
 void table_text(struct sutra_table *table, const char *bytes, size_t length) {
@@ -211,6 +221,7 @@ void table_reorder(struct sutra_table *table, const uint64_t *order) {
     table_init(&made, table->name, specs, table->n_columns);
     made.group = table->group;
     made.n_index = table->n_index;
+    made.verbatim = table->verbatim;
     for (uint64_t row = 0; row < table->n_rows; row++)
         table_append_row(&made, table, order[row]);
     table_free(table);

@@ -49,6 +49,7 @@ struct sutra_table {
      * none. */
     const char *group;
     uint32_t n_index;
+    bool verbatim; /* CSV keeps text that begins as a formula does: the table of another tool */
     struct column *columns;
     struct table_memory *memory; /* NULL: it is the table's alone */
 };
@@ -76,6 +77,9 @@ void table_string(struct sutra_table *table, const struct strings *strings, uint
 static inline void table_words(struct sutra_table *table, const char *words) {
     table_text(table, words, strlen(words));
 }
+
+/* The name of a file, whose bytes that are not UTF-8 become \xff. */
+void table_file_name(struct sutra_table *table, const char *path);
 
 /* A number into a column of either kind; into one of integers without its fraction. */
 void table_number(struct sutra_table *table, double value);

@@ -2,8 +2,8 @@
  * table_write.c - a table as CSV or JSON.
  *
  * CSV is what pandas writes: numbers as Python's repr() has them, nothing for NaN, text in quotes only where it has to
- * be. Cost: O(bytes written), in pieces of some rows, which all threads make; memory for a piece of a megabyte or so of
- * each.
+ * be. Except in tables of other tools, ' precedes text that a spreadsheet would run as a formula. Cost: O(bytes
+ * written), in pieces of some rows, which all threads make; memory for a piece of a megabyte or so of each.
  */
 #include <math.h>
 
@@ -25,7 +25,7 @@ static void csv_value(struct text_out *text, const struct sutra_table *table, ui
         break;
     case SUTRA_COLUMN_TEXT: {
         const char *bytes = table_get_text(table, column, row, &length);
-        csv_text(text, bytes, length);
+        (table->verbatim ? csv_text : csv_safe_text)(text, bytes, length);
     }
     }
 }

@@ -115,6 +115,7 @@ struct sutra_table *diff_table_begin(struct sutra_diff *diff, enum sutra_diff_ta
     while (n < TABLE_COLUMNS_MAX && specs[id].columns[n].name)
         n++;
     table_init(&diff->tables[id], specs[id].name, specs[id].columns, n);
+    diff->tables[id].verbatim = diff->compat;
     diff->made[id] = true;
     return &diff->tables[id];
 }

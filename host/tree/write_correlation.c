@@ -2,14 +2,16 @@
  * write_correlation.c - correlations as JSON, as CSV, and as flows in the trace that they come from.
  *
  * CSV has one header: forward and backward stand for launch (or operator) and GPU operator in rows of other kinds,
- * which a last column tells where more than pairs of forward and backward are asked for. Times, tids and names stand as
- * the trace has them.
+ * which a last column tells where more than pairs of forward and backward are asked for. Times and tids stand as the
+ * trace has them; strings are cells of text.
  */
 #include <string.h>
 
 #include "facts/names.h"
+#include "text/string_text.h"
 #include "tree/correlation.h"
 #include "tree/trace_flows.h"
+#include "write/csv_text.h"
 #include "write/trace_copy.h"
 
 static const char *const kind_words[] = {"fwdbwd", "ac2g", "operator"};
@@ -51,37 +53,45 @@ static const char *name_of(const struct correlation_page *page, row_t row, size_
     return strings_text(profile->strings, profile->name[row]);
 }
 
-static void add_field(const struct correlation_page *page, row_t row, enum event_field field) {
+static struct json_place place_of(const struct correlation_page *page, row_t row, enum event_field field) {
     const struct sutra_profile *profile = page->correlation->profile;
     struct event_places places;
     event_find(profile->trace, profile->event[row], NULL, &places);
-    trace_copy_value(profile->trace, page->text, places.field[field]);
+    return places.field[field];
+}
+
+static void add_field(const struct correlation_page *page, row_t row, enum event_field field) {
+    trace_copy_value(page->correlation->profile->trace, page->text, place_of(page, row, field));
 }
 
 /* ---- CSV ---- */
 
-/* Quotes a name where commas, quotes or line ends are in it. */
-static void add_csv_name(const struct correlation_page *page, row_t row) {
-    size_t length;
-    const char *name = name_of(page, row, &length);
-    bool plain = true;
-    for (size_t i = 0; i < length; i++)
-        plain = plain && !strchr(",\"\r\n", name[i]);
-    if (!plain)
-        out_add(page->text, "\"");
-    for (size_t i = 0; i < length; i++)
-        buffer_append(&page->text->out, name[i] == '"' ? "\"\"" : &name[i], name[i] == '"' ? 2 : 1);
-    if (!plain)
-        out_add(page->text, "\"");
+/* A number as the trace has it, or a string as text. */
+static void add_csv_field(const struct correlation_page *page, row_t row, enum event_field field) {
+    const struct json_place place = place_of(page, row, field);
+    const char *value = page->correlation->profile->trace->document.source.bytes + place.at;
+    if (!place.at || *value != '"') {
+        trace_copy_value(page->correlation->profile->trace, page->text, place);
+        return;
+    }
+    struct buffer decoded = {0};
+    size_t length = place.end - place.at - 1;
+    char *to = buffer_reserve(&decoded, length + 1);
+    if (to)
+        csv_safe_text(page->text, to, string_decode(value + 1, length, to));
+    page->text->out.failed |= !to;
+    buffer_free(&decoded);
 }
 
 static void add_csv_event(const struct correlation_page *page, row_t row) {
+    size_t length;
+    const char *name = name_of(page, row, &length);
     out_format(page->text, ",%lld,", (long long)page->correlation->profile->index[row]);
-    add_csv_name(page, row);
+    csv_safe_text(page->text, name, length);
     out_add(page->text, ",");
-    add_field(page, row, FIELD_TID);
+    add_csv_field(page, row, FIELD_TID);
     out_add(page->text, ",");
-    add_field(page, row, FIELD_TS);
+    add_csv_field(page, row, FIELD_TS);
 }
 
 static void add_csv_pair(void *arg, const struct row_pair *pair) {

@@ -5,25 +5,33 @@
 
 #include <math.h>
 
+#include "text/visible.h"
+
 /* Whether it has to stand in quotes. */
 static bool is_quoted(const char *bytes, size_t length) {
     return memchr(bytes, ',', length) || memchr(bytes, '"', length) || memchr(bytes, '\n', length) ||
            memchr(bytes, '\r', length);
 }
 
-void csv_text(struct text_out *text, const char *bytes, size_t length) {
+static void add_text(struct text_out *text, const char *prefix, const char *bytes, size_t length) {
     const char *end = bytes + length, *quote;
-    if (!is_quoted(bytes, length)) {
-        buffer_append(&text->out, bytes, length);
-        return;
-    }
-    out_add(text, "\"");
-    for (; (quote = memchr(bytes, '"', (size_t)(end - bytes))); bytes = quote + 1) {
-        buffer_append(&text->out, bytes, (size_t)(quote + 1 - bytes));
+    bool quoted = is_quoted(bytes, length);
+    out_add(text, quoted ? "\"" : "");
+    out_add(text, prefix);
+    for (; quoted && (quote = memchr(bytes, '"', (size_t)(end - bytes))); bytes = quote + 1) {
+        visible_append_utf8(&text->out, bytes, (size_t)(quote + 1 - bytes));
         out_add(text, "\"");
     }
-    buffer_append(&text->out, bytes, (size_t)(end - bytes));
-    out_add(text, "\"");
+    visible_append_utf8(&text->out, bytes, (size_t)(end - bytes));
+    out_add(text, quoted ? "\"" : "");
+}
+
+void csv_text(struct text_out *text, const char *bytes, size_t length) {
+    add_text(text, "", bytes, length);
+}
+
+void csv_safe_text(struct text_out *text, const char *bytes, size_t length) {
+    add_text(text, length > 0 && memchr("=+-@\t\r", bytes[0], 6) ? "'" : "", bytes, length);
 }
 
 void csv_real(struct text_out *text, double value) {

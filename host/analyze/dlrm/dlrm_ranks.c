@@ -268,7 +268,7 @@ static void fill_table(const struct sutra_dlrm_ranks *ranks, struct sutra_table 
     for (size_t i = 0; i < ranks->n_analyzed; i++) {
         const struct sutra_dlrm_rank *rank = sutra_dlrm_ranks_at(ranks, i);
         table_integer(table, rank->rank);
-        table_text(table, rank->path, strlen(rank->path));
+        table_file_name(table, rank->path);
         table_integer(table, (int64_t)rank->report->iters);
         table_real(table, rank->report->qps);
         table_real(table, rank->report->host_us);

@@ -169,7 +169,7 @@ static enum sutra_status visit_waiting(struct sutra_hta_ranks *ranks, const stru
 static void add_summary(struct sutra_table *table, const struct sutra_hta_rank *rank) {
     const struct sutra_hta_summary *summary = rank->summary;
     table_integer(table, rank->rank);
-    table_text(table, rank->path, strlen(rank->path));
+    table_file_name(table, rank->path);
     table_integer(table, (int64_t)summary->n_events);
     table_integer(table, (int64_t)summary->n_kernels);
     table_real(table, summary->first_us);

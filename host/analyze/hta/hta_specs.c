@@ -196,6 +196,7 @@ void hta_table_init(struct sutra_table *table, enum sutra_hta_table id, const st
     table_init(table, spec->name, columns, n);
     table->group = spec->group;
     table->n_index = spec->n_index;
+    table->verbatim = id != SUTRA_HTA_RANKS;
 }
 
 struct sutra_table *hta_table_begin(struct sutra_hta *hta, enum sutra_hta_table id) {

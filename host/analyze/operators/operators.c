@@ -256,6 +256,7 @@ void op_table_init(struct sutra_table *table, enum sutra_operators_table id) {
 
 struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra_operators_table id) {
     op_table_init(&operators->tables[id], id);
+    operators->tables[id].verbatim = operators->options.compat;
     operators->made[id] = true;
     return &operators->tables[id];
 }

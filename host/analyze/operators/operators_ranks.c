@@ -78,6 +78,8 @@ struct sutra_operators *operators_restore(const struct sutra_operators_options *
                                           bool *failed) {
     struct sutra_operators *operators = calloc(1, sizeof *operators);
     *failed = !operators;
+    if (operators)
+        operators->options = *options;
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !*failed && !reader->failed; id++) {
         if (!spool_take_bool(reader))
             continue;
@@ -91,7 +93,6 @@ struct sutra_operators *operators_restore(const struct sutra_operators_options *
         sutra_operators_free(operators);
         return NULL;
     }
-    operators->options = *options;
     return operators;
 }
 
@@ -154,6 +155,7 @@ static enum sutra_status join_table(struct sutra_operators_ranks *ranks, int id,
             operators->made[id] = false;
         } else if (!ranks->made[id]) {
             op_table_init(table, (enum sutra_operators_table)id);
+            table->verbatim = operators->tables[id].verbatim;
         }
         ranks->made[id] = true;
         table_append(table, &operators->tables[id]);

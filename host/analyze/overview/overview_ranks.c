@@ -39,7 +39,7 @@ static void put_rank(const struct overview *overview, const struct rank_task *ta
     double window = (double)overview_length(overview);
     rank_overview_table(table, SUTRA_OVERVIEW_RANKS);
     table_integer(table, task->rank);
-    put_words(table, task->path);
+    table_file_name(table, task->path);
     table_real(table, window / 1000);
     table_integer(table, overview->window.n_steps);
     table_real(table, window > 0 ? (double)overview_busy(overview) / window * 100 : (double)NAN);
