@@ -16,10 +16,12 @@
 #include "sutra/report.h"
 
 enum diff_compat { DIFF_COMPAT_NONE, DIFF_COMPAT_HTA };
+enum diff_format { DIFF_TEXT, DIFF_JSON, DIFF_MARKDOWN };
 
 struct diff_values {
     struct analysis_values analysis;
-    int compat;
+    int compat, format;
+    bool fail_on_unclear;
     const char *step_b, *fail_above;
     struct word_list map;
 };
@@ -63,8 +65,6 @@ static int take_limit(struct diff_job *job) {
     end += *end == '%';
     if (end == text || *end || !(job->fail_above >= 0) || isinf(job->fail_above))
         return message_fail(SUTRA_USAGE, "--fail-above '%s': a number of percent was expected, 5%% for instance", text);
-    if (job->values->compat)
-        return message_fail(SUTRA_USAGE, "--fail-above and --compat do not go together");
     return SUTRA_OK;
 }
 
@@ -73,6 +73,9 @@ static int take_values(struct diff_job *job) {
         return SUTRA_USAGE;
     if (job->values->compat && !job->values->analysis.job.output)
         return message_fail(SUTRA_USAGE, "--compat needs --output: its tables are not printed");
+    if (job->values->compat && (job->values->fail_above || job->values->fail_on_unclear || job->values->format))
+        return message_fail(SUTRA_USAGE,
+                            "--compat does not go together with --fail-above, --fail-on-unclear, --format");
     int exit_code = take_renames(job);
     return exit_code == SUTRA_OK ? take_limit(job) : exit_code;
 }
@@ -162,28 +165,38 @@ static void print_stats(FILE *file, const void *result) {
     run_figures_print_json(file, &job->analysis.figures);
 }
 
-/* Whether B is slower than it may be, which one line then says. */
-static int judge(const struct diff_job *job) {
+/* The exit code of the gate, after a line that says why it is not SUTRA_OK or why there is no decision. */
+static int report_gate(const struct diff_job *job, const struct diff_gate *gate) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(job->diff, &summary);
-    double growth_us = summary.step_us[1] - summary.step_us[0], growth = diff_growth(&summary);
-    bool clear = isnan(summary.step_error_us) || growth_us > 2 * summary.step_error_us;
-    if (!(growth > job->fail_above) || !clear)
-        return SUTRA_OK;
-    return message_fail(SUTRA_STRICT, "%s %s longer than in A, %.1f %%: more than %g %%",
-                        summary.has_steps[1] ? "a step of B takes" : "B takes", time_text(growth_us).text, growth,
-                        job->fail_above);
+    if (gate->decision == DIFF_REGRESSION)
+        return message_fail(SUTRA_STRICT, "%s %s longer than in A, %.1f %%: more than %g %%",
+                            summary.has_steps[1] ? "a step of B takes" : "B takes", time_text(gate->growth_us).text,
+                            gate->growth_percent, job->fail_above);
+    if (gate->decision == DIFF_UNCLEAR && job->values->fail_on_unclear)
+        return message_fail(SUTRA_STRICT, "%s", diff_gate_reason(job->diff, gate).text);
+    if (gate->decision == DIFF_UNCLEAR && job->values->fail_above)
+        message_warn("%s", diff_gate_reason(job->diff, gate).text);
+    return SUTRA_OK;
 }
 
 static int job_tell(struct diff_job *job) {
     const struct diff_values *values = job->values;
     const struct diff_page_names names = {{job->names[0], job->names[1]}, values->analysis.job.output};
+    struct sutra_error error;
     job_measure(&job->analysis, job->all.streams ? 0 : job->all.n_bytes,
                 trace_list_largest(&job->all, where_threads(&values->analysis.job.where)));
-    if (!values->analysis.job.quiet && values->compat == DIFF_COMPAT_NONE)
-        diff_page_print(job->diff, &names);
+    if (values->compat)
+        return analysis_job_close(&job->analysis, PAGE_FIRST, print_stats, job);
+    const struct diff_gate gate = diff_gate_decide(job->diff, job->fail_above);
+    if (values->format == DIFF_MARKDOWN)
+        diff_markdown_print(job->diff, &names, &gate);
+    else if (values->format == DIFF_TEXT && !values->analysis.job.quiet)
+        diff_page_print(job->diff, &names, &gate);
+    else if (values->format == DIFF_JSON && diff_json_print(job->analysis.context, job->diff, &names, &gate, &error))
+        return message_error(&error);
     int exit_code = analysis_job_close(&job->analysis, PAGE_FIRST, print_stats, job);
-    return exit_code == SUTRA_OK ? judge(job) : exit_code;
+    return exit_code == SUTRA_OK ? report_gate(job, &gate) : exit_code;
 }
 
 /* ---- The command ---- */
@@ -226,15 +239,23 @@ static int run(const struct command *command, int argc, char **argv) {
     return exit_code;
 }
 
-static const char *const compats[] = {"none", "hta", NULL}; /* in the order of enum diff_compat */
+static const char *const compats[] = {"none", "hta", NULL};              /* in the order of enum diff_compat */
+static const char *const formats[] = {"text", "json", "markdown", NULL}; /* in the order of enum diff_format */
 
 #define AT(field) .offset = offsetof(struct diff_values, field)
 
 static const struct option_row options[] = {
     ANALYSIS_ROW_OUTPUT(PAGE_FIRST),
-    ANALYSIS_ROW_FORMAT,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+     .help = "print text, json with the rows of all tables, or a markdown table for a pull request comment (default: "
+             "text)"},
+    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
+     .help = "write the files of tables as csv or json (default: csv)"},
     {"fail-above", 0, OPTION_TEXT, "PERCENT", AT(fail_above),
-     .help = "exit with 1, and say why, if a step of B clearly takes more than PERCENT longer than one of A"},
+     .help = "exit with 1, and say why, if a step of B clearly takes more than PERCENT longer than one of A; warn if "
+             "the step time is too noisy to decide"},
+    {"fail-on-unclear", 0, OPTION_FLAG, AT(fail_on_unclear),
+     .help = "exit with 1 if the step time is too noisy to decide, and print how many steps to record"},
     {"map", 0, OPTION_WORDS, "OLD=NEW", AT(map),
      .help = "take the operator or kernel OLD of A for NEW of B; may be repeated"},
     {"compat", 0, OPTION_CHOICE, "TOOL", AT(compat), .choices = compats,
@@ -263,6 +284,9 @@ static const struct example examples[] = {
     {"sutra diff before.json.gz after.json.gz", "what a change did, on the terminal"},
     {"sutra diff before/ after/ -o results", "two jobs, all tables and a report"},
     {"sutra diff main.json.gz branch.json.gz --fail-above 5% -q", "a gate for continuous integration"},
+    {"sutra diff main.json.gz branch.json.gz --fail-above 5% --fail-on-unclear -q",
+     "the same; a measurement that is too noisy fails, too"},
+    {"sutra diff main.json.gz branch.json.gz --format markdown", "a comment for a pull request"},
     {"sutra diff h100.json.gz mi300.json.gz --map aten::_flash=aten::_efficient", "an operator that has another name"},
     {"sutra diff a.json.gz b.json.gz --compat hta -o tables", "compare_traces and ops_diff of HTA"},
     {0},

@@ -1,16 +1,20 @@
 /*
- * diff_page.c - the page about two traces: the steps, then the rows of each table in which they differ most.
+ * diff_page.c - the page about two traces: the steps, then the rows of each table in which they differ most; the same
+ * as JSON, and in short as Markdown.
  *
  *     B is slower: a step takes 46.300 ms instead of 41.200 ms, +12.4 %
  */
 #include "cli/diff_page.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/tool/figures.h"
+#include "cli/tool/json_text.h"
+#include "text/number_text.h"
 #include "text/short_name.h"
 
 #define N_TOP      6
@@ -22,10 +26,6 @@ enum { STEP_PART, STEP_A, STEP_B, STEP_DIFFERENCE, STEP_PERCENT, STEP_CLEAR = 8 
 enum { PATH_A, PATH_B, PATH_KERNELS_A, PATH_KERNELS_B };
 enum { MET_WAIT_A = 17, MET_WAIT_B, MET_WAIT_DIFFERENCE, MET_BUS_A, MET_BUS_B };
 enum { OF_CHANGE, OF_CALLS_A, OF_CALLS_B, OF_DEVICE_A, OF_DEVICE_B, OF_DIFFERENCE, OF_PERCENT }; /* behind the key */
-
-double diff_growth(const struct sutra_diff_summary *summary) {
-    return (summary->step_us[1] - summary->step_us[0]) / summary->step_us[0] * 100;
-}
 
 /* ---- Numbers ---- */
 
@@ -99,21 +99,27 @@ static void print_cause(const struct sutra_table *steps, double growth) {
                signed_time(growth > 0 ? most : -most).text);
 }
 
-/* What a reader came for, in a sentence. */
-static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff_summary *summary) {
-    const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
-    const char *clear = text_at(steps, STEP_CLEAR, 0);
-    double growth = summary->step_us[1] - summary->step_us[0];
-    if (growth == 0) {
-        printf("B is as fast as A: %s %s\n", step_words(summary), time_text(summary->step_us[1]).text);
+/* The answer in a sentence. */
+static void print_answer(const struct sutra_diff_summary *summary, const struct diff_gate *gate, const char *mark) {
+    if (gate->growth_us == 0) {
+        printf("%sB is as fast as A: %s %s%s\n", mark, step_words(summary), time_text(summary->step_us[1]).text, mark);
         return;
     }
-    printf("B is %s: %s %s instead of %s,", growth > 0 ? "slower" : "faster", step_words(summary),
+    printf("%sB is %s: %s %s instead of %s,", mark, gate->growth_us > 0 ? "slower" : "faster", step_words(summary),
            time_text(summary->step_us[1]).text, time_text(summary->step_us[0]).text);
-    printf(" %s\n", signed_percent(diff_growth(summary)).text);
-    print_cause(steps, growth);
+    printf(" %s%s\n", signed_percent(gate->growth_percent).text, mark);
+}
+
+static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff_summary *summary,
+                          const struct diff_gate *gate) {
+    const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
+    const char *clear = text_at(steps, STEP_CLEAR, 0);
+    print_answer(summary, gate, "");
+    if (gate->growth_us == 0)
+        return;
+    print_cause(steps, gate->growth_us);
     if (strcmp(clear, "no") == 0)
-        printf("That is not clear: steps vary so much by themselves.\n");
+        printf("The difference is not clear: the noise of the step time is %.1f %%\n", gate->noise_percent);
     else if (strcmp(clear, "unknown") == 0)
         printf("How much steps vary by themselves is not known: a side has one only.\n");
 }
@@ -257,13 +263,13 @@ static void print_paths(const struct sutra_table *table) {
     print_rest(n);
 }
 
-void diff_page_print(const struct sutra_diff *diff, const struct diff_page_names *names) {
+void diff_page_print(const struct sutra_diff *diff, const struct diff_page_names *names, const struct diff_gate *gate) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(diff, &summary);
     for (int side = 0; side < 2; side++)
         print_side(&summary, side, names->sides[side]);
     putchar('\n');
-    print_verdict(diff, &summary);
+    print_verdict(diff, &summary, gate);
     print_outside(&summary);
     print_steps(diff, summary.has_steps[0] || summary.has_steps[1]);
     print_paths(sutra_diff_table(diff, SUTRA_DIFF_PATHS));
@@ -275,4 +281,114 @@ void diff_page_print(const struct sutra_diff *diff, const struct diff_page_names
         printf("  the tables are in %s\n", short_path(names->folder, 58).text);
     else
         printf("  sutra diff A B -o results   all tables\n");
+}
+
+/* ---- Markdown ---- */
+
+/* A name as code in a cell of a table, where bars end the cell and grave accents end the code. */
+static void print_code(const char *name) {
+    putchar('`');
+    for (; *name; name++)
+        if (*name == '|')
+            fputs("\\|", stdout);
+        else
+            putchar(*name == '`' ? '\'' : *name);
+    putchar('`');
+}
+
+static void print_markdown_steps(const struct sutra_table *table, bool has_steps) {
+    printf("\n| %s | A | B | B - A | change |\n|---|--:|--:|--:|--:|\n", has_steps ? "step, mean" : "trace");
+    for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
+        double a = real_at(table, STEP_A, row), b = real_at(table, STEP_B, row), difference = b - a;
+        if (a == 0 && b == 0)
+            continue;
+        printf("| %s | %s ", text_at(table, STEP_PART, row), time_text(a).text);
+        printf("| %s | %s ", time_text(b).text, difference == 0 ? "0" : signed_time(difference).text);
+        printf("| %s%s |\n", signed_percent(real_at(table, STEP_PERCENT, row)).text,
+               strcmp(text_at(table, STEP_CLEAR, row), "no") == 0 && difference != 0 ? " (unclear)" : "");
+    }
+}
+
+static void print_markdown_kernels(const struct sutra_table *table, uint32_t key) {
+    const char *names[N_TOP];
+    struct shortened shorts[N_TOP];
+    uint64_t n = rows_that_differ(table, key), n_shown = n < N_TOP ? n : N_TOP;
+    if (!n)
+        return;
+    printf("\n| kernel, per step | B - A | change | calls |\n|---|--:|--:|---|\n");
+    for (uint64_t row = 0; row < n_shown; row++)
+        names[row] = text_at(table, 0, row);
+    short_names(names, n_shown, NAME_WIDTH, shorts);
+    for (uint64_t row = 0; row < n_shown; row++) {
+        printf("| ");
+        print_code(shorts[row].text);
+        printf(" | %s ", signed_time(real_at(table, key + OF_DIFFERENCE, row)).text);
+        printf("| %s | ", signed_percent(real_at(table, key + OF_PERCENT, row)).text);
+        print_change(table, key, row);
+        printf(" |\n");
+    }
+    if (n > N_TOP)
+        printf("\n%s more kernels differ\n", count_text(n - N_TOP).text);
+}
+
+void diff_markdown_print(const struct sutra_diff *diff, const struct diff_page_names *names,
+                         const struct diff_gate *gate) {
+    struct sutra_diff_summary summary = {.size = sizeof summary};
+    sutra_diff_summary(diff, &summary);
+    print_answer(&summary, gate, "**");
+    if (gate->decision == DIFF_UNCLEAR)
+        printf("\n%s\n", diff_gate_reason(diff, gate).text);
+    putchar('\n');
+    for (int side = 0; side < 2; side++) {
+        printf("%s ", side ? ", B:" : "A:");
+        print_code(short_path(names->sides[side], 44).text);
+        printf(" (%s)", counted_text(summary.n_steps[side], "step", "steps").text);
+    }
+    putchar('\n');
+    print_markdown_steps(sutra_diff_table(diff, SUTRA_DIFF_STEPS), summary.has_steps[0] || summary.has_steps[1]);
+    print_markdown_kernels(sutra_diff_table(diff, SUTRA_DIFF_KERNELS), 2);
+}
+
+/* ---- JSON ---- */
+
+static void json_real(const char *before, double value) {
+    char text[NUMBER_TEXT_MAX];
+    printf("%s%.*s", before, isfinite(value) ? (int)double_format(value, text) : 4, isfinite(value) ? text : "null");
+}
+
+enum sutra_status diff_json_print(struct sutra_context *context, const struct sutra_diff *diff,
+                                  const struct diff_page_names *names, const struct diff_gate *gate,
+                                  struct sutra_error *error) {
+    static const char *const decisions[] = {
+        [DIFF_PASS] = "pass", [DIFF_REGRESSION] = "regression", [DIFF_UNCLEAR] = "unclear"};
+    struct sutra_diff_summary summary = {.size = sizeof summary};
+    enum sutra_status status = SUTRA_OK;
+    sutra_diff_summary(diff, &summary);
+    for (int side = 0; side < 2; side++) {
+        printf("%s\"%c\": {\"path\": ", side ? ",\n" : "{", side ? 'b' : 'a');
+        json_string_print(stdout, names->sides[side]);
+        printf(", \"n_ranks\": %" PRIu64 ", \"n_steps\": %" PRIu64 ", \"has_steps\": %s", summary.n_ranks[side],
+               summary.n_steps[side], summary.has_steps[side] ? "true" : "false");
+        json_real(", \"step_us\": ", summary.step_us[side]);
+        putchar('}');
+    }
+    printf(",\n\"step\": {\"decision\": \"%s\"", decisions[gate->decision]);
+    json_real(", \"diff_us\": ", gate->growth_us);
+    json_real(", \"diff_percent\": ", gate->growth_percent);
+    json_real(", \"noise_us\": ", gate->noise_us);
+    json_real(", \"noise_percent\": ", gate->noise_percent);
+    if (gate->n_steps_needed)
+        printf(", \"steps_needed\": %" PRIu64 "}", gate->n_steps_needed);
+    else
+        printf(", \"steps_needed\": null}");
+    for (int id = 0; id < SUTRA_DIFF_N_TABLES && !status; id++) {
+        const struct sutra_table *table = sutra_diff_table(diff, (enum sutra_diff_table)id);
+        if (!table)
+            continue;
+        printf(",\n\"%s\": ", sutra_table_name(table));
+        fflush(stdout); /* the table is written below the stream */
+        status = sutra_table_write(context, table, SUTRA_TABLE_JSON, "-", NULL, error);
+    }
+    printf("}\n");
+    return status;
 }

@@ -38,7 +38,7 @@ const struct option_row program_options[] = {
 
 const struct exit_code exit_codes[] = {
     {SUTRA_OK, "success; what was left out is counted in the summary"},
-    {SUTRA_STRICT, "a warning with --strict, or a slower trace with --fail-above"},
+    {SUTRA_STRICT, "a warning with --strict, or a gate: --fail-above, --fail-on-unclear"},
     {SUTRA_USAGE, "an argument is wrong"},
     {SUTRA_DATA, "an input is malformed, or not the kind of file that was expected"},
     {SUTRA_NO_INPUT, "an input is missing or cannot be read"},
