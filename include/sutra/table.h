@@ -50,7 +50,8 @@ int sutra_table_column(const struct sutra_table *table, uint32_t i, struct sutra
 enum sutra_table_format { SUTRA_TABLE_CSV, SUTRA_TABLE_JSON };
 
 /* Writes a table to a file: as CSV that pandas reads and would write alike (numbers that could not be computed are
- * empty), or as a JSON array with an object for each row (there they are null). "-" is standard output; a name that
+ * empty), or as a JSON array with an object for each row (there they are null). In CSV, ' precedes text that begins
+ * with =, +, -, @, a tab or a carriage return, except in tables of HTA and TraceLens. "-" is standard output; a name that
  * ends in .gz or .zst is compressed. *n_bytes (may be NULL): bytes written, before compression. SUTRA_NO_OUTPUT:
  * cannot be created. SUTRA_IO: writing failed; nothing is left behind. */
 enum sutra_status sutra_table_write(struct sutra_context *context, const struct sutra_table *table,
