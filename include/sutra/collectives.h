@@ -26,7 +26,7 @@ extern "C" {
 
 struct sutra_collectives;
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_collectives_options {
     size_t size;
     bool compat;             /* TraceLens' tables instead of ours, with its rules and its arithmetic */
@@ -84,7 +84,7 @@ const struct sutra_collectives_rank *sutra_collectives_at(const struct sutra_col
 
 /* The figures of the whole job. */
 struct sutra_collectives_summary {
-    size_t size; /* sizeof the struct, which the caller sets */
+    size_t size; /* sizeof the struct, set by the caller */
     uint64_t n_ranks, n_left_out;
     uint64_t n_collectives, n_messages, n_calls; /* calls: of all ranks */
     uint64_t n_untold;                           /* kernels of collectives without arguments */
@@ -102,7 +102,7 @@ void sutra_collectives_summary(const struct sutra_collectives *collectives, stru
 
 /* The rank that the others wait for most, and why. Texts live as long as `collectives`. */
 struct sutra_collectives_straggler {
-    size_t size;          /* sizeof the struct, which the caller sets */
+    size_t size;          /* sizeof the struct, set by the caller */
     int64_t rank;         /* -1: no rank holds the others up */
     double waited_for_us; /* by the others, on average, at collectives that it came last to */
     double span_us;       /* of the job */

@@ -91,7 +91,7 @@ struct ArrowArrayStream {
 
 /* ---- What there is as columns ---- */
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_columns_options {
     size_t size;
     const char *const *names; /* columns that are wanted, in this order, `n_names` of them; NULL: those that are not on

@@ -26,7 +26,7 @@ struct sutra_context;
  * device, or an error. The results are the same bits. */
 enum sutra_device { SUTRA_DEVICE_AUTO, SUTRA_DEVICE_CPU, SUTRA_DEVICE_CUDA };
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_context_options {
     size_t size;
     unsigned n_threads; /* 0: one per processor that this process may use; at most 256 */

@@ -34,7 +34,7 @@ struct sutra_rename {
     const char *from, *to;
 };
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_diff_options {
     size_t size;
     bool compat; /* the tables of TraceDiff of Holistic Trace Analysis 0.5.0 ("HTA") instead of ours */
@@ -83,7 +83,7 @@ const struct sutra_table *sutra_diff_table(const struct sutra_diff *diff, enum s
 
 /* The figures of both sides: of A, of B. */
 struct sutra_diff_summary {
-    size_t size;            /* sizeof the struct, which the caller sets */
+    size_t size;            /* sizeof the struct, set by the caller */
     uint64_t n_ranks[2];    /* traces that count */
     uint64_t n_steps[2];    /* of all ranks */
     bool has_steps[2];      /* of the profiler; else each trace counts as one */

@@ -30,7 +30,7 @@ struct sutra_legacy;
  * it is launched. */
 enum sutra_legacy_line { SUTRA_LEGACY_INFO, SUTRA_LEGACY_WARNING, SUTRA_LEGACY_DISCARDED };
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_legacy_options {
     size_t size;
     const char *annotation; /* operators whose names contain it end an iteration; NULL: "DataLoader" */
@@ -52,7 +52,7 @@ struct sutra_legacy_options {
 /* What was made of the two traces. Filled as far as it came also where linking fails. Names live as long as the traces
  * and the result. */
 struct sutra_legacy_report {
-    size_t size;                   /* sizeof the struct, which the caller sets */
+    size_t size;                   /* sizeof the struct, set by the caller */
     uint64_t n_host_nodes;         /* nodes of the host trace */
     uint64_t n_host_ops;           /* operators of the chosen iteration */
     uint64_t n_device_ops;         /* CPU operators of the chosen iteration, with those for process and threads */
@@ -96,7 +96,7 @@ void sutra_legacy_free(struct sutra_legacy *legacy);
 enum sutra_linker { SUTRA_LINKER_NONE, SUTRA_LINKER_IDS, SUTRA_LINKER_EXACT, SUTRA_LINKER_APPROXIMATE };
 
 struct sutra_advice {
-    size_t size;               /* sizeof the struct, which the caller sets */
+    size_t size;               /* sizeof the struct, set by the caller */
     enum sutra_linker linker;  /* IDS: sutra_link(); EXACT and APPROXIMATE: sutra_legacy_link() */
     char annotation[128];      /* for the latter */
     uint64_t n_host_rf;        /* host nodes with a record-function id */

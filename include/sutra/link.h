@@ -25,7 +25,7 @@ extern "C" {
 
 struct sutra_linked;
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_link_options {
     size_t size;
     bool no_sync;        /* leave synchronisation dependencies out */
@@ -35,7 +35,7 @@ struct sutra_link_options {
 
 /* What was made of the two traces, and what was left out. */
 struct sutra_link_report {
-    size_t size;                   /* sizeof the struct, which the caller sets */
+    size_t size;                   /* sizeof the struct, set by the caller */
     uint64_t n_host_nodes;         /* nodes of the host trace */
     uint64_t n_host_ops;           /* of these, reachable from the root */
     uint64_t n_host_linked;        /* host operators that found their device event by an id other than 0 */

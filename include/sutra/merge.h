@@ -43,7 +43,7 @@ struct sutra_merged_rank {
 };
 
 struct sutra_merge_report {
-    size_t size; /* sizeof the struct, which the caller sets */
+    size_t size; /* sizeof the struct, set by the caller */
     uint64_t n_ranks;
     const struct sutra_merged_rank *ranks; /* by rank; live as long as what was merged */
     uint64_t n_events, n_kept, n_processes;

@@ -33,7 +33,7 @@ extern "C" {
 
 struct sutra_operators;
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_operators_options {
     size_t size;
     int64_t rank; /* what the tables' column "rank" says */
@@ -92,7 +92,7 @@ struct sutra_operators_ranks;
 typedef enum sutra_status sutra_operators_visit(void *arg, struct sutra_context *context,
                                                 const struct sutra_operators *operators, struct sutra_error *error);
 
-/* Options; zero every field that you do not set. `size` is sizeof the struct as the caller knows it. */
+/* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_operators_ranks_options {
     size_t size;
     const struct sutra_operators_options *operators; /* of each rank; `rank` is not read; may be NULL */

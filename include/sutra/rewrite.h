@@ -61,7 +61,7 @@ enum sutra_status sutra_cut_write_host(struct sutra_context *context, const stru
 
 /* What there was and what is kept of it. */
 struct sutra_cut_report {
-    size_t size; /* sizeof the struct, which the caller sets */
+    size_t size; /* sizeof the struct, set by the caller */
     uint64_t n_events, n_events_kept;
     uint64_t n_operators, n_operators_kept;   /* of the host */
     uint64_t n_work, n_work_kept;             /* of the device */
@@ -100,7 +100,7 @@ enum sutra_status sutra_repair_write(struct sutra_context *context, const struct
 /* What was mended. `places` are the first of them, in bytes of the input after decompression; they live as long as the
  * repair. */
 struct sutra_repair_report {
-    size_t size;      /* sizeof the struct, which the caller sets */
+    size_t size;      /* sizeof the struct, set by the caller */
     uint64_t n_bytes; /* of the input, after decompression */
     uint64_t n_elements;
     uint64_t n_mended; /* sum of n */

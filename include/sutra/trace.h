@@ -105,7 +105,7 @@ struct sutra_mend_place {
 
 /* Sizes of a host trace. `schema` is "" where the file has none; it lives as long as the trace. */
 struct sutra_host_summary {
-    size_t size;      /* sizeof the struct, which the caller sets */
+    size_t size;      /* sizeof the struct, set by the caller */
     uint64_t n_bytes; /* after decompression */
     uint64_t n_nodes;
     uint64_t n_rf_ids; /* nodes with a record-function id other than 0 */
@@ -132,7 +132,7 @@ struct sutra_trace_fact {
 };
 
 struct sutra_device_summary {
-    size_t size;      /* sizeof the struct, which the caller sets */
+    size_t size;      /* sizeof the struct, set by the caller */
     uint64_t n_bytes; /* after decompression */
     uint64_t n_events;
     uint64_t n_cpu_ops, n_launches, n_gpu_ops, n_arrows, n_others; /* classes of the linking rules */
