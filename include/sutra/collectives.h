@@ -1,12 +1,12 @@
 /*
- * collectives.h - collectives over all ranks of a job: who waited for whom, how fast they were, how far clocks are
- * apart, and what is wrong with them.
+ * collectives.h - collectives over all ranks of a job: straggler, waits, bandwidths, clock offsets, and errors.
  *
  *     device traces --> sutra_collectives_make() --> struct sutra_collectives --> sutra_collectives_table()
  *                                                                            --> sutra_collectives_straggler()
  *
- * Collectives of ranks meet by their group (its name and its members), and their number "Seq" in it, or, where that is
- * not told, by their order, realigned where a rank lost some. Times are in microseconds, bandwidths in decimal GB/s.
+ * Collectives of different ranks match if process group (name and members) and sequence number "Seq" are equal. Without
+ * recorded numbers, sutra matches them by order and realigns ranks that lack some. Times are in microseconds,
+ * bandwidths in decimal GB/s.
  */
 #ifndef SUTRA_COLLECTIVES_H
 #define SUTRA_COLLECTIVES_H
@@ -29,26 +29,27 @@ struct sutra_collectives;
 /* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_collectives_options {
     size_t size;
-    bool compat;             /* TraceLens' tables instead of ours, with its rules and its arithmetic */
-    bool arrivals;           /* also the table with a row for each rank of each collective */
-    uint64_t ranks_per_host; /* 0: as many as a host has GPUs, where the traces tell that */
-    double link_gb_per_s; /* what a GPU's links do at most in one direction; 0: as data sheets have it inside hosts */
+    bool compat;                                 /* tables, rules and arithmetic of TraceLens instead of sutra's */
+    bool arrivals;                               /* also make the table with one row per rank and collective */
+    uint64_t ranks_per_host;                     /* 0: number of GPUs per host, if the traces record it */
+    double link_gb_per_s;                        /* peak bandwidth of a GPU's links in one direction; 0: from data
+                                                    sheets (within hosts) */
     const struct sutra_restriction *restriction; /* may be NULL */
 };
 
-/* The tables, in the order in which they are written. */
+/* Tables in the order of their files. Each comment lists the keys of a row, then the values. */
 enum sutra_collectives_table {
-    SUTRA_COLLECTIVES_ALL,      /* each collective and message: ranks, bytes, waits, skews, transfer, bandwidths */
-    SUTRA_COLLECTIVES_ARRIVALS, /* each rank of each of them: arrival, wait, duration */
-    SUTRA_COLLECTIVES_KINDS,    /* group, type, data type, size: the same added up */
-    SUTRA_COLLECTIVES_GROUPS,   /* group: the same added up */
-    SUTRA_COLLECTIVES_SIZES,    /* type, place, stretch of sizes: distribution of the bus bandwidth */
-    SUTRA_COLLECTIVES_RANKS,    /* rank: time waited, time waited for, times last, compute */
-    SUTRA_COLLECTIVES_CLOCKS,   /* rank: how far its clock is ahead, how it drifts, and what is left */
-    SUTRA_COLLECTIVES_HOSTS,    /* host: the same of its ranks together */
-    SUTRA_COLLECTIVES_CHECKS,   /* what is wrong: group, number, ranks, first place */
-    SUTRA_COLLECTIVES_EXCESS, /* phase, operator: what the rank that the others wait for does longer than the median */
-    SUTRA_COLLECTIVES_NCCL_LONG, /* from here: TraceLens' */
+    SUTRA_COLLECTIVES_ALL,       /* collective or message: ranks, bytes, waits, skews, transfer, bandwidths */
+    SUTRA_COLLECTIVES_ARRIVALS,  /* the same and rank: arrival, wait, duration */
+    SUTRA_COLLECTIVES_KINDS,     /* group, type, data type, size: sums */
+    SUTRA_COLLECTIVES_GROUPS,    /* group: sums */
+    SUTRA_COLLECTIVES_SIZES,     /* type, within or between hosts, size bin: distribution of the bus bandwidth */
+    SUTRA_COLLECTIVES_RANKS,     /* rank: wait, wait of other ranks for it, count of last arrivals, compute time */
+    SUTRA_COLLECTIVES_CLOCKS,    /* rank: clock offset, drift, residual */
+    SUTRA_COLLECTIVES_HOSTS,     /* host: clock offset, drift and residual of its ranks */
+    SUTRA_COLLECTIVES_CHECKS,    /* violated check: group, number, ranks, first occurrence */
+    SUTRA_COLLECTIVES_EXCESS,    /* phase, operator of the straggler: time beyond the median rank */
+    SUTRA_COLLECTIVES_NCCL_LONG, /* from here on: TraceLens' tables */
     SUTRA_COLLECTIVES_NCCL_SUMMARY_LONG,
     SUTRA_COLLECTIVES_NCCL_IMPLICIT_SYNC,
     SUTRA_COLLECTIVES_NCCL_SUMMARY_IMPLICIT_SYNC,
@@ -59,59 +60,59 @@ enum sutra_collectives_table {
     SUTRA_COLLECTIVES_N_TABLES
 };
 
-/* Reads the device traces of `n_paths` ranks, several at a time, and keeps of each what its collectives tell: memory is
- * that of as many traces as the context has threads, and about 200 bytes for each rank of each collective. If one rank
- * holds the others up, its trace and that of the median rank are read once more. A trace that cannot be read, or whose
- * rank an earlier one has, is left out with a warning; in a strict context that is an error, as it is if no trace is
- * left. *collectives is the caller's, and does not depend on the number of threads. */
+/* Reads the device traces of `n_paths` ranks in parallel and keeps only their collectives. Memory holds one trace per
+ * thread and about 200 bytes per rank and collective. If a rank is the straggler, its trace and the median rank's are
+ * read again. Unreadable traces and duplicate ranks are skipped with a warning; in a strict context, or if no trace
+ * remains, this is an error. The caller frees *collectives; the result does not depend on the number of threads. */
 enum sutra_status sutra_collectives_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                          const struct sutra_collectives_options *options,
                                          struct sutra_collectives **collectives, struct sutra_error *error);
 void sutra_collectives_free(struct sutra_collectives *collectives);
 
-/* A table, or NULL where it was not asked for, or there is nothing to tell. Lives as long as `collectives`. */
+/* Returns a table; NULL: not requested, or no data. It lives as long as `collectives`. */
 const struct sutra_table *sutra_collectives_table(const struct sutra_collectives *collectives,
                                                   enum sutra_collectives_table id);
 
-/* One trace of those that were read, by rising rank, and behind them those that were left out. */
+/* One trace: analyzed ranks in ascending order, followed by skipped traces. */
 struct sutra_collectives_rank {
     const char *path;
     int64_t rank;
     enum sutra_rank_source source;
-    const char *reason; /* why it is left out; NULL: it is not */
+    const char *reason; /* why the trace is skipped; NULL: analyzed */
 };
 const struct sutra_collectives_rank *sutra_collectives_at(const struct sutra_collectives *collectives, size_t i);
 
-/* The figures of the whole job. */
+/* Summary of the job. */
 struct sutra_collectives_summary {
     size_t size; /* sizeof the struct, set by the caller */
     uint64_t n_ranks, n_left_out;
-    uint64_t n_collectives, n_messages, n_calls; /* calls: of all ranks */
-    uint64_t n_untold;                           /* kernels of collectives without arguments */
-    double span_us;                              /* from the first work of a device to the last */
-    double waited_us;                            /* of all ranks */
-    double transfer_us;                          /* the shortest durations, added up */
-    uint64_t n_impossible;         /* ranks that end a collective before the last one has come to it, by */
-    uint64_t n_impossible_aligned; /* their own clocks; and by clocks as they were set right */
-    uint64_t n_clocks_set;         /* ranks whose clocks were set right */
-    double clocks_apart_us;        /* the largest difference of two ranks' clocks */
-    double clock_residual_us;      /* what is left of it, in the middle */
-    uint64_t n_checks, n_faults;   /* faults: checks that are errors */
+    uint64_t n_collectives, n_messages, n_calls; /* calls: summed over all ranks */
+    uint64_t n_untold;                           /* collective kernels without recorded arguments */
+    double span_us;                              /* first start to last end of GPU work */
+    double waited_us;                            /* sum over all ranks */
+    double transfer_us;                          /* sum of the shortest duration of each collective */
+    uint64_t n_impossible;                       /* collectives that a rank ends before the last rank arrives, by
+                                                    recorded */
+    uint64_t n_impossible_aligned;               /* and by aligned clocks; counted per rank */
+    uint64_t n_clocks_set;                       /* ranks whose clocks were aligned */
+    double clocks_apart_us;                      /* largest difference of two ranks' clocks */
+    double clock_residual_us;                    /* median difference that remains after alignment */
+    uint64_t n_checks, n_faults;                 /* faults: checks that are errors */
 };
 void sutra_collectives_summary(const struct sutra_collectives *collectives, struct sutra_collectives_summary *summary);
 
-/* The rank that the others wait for most, and why. Texts live as long as `collectives`. */
+/* The rank that the other ranks wait for most, and the cause. Strings live as long as `collectives`. */
 struct sutra_collectives_straggler {
     size_t size;          /* sizeof the struct, set by the caller */
-    int64_t rank;         /* -1: no rank holds the others up */
-    double waited_for_us; /* by the others, on average, at collectives that it came last to */
-    double span_us;       /* of the job */
+    int64_t rank;         /* -1: no rank is the straggler */
+    double waited_for_us; /* mean wait of the other ranks at collectives where it arrives last */
+    double span_us;       /* duration of the job */
     uint64_t n_last, n_collectives;
-    int64_t median_rank;               /* what it is compared with; -1: nothing */
-    bool on_host;                      /* it is the host that takes longer, not the device */
-    const char *phase, *operator_name; /* "forward", "aten::mm", where most of it is; "" */
+    int64_t median_rank;               /* the rank it is compared with; -1: none */
+    bool on_host;                      /* the CPU is slower, not the GPU */
+    const char *phase, *operator_name; /* where most of the excess is: "forward", "aten::mm"; or "" */
     double excess_us;                  /* of that operator in that phase */
-    const char *sentence;              /* all of it, as one line for people */
+    const char *sentence;              /* human-readable summary, one line */
 };
 void sutra_collectives_straggler(const struct sutra_collectives *collectives,
                                  struct sutra_collectives_straggler *straggler);

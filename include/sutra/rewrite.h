@@ -1,10 +1,10 @@
 /*
- * rewrite.h - traces in, traces out: a part of a trace as a trace; a broken trace made whole.
+ * rewrite.h - write a part of a trace as a trace; repair a malformed or truncated trace.
  *
  *     device trace --> sutra_cut_make() --> struct sutra_cut --> sutra_cut_write()       a smaller device trace
- *                                               + host trace --> sutra_cut_write_host()  the host trace that goes with it
+ *                                               + host trace --> sutra_cut_write_host()  the corresponding host trace
  *
- * What is kept is copied byte for byte, in the order of the file, with all that stands around the events.
+ * Kept events are copied byte for byte in file order, together with all text between events.
  */
 #ifndef SUTRA_REWRITE_H
 #define SUTRA_REWRITE_H
@@ -21,52 +21,51 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* Events of which side. Communication: kernels that communicate, and what is named as a collective on the host. */
+/* Which events are kept. COMMUNICATION: communication kernels, and CPU events named as collectives. */
 enum sutra_only { SUTRA_ONLY_ALL, SUTRA_ONLY_GPU, SUTRA_ONLY_CPU, SUTRA_ONLY_COMMUNICATION };
 
-/* Which events of a device trace are kept; zero every field that you do not set. `size` is sizeof the struct as the
- * caller knows it.
+/* Selects events of a device trace. Initialize all other fields to zero. `size` is sizeof the caller's struct.
  *
- * A moment decides whether an event is inside of the steps and times: for work on the device that at which its call
- * (the one with its correlation) began, for annotations on streams that at which the annotation of the host with their
- * name and external id began, for all others their own start. Operators, annotations and functions of Python that run
- * when the stretch begins are kept, too, so that work launched in it has its operator and its module. Metadata and
- * events without a time are always kept. Arrows are kept if all their ends begin at events that are kept (those that
- * begin at none: if they are inside, and the host's events are kept), else no end is. */
+ * An event is inside of the steps and the time range if its decisive time is: for GPU work, the start of its call
+ * (with the same correlation); for annotations on streams, the start of the CPU annotation with their name and
+ * external id; for all other events, their own start. Operators, annotations and Python functions that enclose the
+ * start of the range are kept too, so that work launched in the range has its operator and module. Metadata and
+ * events without a time are always kept. Arrows are kept if all their ends begin at kept events. Arrow ends without
+ * an event are kept if they are inside and CPU events are kept. Otherwise all ends of the arrow are dropped. */
 struct sutra_selection {
     size_t size;
-    const char *step;      /* from the start to the end of "ProfilerStep#" with this number, or of several: "3-5" */
-    double from_us, to_us; /* from here on, before there; whole microseconds from the first start of the trace */
-    double min_us;         /* without events that have a shorter duration */
+    const char *step;      /* number N of "ProfilerStep#N", or a range: "3-5" */
+    double from_us, to_us; /* [from, to) in whole microseconds after the first start of the trace */
+    double min_us;         /* drop shorter events */
     enum sutra_only only;
-    bool no_python; /* without Python's functions */
+    bool no_python; /* drop Python functions */
 };
 
 struct sutra_cut;
 
-/* Chooses what is kept. Of a host trace, which may be NULL: the nodes whose record-function ids the kept operators and
- * annotations have, the nodes above them, and the root. *cut is the caller's; free it before the traces. SUTRA_DATA:
- * there is no such step. SUTRA_USAGE: a host trace, and operators are left out for what they are. SUTRA_SYSTEM: out of
+/* Selects the events. For a host trace (may be NULL), keeps the nodes whose record-function id a kept operator or
+ * annotation has, their ancestors, and the root. The caller frees *cut, before the traces. Errors: SUTRA_DATA: no
+ * such step; SUTRA_USAGE: a host trace combined with a selection that drops operators by kind; SUTRA_SYSTEM: out of
  * memory. */
 enum sutra_status sutra_cut_make(struct sutra_context *context, const struct sutra_device_trace *device,
                                  const struct sutra_host_trace *host, const struct sutra_selection *selection,
                                  struct sutra_cut **cut, struct sutra_error *error);
 
-/* Write the device trace, and the host trace, which there must be; plain or compressed by the path's name, "-" is
- * standard output. *n_bytes, which may be NULL, is the size before compression. */
+/* Write the device trace, or the host trace (required), as sutra_linked_write() does. *n_bytes (may be NULL):
+ * uncompressed bytes. */
 enum sutra_status sutra_cut_write(struct sutra_context *context, const struct sutra_cut *cut, const char *path,
                                   uint64_t *n_bytes, struct sutra_error *error);
 enum sutra_status sutra_cut_write_host(struct sutra_context *context, const struct sutra_cut *cut, const char *path,
                                        uint64_t *n_bytes, struct sutra_error *error);
 
-/* What there was and what is kept of it. */
+/* Counts of all and of kept events. */
 struct sutra_cut_report {
     size_t size; /* sizeof the struct, set by the caller */
     uint64_t n_events, n_events_kept;
-    uint64_t n_operators, n_operators_kept;   /* of the host */
-    uint64_t n_work, n_work_kept;             /* of the device */
+    uint64_t n_operators, n_operators_kept;   /* CPU operators */
+    uint64_t n_work, n_work_kept;             /* GPU work */
     uint64_t n_arrow_ends, n_arrow_ends_kept; /* two for most arrows */
-    uint64_t n_broken_ends;                   /* of those that are left out: for the arrow's other end */
+    uint64_t n_broken_ends;                   /* dropped because the other end of the arrow is dropped */
     uint64_t n_nodes, n_nodes_kept;           /* of the host trace */
 };
 void sutra_cut_report(const struct sutra_cut *cut, struct sutra_cut_report *report);
@@ -74,30 +73,31 @@ void sutra_cut_report(const struct sutra_cut *cut, struct sutra_cut_report *repo
 void sutra_cut_free(struct sutra_cut *cut);
 
 /*
- * A host trace or device trace that is no JSON any more, made JSON again (enum sutra_mend says what is mended):
+ * Repairs malformed JSON of a host trace or device trace; enum sutra_mend lists the repairs.
  *
  *     file --> sutra_repair_read() --> struct sutra_repair --> sutra_repair_write()
  *
- * Elements of the trace's array that are well-formed stay byte for byte, and so does a text of which all is. Of a file
- * that was cut off, also when it was compressed, all whole elements are kept; one that cannot be mended is left out.
- * What is mended can be read by all readers of JSON; whether it is a trace is not looked at.
+ * Well-formed elements of the trace's array stay byte for byte; a well-formed file is unchanged. Of a truncated file,
+ * also a compressed one, all complete elements are kept. Elements that cannot be repaired are dropped. The result is
+ * valid JSON; sutra does not check whether it is a trace.
  */
 struct sutra_repair;
 
-/* *repair is the caller's. SUTRA_DATA: it cannot be mended, or no element of its array is whole. SUTRA_NO_INPUT: it
- * cannot be read. SUTRA_SYSTEM: out of memory. The input is held in memory only if something is mended. */
+/* Reads and repairs a file. The input is held in memory only if it needs repairs. The caller frees *repair. Errors:
+ * SUTRA_NO_INPUT: missing or unreadable; SUTRA_DATA: not repairable, or no complete element; SUTRA_SYSTEM: out of
+ * memory. */
 enum sutra_status sutra_repair_read(struct sutra_context *context, const char *path, struct sutra_repair **repair,
                                     struct sutra_error *error);
 
-/* The same for bytes in memory, which are copied; `name` stands for the file's name in errors. */
+/* The same for bytes in memory, which are copied; `name` is the file name in errors. */
 enum sutra_status sutra_repair_parse(struct sutra_context *context, const char *name, const void *bytes, size_t size,
                                      struct sutra_repair **repair, struct sutra_error *error);
 
-/* Writes the text; as in sutra_cut_write(). */
+/* Writes the repaired text as sutra_cut_write() does. */
 enum sutra_status sutra_repair_write(struct sutra_context *context, const struct sutra_repair *repair, const char *path,
                                      uint64_t *n_bytes, struct sutra_error *error);
 
-/* What was mended. `places` are the first of them, in bytes of the input after decompression; they live as long as the
+/* Repairs made. `places` are the first ones, with byte offsets in the decompressed input; they live as long as the
  * repair. */
 struct sutra_repair_report {
     size_t size;      /* sizeof the struct, set by the caller */
@@ -107,11 +107,11 @@ struct sutra_repair_report {
     uint64_t n_left_out_bytes;
     const struct sutra_mend_place *places;
     uint64_t n_places;
-    uint64_t n[SUTRA_N_MENDS]; /* by enum sutra_mend */
+    uint64_t n[SUTRA_N_MENDS]; /* repairs by enum sutra_mend */
 };
 void sutra_repair_report(const struct sutra_repair *repair, struct sutra_repair_report *report);
 
-/* What it is called, as a singular or as a plural: "quotes without a backslash". */
+/* Returns a description, singular or plural: "quotes without a backslash". */
 const char *sutra_mend_name(enum sutra_mend kind, bool many);
 
 void sutra_repair_free(struct sutra_repair *repair);
