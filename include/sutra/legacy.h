@@ -1,13 +1,13 @@
 /*
- * legacy.h - linking as the older trace_link.py of MLCommons Chakra did it: by names and order, for traces that have no
- * record-function ids in common.
+ * legacy.h - link traces by names and order, as MLCommons Chakra's older trace_link.py, for traces without common
+ * record-function ids.
  *
  *     host trace ---\
  *                    sutra_legacy_link() --> struct sutra_legacy --> sutra_legacy_write() --> ET+ file
  *     device trace -/
  *
- * Exact match gives the file of that program, byte for byte, where it gives one. Approximate match aligns the two call
- * trees, so that operators may be missing on either side.
+ * With exact match, the file equals trace_link.py's byte for byte, where that program writes one. Approximate match
+ * aligns the two call trees, so that operators may be missing on either side.
  */
 #ifndef SUTRA_LEGACY_H
 #define SUTRA_LEGACY_H
@@ -26,93 +26,92 @@ extern "C" {
 
 struct sutra_legacy;
 
-/* What a line of the log is: a message of a level, or a GPU operator that is left out because no CPU operator runs when
- * it is launched. */
+/* Kind of log line: info, warning, or a GPU operator skipped because no CPU operator runs at its launch. */
 enum sutra_legacy_line { SUTRA_LEGACY_INFO, SUTRA_LEGACY_WARNING, SUTRA_LEGACY_DISCARDED };
 
 /* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_legacy_options {
     size_t size;
-    const char *annotation; /* operators whose names contain it end an iteration; NULL: "DataLoader" */
+    const char *annotation; /* text in the names of operators that end an iteration; NULL: "DataLoader" */
     bool exact;             /* exact match; else approximate match */
-    bool all_launches;      /* take every call that launches GPU operators, not two of them only */
-    uint32_t max_depth;     /* approximate match: levels of the trees that count, 0 for all */
-    bool positional;  /* approximate match as the older program had it: the k-th operators of both trees, in pre-order
-                         and down to ten levels, where there are equally many; for sutra_legacy_write_durations() */
-    double min_match; /* approximate match: smallest share of host operators that must be matched */
-    /* Called with each line of the log, `length` bytes without an end, from the thread that called the library. */
+    bool all_launches;      /* all launching calls; else only the two that trace_link.py knows */
+    uint32_t max_depth;     /* approximate match: levels of the call trees; 0: all */
+    bool positional;        /* approximate match as trace_link.py: pairs the k-th operators of both trees in pre-order,
+                               down to ten levels, if their numbers are equal; for sutra_legacy_write_durations() */
+    double min_match;       /* approximate match: minimum share of matched host operators */
+    /* Called with each log line, `length` bytes without line break, on the thread that called the library. */
     void (*line)(void *arg, enum sutra_legacy_line kind, const char *text, size_t length);
-    void *arg;           /* given to the callback */
-    uint64_t most_bytes; /* refuse an output that would be about as long or longer, SUTRA_DATA; 0: any length */
+    void *arg;           /* passed to the callback */
+    uint64_t most_bytes; /* fail with SUTRA_DATA if the output would exceed about this size; 0: unlimited */
 };
 
-/* Operators of which the first unmatched ones are told. */
+/* Maximum number of unmatched operators that are reported. */
 #define SUTRA_LEGACY_UNMATCHED 5
 
-/* What was made of the two traces. Filled as far as it came also where linking fails. Names live as long as the traces
+/* Counts of linked and skipped nodes, also filled on failure as far as linking got. Names live as long as the traces
  * and the result. */
 struct sutra_legacy_report {
     size_t size;                   /* sizeof the struct, set by the caller */
     uint64_t n_host_nodes;         /* nodes of the host trace */
     uint64_t n_host_ops;           /* operators of the chosen iteration */
-    uint64_t n_device_ops;         /* CPU operators of the chosen iteration, with those for process and threads */
-    uint64_t n_matched;            /* host operators that found a device operator */
-    uint64_t n_matched_twice;      /* of these, with a device operator that an earlier one has too */
+    uint64_t n_device_ops;         /* CPU operators of the chosen iteration, including added operators for process and
+                                      threads */
+    uint64_t n_matched;            /* host operators matched with a device operator */
+    uint64_t n_matched_twice;      /* of these, whose device operator is already matched */
     uint64_t n_segments;           /* iterations of the device trace; 0: the annotation does not occur */
-    uint64_t shift;                /* exact match: positions by which the device trace is behind */
+    uint64_t shift;                /* exact match: offset of the device trace in operators */
     uint64_t n_gpu_ops;            /* GPU operators of the device trace */
-    uint64_t n_gpu_without_launch; /* left out: no launch or arrow has their external id (lenient) */
-    uint64_t n_gpu_without_parent; /* left out: no CPU operator runs at their launch */
-    uint64_t n_gpu_unmatched;      /* left out: no host operator stands for their CPU operator */
+    uint64_t n_gpu_without_launch; /* skipped: no launch or arrow with their external id (lenient) */
+    uint64_t n_gpu_without_parent; /* skipped: no CPU operator runs at their launch */
+    uint64_t n_gpu_unmatched;      /* skipped: their CPU operator is unmatched */
     uint64_t n_gpu_nodes;          /* GPU nodes in the output */
     uint64_t n_nodes;              /* nodes in the output */
-    uint64_t edit_cost;            /* approximate match: operators of either side that are unmatched */
-    bool mismatch;                 /* exact match found operators that do not agree */
-    bool count_mismatch;           /* exact match: fewer device than host operators, so that nothing was matched */
-    uint64_t n_gpu_memory_sets;    /* left out: they set memory, which the older program does not take */
-    bool aligned;                  /* approximate match aligned the trees, since exact match does not fit */
+    uint64_t edit_cost;            /* approximate match: unmatched operators of both sides */
+    bool mismatch;                 /* exact match: operators differ */
+    bool count_mismatch;           /* exact match: fewer device than host operators, so none is matched */
+    uint64_t n_gpu_memory_sets;    /* skipped: memsets, as trace_link.py does */
+    bool aligned;                  /* approximate match aligned the trees because exact match fails */
 };
 
-/* Links the two traces, which must outlive the result. *legacy is the caller's; *report may be NULL.
- * SUTRA_DATA: the traces do not fit each other (report->mismatch where operators differ), or a field is missing that
- * linking needs. SUTRA_STRICT: nothing or too little matches in a strict context, or they are of two processes or
- * times. SUTRA_SYSTEM: out of memory. */
+/* Links two traces. Both must outlive *legacy, which the caller frees; *report may be NULL. Errors: SUTRA_DATA: the
+ * traces do not match (report->mismatch if operators differ), or a required field is missing; SUTRA_STRICT: in a strict
+ * context, too few matches, or traces of different processes or times; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
                                     const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
                                     struct sutra_legacy_report *report, struct sutra_legacy **legacy,
                                     struct sutra_error *error);
 
-/* Writes ET+; see sutra_linked_write(). */
+/* Writes ET+ as sutra_linked_write() does. */
 enum sutra_status sutra_legacy_write(struct sutra_context *context, const struct sutra_legacy *legacy, const char *path,
                                      uint64_t *n_bytes, struct sutra_error *error);
 
-/* Writes only what was matched, as one JSON object: the duration of each host operator's device operator by its id. */
+/* Writes only the match, as one JSON object: host operator id to duration of its device operator. */
 enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, const struct sutra_legacy *legacy,
                                                const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
 void sutra_legacy_free(struct sutra_legacy *legacy);
 
-/* Which way of linking fits a pair of traces. */
+/* The linking method for a pair of traces. */
 enum sutra_linker { SUTRA_LINKER_NONE, SUTRA_LINKER_IDS, SUTRA_LINKER_EXACT, SUTRA_LINKER_APPROXIMATE };
 
 struct sutra_advice {
     size_t size;               /* sizeof the struct, set by the caller */
     enum sutra_linker linker;  /* IDS: sutra_link(); EXACT and APPROXIMATE: sutra_legacy_link() */
-    char annotation[128];      /* for the latter */
+    char annotation[128];      /* for sutra_legacy_link() */
     uint64_t n_host_rf;        /* host nodes with a record-function id */
-    uint64_t n_device_rf;      /* CPU operators with one */
-    uint64_t n_common_rf;      /* host nodes whose id a CPU operator has */
-    uint64_t n_host_ops;       /* operators that the best match by names had before it */
-    uint64_t n_matched;        /* and those of them that it matched */
-    uint64_t n_gpu_nodes;      /* GPU operators that it linked */
-    uint64_t n_host_rf_zero;   /* host nodes with the record-function id 0, which stands for none */
-    uint64_t n_device_rf_zero; /* and CPU operators */
-    bool misfit;               /* they are of two processes or times: traces of two ranks or runs */
-    char cause[1024];          /* of a misfit, or of few ids in common, with the remedy; else empty */
+    uint64_t n_device_rf;      /* CPU operators with a record-function id */
+    uint64_t n_common_rf;      /* host nodes whose id a CPU operator has too */
+    uint64_t n_host_ops;       /* host operators considered by the best match by names */
+    uint64_t n_matched;        /* of these, matched */
+    uint64_t n_gpu_nodes;      /* GPU operators linked by it */
+    uint64_t n_host_rf_zero;   /* host nodes with record-function id 0, which means none */
+    uint64_t n_device_rf_zero; /* CPU operators with record-function id 0 */
+    bool misfit;               /* traces of different processes or times, such as of two ranks or runs */
+    char cause[1024];          /* cause of a misfit or of few common ids, with the remedy; else "" */
 };
 
-/* Tries what may fit: ids in common first, then matches by names with the likely annotations, without logging.
- * SUTRA_SYSTEM: out of memory. */
+/* Determines the linking method: tries ids first, then matches by names with probable annotations, without logging.
+ * Errors: SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra_host_trace *host,
                                const struct sutra_device_trace *device, struct sutra_advice *advice,
                                struct sutra_error *error);
