@@ -1,22 +1,20 @@
 /*
- * columns.h - traces, trees, paths and tables as columns for other programs: the Arrow C data interface.
+ * columns.h - export traces, call trees, critical paths and tables as columns: Arrow C data interface.
  *
  *     device trace, host trace, ET+, ... --> struct ArrowArrayStream --> pyarrow, polars, DuckDB, or a loop in C
  *
- * Each of these functions fills a stream of one batch, a struct array whose children are the columns; its schema says
- * what they are called, their types and, in the metadata, their "unit". Columns belong to the stream's consumer until
- * it releases them, also when what they were asked of was freed long ago. Numbers that we have in the layout of Arrow
- * are not copied. All values may be null.
+ * Each function fills a stream of one batch: a struct array whose children are the columns. The schema has their names,
+ * types and, in the metadata, their "unit". The consumer owns the columns until it releases them; the exported object
+ * may be freed before. Arrays in Arrow's layout are not copied. All values may be null.
  *
- *     ids           int64; null where the id is absent or no 64-bit integer (doubles without fraction, true and false count
- *                   as integers). Then NAME_text, a column on request, has it as Python's str() gives it.
- *     times         int64 where the file gives integers only, else float64
- *     rows          uint32: positions in "traceEvents" or "nodes" of the file, from 0
- *     names         dictionaries of the texts that are used, in the order of first use; UTF-8, in which U+FFFD stands for a
- *                   lone surrogate
- *     args          int64 if all values are integers, float64 if all are numbers, bool, names if all are strings, null if
- *                   there is none; else names of which each is JSON as it stands in the file, and the metadata has
- *                   "encoding" "json". Integers beyond 64 bits are such JSON, or beside reals the nearest double.
+ *     ids           int64; null if the id is missing or not a 64-bit integer (integral doubles, true and false count as
+ *                   integers). The optional column NAME_text has such ids as formatted by Python's str().
+ *     times         int64 if the file has integers only, else float64
+ *     rows          uint32: indices in "traceEvents" or "nodes" of the file, from 0
+ *     names         dictionaries of the used strings in order of first use; UTF-8, with U+FFFD for lone surrogates
+ *     args          int64 if all values are integers; float64 if all are numbers; bool; names if all are strings; null
+ *                   if all are missing. Otherwise names with the JSON text of each value, and "encoding" "json" in the
+ *                   metadata. Integers beyond 64 bits become JSON text, or the nearest double in a float64 column.
  */
 #ifndef SUTRA_COLUMNS_H
 #define SUTRA_COLUMNS_H
@@ -38,7 +36,7 @@
 extern "C" {
 #endif
 
-/* ---- The Arrow C data interface and the C stream interface, as arrow.apache.org defines them ---- */
+/* ---- The Arrow C data interface and the C stream interface, as defined by arrow.apache.org ---- */
 
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
@@ -89,119 +87,118 @@ struct ArrowArrayStream {
 
 #pragma GCC visibility push(default)
 
-/* ---- What there is as columns ---- */
+/* ---- Exported columns ---- */
 
 /* Options; initialize all other fields to zero. `size` is sizeof the caller's struct. */
 struct sutra_columns_options {
     size_t size;
-    const char *const *names; /* columns that are wanted, in this order, `n_names` of them; NULL: those that are not on
-                                 request only */
+    const char *const *names; /* selected columns in this order, `n_names` elements; NULL: all except optional ones */
     size_t n_names;
-    const char *const *args; /* members of "args" of events, or attributes of nodes, that become columns behind them;
-                                where one is called as a column is that is there, as "args.NAME" */
+    const char *const *args; /* members of "args" of events, or attributes of nodes: additional columns after `names`;
+                                "args.NAME" if the name is already a column */
     size_t n_args;
 };
 
-/* What an event is to the linker; the values of "kind" by their number in its dictionary. */
+/* Class of an event in linking; the values are also the dictionary indices of the column "kind". */
 enum sutra_event_class {
     SUTRA_CLASS_OTHER,
     SUTRA_CLASS_CPU_OPERATOR,
     SUTRA_CLASS_LAUNCH,
-    SUTRA_CLASS_GPU_OPERATOR, /* kernels and copies */
+    SUTRA_CLASS_GPU_OPERATOR, /* kernels and memcpys */
     SUTRA_CLASS_LAUNCH_FLOW,
     SUTRA_CLASS_MEMORY_SET,
     SUTRA_N_CLASSES
 };
 
-/* The events of a device trace, in the order of the file:
+/* Exports the events of a device trace in file order:
  *
- *     ts, dur                          microseconds, as the file has them
- *     name, category, phase            category: null where it is absent or empty; phase: one character
+ *     ts, dur                          microseconds, as in the file
+ *     name, category, phase            category: null if missing or empty; phase: one character
  *     kind                             enum sutra_event_class: "other", "cpu_operator", "launch", "gpu_operator",
  *                                      "launch_flow", "memory_set"
  *     pid, tid                         ids
  *     stream, device                   args "stream"; args "device" of events that have a stream
- *     correlation, external_id, rf_id  args "correlation", "External id" (both null where they are -1) and
- *                                      "Record function id"
- *     pid_text, tid_text, stream_text, correlation_text, external_id_text, rf_id_text   on request: ids that are no
+ *     correlation, external_id, rf_id  args "correlation", "External id" (null if -1) and "Record function id"
+ *     pid_text, tid_text, stream_text, correlation_text, external_id_text, rf_id_text   optional: ids that are not
  *                                      integers
  *
- * SUTRA_USAGE: there is no column of a name. SUTRA_SYSTEM: out of memory. */
+ * Errors: SUTRA_USAGE: no such column; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_device_trace_arrow(struct sutra_context *context, const struct sutra_device_trace *trace,
                                            const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
                                            struct sutra_error *error);
 
-/* The nodes of a host trace, in the order of the file: id, name, parent (in schema 1.0.1 the field, later "ctrl_deps"),
- * rf_id. Errors as above. */
+/* Exports the nodes of a host trace in file order: id, name, parent (the field "parent" in schema 1.0.1, later
+ * "ctrl_deps"), rf_id. Errors as above. */
 enum sutra_status sutra_host_trace_arrow(struct sutra_context *context, const struct sutra_host_trace *trace,
                                          const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
                                          struct sutra_error *error);
 
-/* The nodes of ET+, in the order of its file:
+/* Exports the nodes of ET+ in file order:
  *
- *     id, name                 the id in ET+
- *     gpu                      whether it is a GPU operator
- *     host_id, host_row        of the node of the host trace that it was made of, or that its operator was
- *     event                    row of its event in the device trace; null: not linked
- *     ctrl_deps                id of the node above
- *     inter_thread_dep         id of the node on another thread that it waits for
- *     sync_dep                 list of ids of GPU nodes that it waits for
+ *     id, name                 id in ET+
+ *     gpu                      whether the node is a GPU operator
+ *     host_id, host_row        host node from which the node, or its operator, was created
+ *     event                    row of its event in the device trace; null: unlinked
+ *     ctrl_deps                id of the parent
+ *     inter_thread_dep         id of the node on another thread that it depends on
+ *     sync_dep                 list of ids of GPU nodes that it depends on
  *     ts, inclusive_dur, exclusive_dur   microseconds
- *     category, stream         of GPU operators
+ *     category, stream         only GPU operators
  *
- * There are no args. The linked traces must be there still. */
+ * Columns from args are not available. The linked traces must still exist. Errors as above. */
 enum sutra_status sutra_linked_arrow(struct sutra_context *context, const struct sutra_linked *linked,
                                      const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
                                      struct sutra_error *error);
 
-/* A call tree, by position:
+/* Exports a call tree by position:
  *
  *     event                    row of the event in the file
- *     name, kind               "operator", "backend", "allocation", "out_of_memory", "python_call", "python_c_call", "kineto"
- *     parent, depth            position above; levels above
+ *     name, kind               "operator", "backend", "allocation", "out_of_memory", "python_call", "python_c_call",
+ *                              "kineto"
+ *     parent, depth            position of the parent; number of ancestors
  *     start_ns, end_ns, host_ns, host_self_ns, device_ns, device_self_ns   nanoseconds
- *     thread                   number of the thread, in the order of first sight
+ *     thread                   thread number in order of first occurrence
  *
- * There are no args. The profile must be there still. */
+ * Columns from args are not available. The profile must still exist. Errors as above. */
 enum sutra_status sutra_tree_arrow(struct sutra_context *context, const struct sutra_tree *tree,
                                    const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
                                    struct sutra_error *error);
 
-/* The pairs of correlations: kind ("fwdbwd", "launch", "operator"), from_event and to_event (rows in the file), flow_id
- * (of fwdbwd). There are no args. The profile must be there still. */
+/* Exports the pairs of correlations: kind ("fwdbwd", "launch", "operator"), from_event and to_event (rows in the file),
+ * flow_id (only fwdbwd). Columns from args are not available. The profile must still exist. Errors as above. */
 enum sutra_status sutra_correlation_arrow(struct sutra_context *context, const struct sutra_correlation *correlation,
                                           const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
                                           struct sutra_error *error);
 
-/* The edges of the graph of a critical path, by the node that they lead from:
+/* Exports the edges of a critical path's graph, by start node:
  *
- *     from_event, from_end, to_event, to_end   rows in the file, and whether it is the end of the event or its start
+ *     from_event, from_end, to_event, to_end   rows in the file; true: end of the event, false: its start
  *     weight                                   microseconds
  *     kind                                     "operator", "dependency", "launch_delay", "kernel_delay", "sync"
- *     critical                                 whether it is on the path
+ *     critical                                 whether the edge is on the path
  *
- * There are no args. The trace must be there still. */
+ * Columns from args are not available. The trace must still exist. Errors as above. */
 enum sutra_status sutra_critical_path_arrow(struct sutra_context *context, const struct sutra_critical_path *path,
                                             const struct sutra_columns_options *options,
                                             struct ArrowArrayStream *stream, struct sutra_error *error);
 
-/* What sutra_dlrm_analyze() found; see struct sutra_dlrm_report. Times are in microseconds. */
+/* Exports results of sutra_dlrm_analyze(); see struct sutra_dlrm_report. Times are in microseconds. */
 enum sutra_dlrm_columns {
-    SUTRA_DLRM_STREAMS,   /* stream, active_us, idle_us */
-    SUTRA_DLRM_ROWS,      /* stream (of rows of the top level), name, shape, count, n_occurrences, us, first_us,
-                                      first_child, n_children (among these rows) */
-    SUTRA_DLRM_OVERHEADS, /* kind ("T1" ... "T5"), name, n, mean_us, std_us */
+    SUTRA_DLRM_STREAMS,            /* stream, active_us, idle_us */
+    SUTRA_DLRM_ROWS,               /* stream (only top-level rows), name, shape, count, n_occurrences, us, first_us,
+                                      first_child (index among these rows), n_children */
+    SUTRA_DLRM_OVERHEADS,          /* kind ("T1" ... "T5"), name, n, mean_us, std_us */
     SUTRA_DLRM_OVERHEADS_BY_SHAPE, /* the same, and shapes */
     SUTRA_DLRM_N_COLUMNS
 };
 enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlrm_columns which,
                                    struct ArrowArrayStream *stream, struct sutra_error *error);
 
-/* What sutra_simulate() found, item by item: the members of the structs of sutra/simulate.h by their names. Times are
- * in nanoseconds where the name ends in _ns, else in microseconds; what is infinite is null. */
+/* Exports results of sutra_simulate(): one column per member of a struct of sutra/simulate.h, with its name. Times are
+ * in nanoseconds if the name ends in _ns, else in microseconds; infinite values are null. */
 enum sutra_simulated_columns {
     SUTRA_SIMULATED_RANKS,    /* struct sutra_simulated_rank */
-    SUTRA_SIMULATED_WAITS,    /* struct sutra_simulated_wait; "ns" are nanoseconds */
+    SUTRA_SIMULATED_WAITS,    /* struct sutra_simulated_wait; "ns" is in nanoseconds */
     SUTRA_SIMULATED_MEETINGS, /* struct sutra_simulated_meeting */
     SUTRA_SIMULATED_LINKS,    /* struct sutra_network_link; is_fitted is 1 or 0 */
     SUTRA_SIMULATED_PATH,     /* struct sutra_simulated_step; work: "cpu", "computation", "communication" */
@@ -212,15 +209,15 @@ enum sutra_simulated_columns {
 enum sutra_status sutra_simulation_arrow(const struct sutra_simulation *simulation, enum sutra_simulated_columns which,
                                          struct ArrowArrayStream *stream, struct sutra_error *error);
 
-/* The ranks of a merged timeline: the members of struct sutra_merged_rank. */
+/* Exports the ranks of a merged timeline: the members of struct sutra_merged_rank. */
 enum sutra_status sutra_merged_arrow(const struct sutra_merged *merged, struct ArrowArrayStream *stream,
                                      struct sutra_error *error);
 
-/* The places that were mended: offset (the byte), mended (sutra_mend_name()). */
+/* Exports the repairs: offset (in bytes), mended (sutra_mend_name()). */
 enum sutra_status sutra_repair_arrow(const struct sutra_repair *repair, struct ArrowArrayStream *stream,
                                      struct sutra_error *error);
 
-/* Any table; text is UTF-8. A real number that could not be computed is null. SUTRA_SYSTEM: out of memory. */
+/* Exports a table. Text is UTF-8; real numbers that are not available are null. Errors: SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_table_arrow(const struct sutra_table *table, struct ArrowArrayStream *stream,
                                     struct sutra_error *error);
 

@@ -47,12 +47,12 @@ struct sutra_convert_report {
     size_t size;            /* sizeof the struct, set by the caller */
     uint64_t n_plus_nodes;  /* nodes of ET+ */
     uint64_t n_nodes;       /* nodes of the .et file */
-    uint64_t n_gpu_nodes;   /* thereof on the GPU */
-    uint64_t n_collectives; /* thereof collectives */
-    uint64_t n_sends;       /* thereof sends */
+    uint64_t n_gpu_nodes;   /* of these, on the GPU */
+    uint64_t n_collectives; /* of these, collectives */
+    uint64_t n_sends;       /* of these, sends */
     uint64_t n_receives;
     uint64_t n_data_deps;  /* data dependencies */
-    uint64_t n_inter;      /* thereof on other threads */
+    uint64_t n_inter;      /* of these, on other threads */
     uint64_t n_ctrl_deps;  /* control dependencies */
     uint64_t n_unmade;     /* skipped: GPU nodes without a CPU operator as ancestor */
     uint64_t n_dangling;   /* skipped: nodes without any dependency */
@@ -82,8 +82,8 @@ enum sutra_status sutra_convert_parse(struct sutra_context *context, const char 
                                       size_t n_bytes, const struct sutra_convert_options *options,
                                       struct sutra_converted **converted, struct sutra_error *error);
 
-/* Converts what was linked, without the text of ET+ in between; the result is that of the two steps. The linked traces
- * must outlive it. SUTRA_DATA and SUTRA_SYSTEM as above. */
+/* Converts linked traces without writing and reading ET+; the result is the same. The linked traces must outlive
+ * *converted, which the caller frees. Errors: SUTRA_DATA and SUTRA_SYSTEM as above. */
 enum sutra_status sutra_linked_convert(struct sutra_context *context, const struct sutra_linked *linked,
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,
                                        struct sutra_error *error);
@@ -100,7 +100,7 @@ struct sutra_faithful_options {
 struct sutra_faithful_report {
     size_t size;                                   /* sizeof the struct, set by the caller */
     uint64_t n_nodes;                              /* nodes of the file */
-    uint64_t n_rests;                              /* thereof idle times */
+    uint64_t n_rests;                              /* of these, idle times */
     uint64_t n_launch_cuts;                        /* operators cut at a launch */
     uint64_t n_parts;                              /* additional nodes for kernels that ran concurrently */
     uint64_t n_waits;                              /* synchronizing calls that end with a kernel, */

@@ -1,5 +1,5 @@
 /*
- * device.h - the CUDA devices of this machine.
+ * device.h - CUDA devices of this machine.
  */
 #ifndef SUTRA_DEVICE_H
 #define SUTRA_DEVICE_H
@@ -15,23 +15,23 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* The number of CUDA devices. Where it is 0, *error (which may be NULL) tells why: SUTRA_UNAVAILABLE, such as a missing
- * driver or a build without the CUDA engine. The first call starts the driver, which may take a second. */
+/* Returns the number of CUDA devices. If it is 0, *error (may be NULL) has the reason as SUTRA_UNAVAILABLE, such as a
+ * missing driver or a build without CUDA. The first call initializes the driver, which may take a second. */
 uint32_t sutra_device_count(struct sutra_error *error);
 
-/* A device. `size` is sizeof the struct as the caller knows it, and the caller sets it. */
+/* A device. `size` is sizeof the struct, set by the caller. */
 struct sutra_device_info {
     size_t size;
     char name[128];
     uint32_t major, minor; /* compute capability */
     uint32_t n_processors; /* streaming multiprocessors */
     uint64_t memory;       /* bytes */
-    uint64_t free_memory;  /* of them */
-    char refused[160];     /* why it cannot be used; "" if it can */
+    uint64_t free_memory;  /* bytes available now */
+    char refused[160];     /* why it is unsupported; "": supported */
 };
 
-/* Asks a device about itself, which takes some hundred megabytes of its memory until the process ends. SUTRA_USAGE: no
- * device has this number. */
+/* Fills *device. Initializes a CUDA context, which uses several hundred megabytes of the device's memory until the
+ * process ends. Errors: SUTRA_USAGE: no device has this number. */
 enum sutra_status sutra_device_describe(uint32_t number, struct sutra_device_info *device, struct sutra_error *error);
 
 #pragma GCC visibility pop

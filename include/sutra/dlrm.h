@@ -156,7 +156,7 @@ struct sutra_dlrm_report {
     uint64_t n_crossing;       /* host events that partially overlap another event */
     uint64_t n_hidden;         /* host events nested in an event of another thread than theirs or the main thread */
     uint64_t n_orphans;        /* GPU activity and other events without an earlier launch of their id */
-    uint64_t n_unlaunched;     /* thereof on a stream */
+    uint64_t n_unlaunched;     /* of these, on a stream */
     uint64_t n_without_stream; /* GPU activity of an operator without a stream */
     uint64_t n_loaders, n_forwards; /* data loading is skipped only if both counts are equal */
 
@@ -177,7 +177,7 @@ struct sutra_dlrm_report {
     const struct sutra_dlrm_overhead *overheads, *overheads_by_shape;
     uint64_t n_overheads, n_overheads_by_shape;
 
-    /* Total durations of GPU activity (kernels, memcpys, memsets): all, starting in the window, and thereof with a
+    /* Total durations of GPU activity (kernels, memcpys, memsets): all, starting in the window, and of these with a
      * known launch. attributed_us is the part attributed to operators. */
     double device_us, looked_at_us, launched_us;
 };

@@ -1,5 +1,5 @@
 /*
- * edition.h - which edition of Holistic Trace Analysis is followed.
+ * edition.h - versions of Holistic Trace Analysis ("HTA") that sutra reproduces.
  */
 #ifndef SUTRA_EDITION_H
 #define SUTRA_EDITION_H
@@ -10,13 +10,13 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* 0.5.0, or 0.6.1. The newer one knows more kinds of kernels by their names (a "Stream Wait Event" is no computation),
- * takes as steps what is called ProfilerStep# and a number, and knows cuLaunchKernelEx; its critical path joins the
- * backward thread to that of forward, has calls wait for the lock of CUDA's runtime, and leaves out long delays between
- * kernels. */
+/* HTA 0.5.0 or 0.6.1. Differences of 0.6.1: it classifies more kernels by name (a "Stream Wait Event" is not
+ * computation); steps are events named ProfilerStep# and a number; it knows cuLaunchKernelEx. Its critical path
+ * connects the backward thread to the forward thread, makes calls wait for the CUDA runtime's lock, and omits long gaps
+ * between kernels. */
 enum sutra_hta_edition { SUTRA_HTA_EDITION_0_5, SUTRA_HTA_EDITION_0_6, SUTRA_HTA_N_EDITIONS };
 
-/* "0.5", "0.6"; "" for what is none. */
+/* Returns "0.5" or "0.6"; "" for invalid values. */
 const char *sutra_hta_edition_name(enum sutra_hta_edition edition);
 
 #pragma GCC visibility pop

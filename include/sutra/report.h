@@ -1,13 +1,12 @@
 /*
- * report.h - what analyses found as pages for people: a folder with a page for each analysis and its charts as SVG
- * files.
+ * report.h - write analysis results as HTML pages with charts as SVG files.
  *
  *     sutra_hta_ranks_make() --> sutra_report_write_hta()
  *     sutra_overview_make() --> sutra_report_write_overview()
  *     sutra_dlrm_analyze() --> sutra_report_write_dlrm()
  *
- * The page is one file that loads nothing and is whole without its script, which sorts tables; its size does not grow
- * with the traces (it stays below 2 MB). Texts of traces are shown as text, whatever they hold.
+ * A page is one self-contained HTML file without external resources. Its script only sorts tables. A page has less than
+ * 2 MB regardless of the trace size. All text from traces is escaped.
  */
 #ifndef SUTRA_REPORT_H
 #define SUTRA_REPORT_H
@@ -25,40 +24,42 @@ extern "C" {
 
 #pragma GCC visibility push(default)
 
-/* Writes hta.html and charts/hta_NAME.svg into a folder, which is made if it is not there; each file appears whole or
- * not at all. Pages of other analyses in the folder lead to this one from then on, and this one to them. *n_bytes (may
- * be NULL): bytes written. SUTRA_NO_OUTPUT: cannot be created. SUTRA_IO: writing failed. */
+/* Writes hta.html and charts/hta_NAME.svg to a directory, which is created if missing. Files are written atomically.
+ * Pages of other analyses in the directory and this page link to each other. *n_bytes (may be NULL): bytes written.
+ * Errors: SUTRA_NO_OUTPUT: cannot be created; SUTRA_IO: writing failed. */
 enum sutra_status sutra_report_write_hta(struct sutra_context *context, const struct sutra_hta_ranks *ranks,
                                          const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 
-/* The same of an overview, whose tables were asked for, as report.html and charts/NAME.svg: findings, steps, and what
- * the other pages have of them. Beside it the page of HTA's tables, as hta.html. */
+/* Writes report.html and charts/NAME.svg: findings, steps, and sections of the other pages; and hta.html with HTA's
+ * tables. The overview must have been made with `tables`. Otherwise as sutra_report_write_hta(). */
 enum sutra_status sutra_report_write_overview(struct sutra_context *context, const struct sutra_overview *overview,
                                               const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 
-/* The same of operators, or of kernels, as the tables of the ranks have them, as operators.html or kernels.html; not of
- * those of TraceLens. */
+/* Writes operators.html or kernels.html, depending on the tables of the ranks. TraceLens' tables are not supported.
+ * Otherwise as sutra_report_write_hta(). */
 enum sutra_status sutra_report_write_operators(struct sutra_context *context, const struct sutra_operators_ranks *ranks,
                                                const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 
-/* The same of two traces or jobs side by side, which are called `a` and `b`, as report.html, which no other page leads
- * to; not of HTA's tables (SUTRA_USAGE). */
+/* Writes a comparison of two traces or jobs, named `a` and `b`, as report.html. Other pages do not link to it.
+ * Otherwise as sutra_report_write_hta(). Errors: also SUTRA_USAGE: HTA's tables. */
 enum sutra_status sutra_report_write_diff(struct sutra_context *context, const struct sutra_diff *diff, const char *a,
                                           const char *b, const char *folder, uint64_t *n_bytes,
                                           struct sutra_error *error);
 
-/* The same of the collectives of a job, as collectives.html; not of TraceLens' tables. */
+/* Writes the collectives of a job as collectives.html. TraceLens' tables are not supported. Otherwise as
+ * sutra_report_write_hta(). */
 enum sutra_status sutra_report_write_collectives(struct sutra_context *context,
                                                  const struct sutra_collectives *collectives, const char *folder,
                                                  uint64_t *n_bytes, struct sutra_error *error);
 
-/* The same of one trace's operators and overheads, as dlrm.html; `path` is the trace's. */
+/* Writes operators and overheads of one trace as dlrm.html; `path` is the file of the trace. Otherwise as
+ * sutra_report_write_hta(). */
 enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const struct sutra_dlrm *dlrm,
                                           const char *path, const char *folder, uint64_t *n_bytes,
                                           struct sutra_error *error);
 
-/* The pages of a folder lead to each other. Writing a page does this; who moves pages to others calls it there. Errors
- * as above. */
+/* Updates the links between the pages of a directory. Writing a page does this; call it after moving pages. Errors as
+ * for sutra_report_write_hta(). */
 enum sutra_status sutra_report_link(struct sutra_context *context, const char *folder, struct sutra_error *error);
 
 #pragma GCC visibility pop

@@ -1,11 +1,11 @@
 /*
- * sutra.h - all of libsutra: reading host and device traces, linking them, writing ET+; critical paths; call trees;
- * Chakra files for simulators.
+ * sutra.h - all headers of libsutra: read, link, convert, analyze, compare and rewrite PyTorch traces; simulate Chakra
+ * .et files.
  *
- * Structs that begin with `size` may grow at their end in later versions; `size` is sizeof the struct as the caller
- * knows it, and always the caller's to set. In options all fields that are not set are 0, and options may be NULL;
- * SUTRA_USAGE: the size is too small, or something is set that this version does not know. A report is filled as far as
- * the caller knows it; fields that this version does not know become 0.
+ * Structs that begin with `size` may grow at their end in later versions. The caller sets `size` to sizeof its struct.
+ * In options, all unset fields are 0, and options may be NULL. SUTRA_USAGE: the size is too small, or a field unknown
+ * to this version is set. In reports, fields unknown to this version are set to 0, and fields unknown to the caller are
+ * omitted.
  */
 #ifndef SUTRA_SUTRA_H
 #define SUTRA_SUTRA_H
