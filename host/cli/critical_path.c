@@ -1,5 +1,6 @@
 /*
- * critical_path.c - `sutra critical-path`: a device trace in, its critical path out, as text, JSON or a marked trace.
+ * critical_path.c - `sutra critical-path`: reads a device trace; writes its critical path as text, JSON or a marked
+ * trace.
  */
 #include <stddef.h>
 

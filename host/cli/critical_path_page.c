@@ -1,6 +1,6 @@
 /*
- * critical_path_page.c - the critical path on a page of 50 lines: what it covers, what it consists of, the operators
- * and kernels that it spends most time in, and its longest stretches.
+ * critical_path_page.c - prints the critical path in 50 lines: coverage, breakdown, operators and kernels with the most
+ * time, longest edges.
  */
 #include "cli/critical_path_page.h"
 

@@ -1,5 +1,5 @@
 /*
- * critical_path_page.h - what `sutra critical-path` prints on a terminal.
+ * critical_path_page.h - terminal report of `sutra critical-path`.
  */
 #ifndef CLI_CRITICAL_PATH_PAGE_H
 #define CLI_CRITICAL_PATH_PAGE_H

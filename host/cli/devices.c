@@ -1,6 +1,6 @@
 /*
- * devices.c - `sutra devices`: the CUDA devices of this machine, and what --device auto makes of them. Text for people,
- * or JSON. That there are none is an answer and no error.
+ * devices.c - `sutra devices`: lists the CUDA devices of this machine and the choice of --device auto, as text or JSON.
+ * No devices is a valid result, not an error.
  */
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /*
- * diff.c - `sutra diff`: two traces or jobs in, what became slower or faster out.
+ * diff.c - `sutra diff`: compares two traces or jobs; reports the differences in time.
  */
 #include <inttypes.h>
 #include <math.h>

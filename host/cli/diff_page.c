@@ -1,6 +1,6 @@
 /*
- * diff_page.c - the page about two traces: the steps, then the rows of each table in which they differ most; the same
- * as JSON, and in short as Markdown.
+ * diff_page.c - prints the comparison of two traces: the steps, then the rows of each table with the largest
+ * differences.
  *
  *     B is slower: a step takes 46.300 ms instead of 41.200 ms, +12.4 %
  */

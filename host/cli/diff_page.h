@@ -1,6 +1,6 @@
 /*
- * diff_page.h - what `sutra diff` prints: which side is faster and by how much, where, and by which operators and
- * kernels; as text, JSON or Markdown.
+ * diff_page.h - terminal report of `sutra diff`: the faster side, the difference, and the operators and kernels that
+ * cause it.
  */
 #ifndef CLI_DIFF_PAGE_H
 #define CLI_DIFF_PAGE_H

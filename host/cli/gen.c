@@ -1,6 +1,6 @@
 /*
- * gen.c - `sutra gen`: a made-up pair of traces of any size, or those of all ranks of a job, for tests and
- * measurements.
+ * gen.c - `sutra gen`: generates a synthetic pair of traces of any size, or the traces of all ranks of a job, for tests
+ * and benchmarks.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * info.c - `sutra info`: what a trace holds and what of it can be linked. Text for people, or JSON.
+ * info.c - `sutra info`: prints the contents of a trace and the number of linkable events, as text or JSON.
  */
 #include <inttypes.h>
 #include <math.h>

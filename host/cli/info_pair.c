@@ -1,5 +1,5 @@
 /*
- * info_pair.c - telling which linker fits, as text or JSON.
+ * info_pair.c - prints the linking method for a pair of traces, as text or JSON.
  */
 #include "cli/info_pair.h"
 

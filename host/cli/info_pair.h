@@ -1,5 +1,5 @@
 /*
- * info_pair.h - `sutra info HOST DEVICE`: which command links two traces, and why.
+ * info_pair.h - `sutra info HOST DEVICE`: the command that links two traces, and the reason.
  */
 #ifndef CLI_INFO_PAIR_H
 #define CLI_INFO_PAIR_H

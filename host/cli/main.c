@@ -1,11 +1,11 @@
 /*
- * main.c - the program: finds the command and runs it.
+ * main.c - main program: finds and runs the command.
  *
- *     sutra COMMAND ...            the command of the table (commands.c)
- *     chakra_trace_link ...        the same program under this name is the command `link` with that tool's rules
- *     trace_link ...               under this one the command `link-legacy`
- *     chakra_converter ...         under this one `convert --compat`
- *     chakra_jsonizer ...          and under this one the command `jsonize`
+ *     sutra COMMAND ...            a command of the table in commands.c
+ *     chakra_trace_link ...        `sutra link` with that program's command line and rules
+ *     trace_link ...               `sutra link-legacy`, likewise
+ *     chakra_converter ...         `sutra convert --compat`, likewise
+ *     chakra_jsonizer ...          `sutra jsonize`, likewise
  */
 #include <errno.h>
 #include <stdio.h>

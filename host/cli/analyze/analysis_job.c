@@ -1,5 +1,5 @@
 /*
- * analysis_job.c - checks before an analysis, and its closing lines.
+ * analysis_job.c - argument checks before an analysis, and its closing summary lines.
  */
 #include "cli/analyze/analysis_job.h"
 

@@ -1,6 +1,6 @@
 /*
- * analysis_job.h - what the commands that analyze traces into a page and a folder have in common: their options, the
- * checks before the work, the context, and the closing lines.
+ * analysis_job.h - common parts of the commands that analyze traces into a terminal report and a directory: options,
+ * checks, context, closing lines.
  */
 #ifndef CLI_ANALYSIS_JOB_H
 #define CLI_ANALYSIS_JOB_H

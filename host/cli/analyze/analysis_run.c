@@ -1,5 +1,5 @@
 /*
- * analysis_run.c - see analysis_run.h.
+ * analysis_run.c - implements analysis_run.h.
  */
 #include "cli/analyze/analysis_run.h"
 

@@ -1,10 +1,10 @@
 /*
- * analysis_run.h - a run of an analysis of many ranks, from the command's words to its exit code.
+ * analysis_run.h - run an analysis of many ranks, from the command line to the exit code.
  *
- *     words --> values, traces, the part that is wanted --> work() --> print(), and the statistics of print_counts()
+ *     arguments --> values, traces, restriction --> work() --> print(), and print_counts() for statistics
  *
- * How analyses differ stands in a struct analysis_kind. What all of them have while they run is a struct analysis_run,
- * the first member of a struct of their own, which every function of the kind is given.
+ * A struct analysis_kind has the functions and data specific to an analysis. A struct analysis_run has the state of a
+ * running analysis. It is the first member of the analysis' own struct, which is passed to every function of the kind.
  */
 #ifndef CLI_ANALYSIS_RUN_H
 #define CLI_ANALYSIS_RUN_H

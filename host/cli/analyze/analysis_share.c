@@ -1,5 +1,5 @@
 /*
- * analysis_share.c - the folder through which processes hand on what they found, and who does what.
+ * analysis_share.c - directory for partial results of several processes, and assignment of traces to processes.
  */
 #include "cli/analyze/analysis_share.h"
 

@@ -1,13 +1,12 @@
 /*
- * analysis_share.h - an analysis whose ranks several processes share.
+ * analysis_share.h - share the ranks of an analysis between several processes.
  *
  *     --part 1/2: rank 0, 2, ...  --\
  *                                    --> DIR/.parts/NUMBER --> --finish: pages, tables of all ranks, report
  *     --part 2/2: rank 1, 3, ...  --/
  *
- * Processes of MPI do the same: each takes the next trace when it is free, and the first one finishes. Tables cross
- * from one to the other, never events. All processes are given the same words, so that they make the same list of
- * traces.
+ * MPI processes do the same: each one takes the next trace when it is free, and the first process finishes. Processes
+ * exchange tables, never events. All processes need the same arguments, so that they compute the same list of traces.
  */
 #ifndef CLI_ANALYSIS_SHARE_H
 #define CLI_ANALYSIS_SHARE_H

@@ -1,6 +1,6 @@
 /*
- * analyze.c - `sutra analyze`: why training is slow; and the analyses of device traces, each a command of its own below
- * this one, in a file of its own (analyze_*.c): `sutra analyze hta TRACE...`.
+ * analyze.c - `sutra analyze`: findings and time breakdown of a job; dispatches to the subcommands, such as `sutra
+ * analyze hta TRACE...`, each in a file analyze_*.c.
  */
 #include <stddef.h>
 #include <string.h>

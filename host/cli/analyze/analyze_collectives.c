@@ -1,6 +1,6 @@
 /*
- * analyze_collectives.c - `sutra analyze collectives`: device traces of many ranks in, tables of their collectives and
- * a page about them out.
+ * analyze_collectives.c - `sutra analyze collectives`: reads device traces of many ranks; writes tables of their
+ * collectives and an HTML page.
  */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * analyze_dlrm.c - `sutra analyze dlrm`: the device trace of a rank in, or those of many; a page on the terminal and a
- * folder of results out, in which each of many ranks has a folder of its own.
+ * analyze_dlrm.c - `sutra analyze dlrm`: reads device traces of one or many ranks; prints a report and writes a
+ * directory of results, with one subdirectory per rank for many ranks.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /*
- * analyze_hta.c - `sutra analyze hta`: device traces of one or many ranks in, the tables of Holistic Trace Analysis and
- * a page about them out.
+ * analyze_hta.c - `sutra analyze hta`: reads device traces of one or many ranks; writes the tables of Holistic Trace
+ * Analysis and an HTML page.
  *
- * Tables of a single rank (each launch, each change of a queue) are written as soon as the rank is done, so that they
- * need not be kept; the others at the end.
+ * Tables of a single rank (launches, changes of queue lengths) are written as soon as the rank is analyzed, to save
+ * memory; all other tables at the end.
  */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * collectives_page.c - who holds the job up, the ranks and types with the most time, clocks, and what is wrong.
+ * collectives_page.c - prints straggler, ranks and types with the most time, clock offsets, and violated checks.
  */
 #include "cli/analyze/collectives_page.h"
 

@@ -1,5 +1,5 @@
 /*
- * collectives_page.h - what a terminal shows of the collectives of a job.
+ * collectives_page.h - terminal report of `sutra analyze collectives`.
  */
 #ifndef CLI_COLLECTIVES_PAGE_H
 #define CLI_COLLECTIVES_PAGE_H

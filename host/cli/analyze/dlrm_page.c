@@ -1,5 +1,6 @@
 /*
- * dlrm_page.c - the page that `sutra analyze dlrm` prints: what to know first, a line or a few for each.
+ * dlrm_page.c - prints the terminal report of `sutra analyze dlrm`: the most important results first, in one to a few
+ * lines each.
  */
 #include "cli/analyze/dlrm_page.h"
 

@@ -1,5 +1,5 @@
 /*
- * dlrm_page.h - the page of `sutra analyze dlrm` on the terminal: at most 100 columns, the ten things to know.
+ * dlrm_page.h - terminal report of `sutra analyze dlrm`: ten results, at most 100 columns.
  */
 #ifndef CLI_DLRM_PAGE_H
 #define CLI_DLRM_PAGE_H

@@ -1,6 +1,6 @@
 /*
- * dlrm_ranks_page.c - the page that `sutra analyze dlrm` prints of several ranks: a line for each, and one for the
- * overheads of all together.
+ * dlrm_ranks_page.c - prints the terminal report of `sutra analyze dlrm` for several ranks: one line per rank, and the
+ * overheads over all ranks.
  */
 #include "cli/analyze/dlrm_ranks_page.h"
 

@@ -1,5 +1,5 @@
 /*
- * dlrm_ranks_page.h - the page that `sutra analyze dlrm` prints of several ranks.
+ * dlrm_ranks_page.h - terminal report of `sutra analyze dlrm` for several ranks.
  */
 #ifndef CLI_DLRM_RANKS_PAGE_H
 #define CLI_DLRM_RANKS_PAGE_H

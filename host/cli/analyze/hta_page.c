@@ -1,7 +1,7 @@
 /*
- * hta_page.c - the page that `sutra analyze hta` prints: one line or a few for each of ten questions.
+ * hta_page.c - prints the terminal report of `sutra analyze hta`: one to a few lines for each of ten questions.
  *
- * Of many ranks, times are sums over all of them, and shares are of these sums.
+ * For several ranks, times are sums over all ranks, and shares refer to these sums.
  */
 #include "cli/analyze/hta_page.h"
 

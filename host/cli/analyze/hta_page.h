@@ -1,5 +1,5 @@
 /*
- * hta_page.h - a page for people on what the tables of HTA say.
+ * hta_page.h - terminal report of HTA's tables.
  */
 #ifndef CLI_HTA_PAGE_H
 #define CLI_HTA_PAGE_H

@@ -1,7 +1,7 @@
 /*
- * operators_page.c - the first rows of each table: time, share, count and name.
+ * operators_page.c - prints the first rows of each table: time, share, count and name.
  *
- * Of many ranks the first stands for itself, and the tables have the others.
+ * For several ranks, prints the first rank only; the tables have all ranks.
  */
 #include "cli/analyze/operators_page.h"
 

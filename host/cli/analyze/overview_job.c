@@ -1,5 +1,5 @@
 /*
- * overview_job.c - see overview_job.h.
+ * overview_job.c - implements overview_job.h.
  */
 #include "cli/analyze/overview_job.h"
 

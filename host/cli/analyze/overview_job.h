@@ -1,5 +1,5 @@
 /*
- * overview_job.h - `sutra analyze TRACE...`: device traces of a job in, findings and an overview out.
+ * overview_job.h - `sutra analyze TRACE...`: reads device traces of a job; writes findings and a time breakdown.
  */
 #ifndef CLI_OVERVIEW_JOB_H
 #define CLI_OVERVIEW_JOB_H

@@ -1,5 +1,5 @@
 /*
- * overview_page.c - findings first, then what they rest on: windows, classes of time, operators and kernels.
+ * overview_page.c - prints findings, followed by their data: windows, kinds of GPU time, operators and kernels.
  */
 #include "cli/analyze/overview_page.h"
 

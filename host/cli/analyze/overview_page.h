@@ -1,5 +1,5 @@
 /*
- * overview_page.h - an overview on a screen of 80 columns, and as JSON.
+ * overview_page.h - terminal report of an overview in 80 columns, and its JSON form.
  */
 #ifndef CLI_OVERVIEW_PAGE_H
 #define CLI_OVERVIEW_PAGE_H

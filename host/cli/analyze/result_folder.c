@@ -1,6 +1,6 @@
 /*
- * result_folder.c - making, moving and removing the files of an analysis. Folders in it are those that we made, two
- * deep, so that walking them may be recursive.
+ * result_folder.c - creates, moves and removes the files of an analysis. sutra nests directories at most two deep, so
+ * recursive walking is safe.
  */
 #include "cli/analyze/result_folder.h"
 

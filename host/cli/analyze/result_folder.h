@@ -1,11 +1,11 @@
 /*
- * result_folder.h - a folder of results appears whole, or says what is missing.
+ * result_folder.h - write a directory of results completely, or report what is missing.
  *
- *     results/                            what was there before
- *     results/unfinished.sutra/           the new files, until all of them are there; then they are moved up
+ *     results/                            existing files
+ *     results/unfinished.sutra/           new files, moved to results/ when all are complete
  *
- * A run that fails removes what it made. One that is killed leaves the folder of what is unfinished, which the next run
- * removes: a lock tells whose it is. Moving asks first whether all can be moved. Cost: a rename for each file.
+ * A failed run removes its files. A killed run leaves the unfinished directory; the next run removes it if its lock is
+ * free. Before moving any file, sutra checks that all files can be moved. Cost: one rename per file.
  */
 #ifndef CLI_RESULT_FOLDER_H
 #define CLI_RESULT_FOLDER_H

@@ -1,5 +1,5 @@
 /*
- * shared_analyses.h - the analyses, all of whose ranks processes of MPI may share.
+ * shared_analyses.h - the analyses that MPI processes can share by rank.
  */
 #ifndef CLI_SHARED_ANALYSES_H
 #define CLI_SHARED_ANALYSES_H

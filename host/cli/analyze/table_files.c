@@ -1,5 +1,5 @@
 /*
- * table_files.c - names of tables' files, and writing them.
+ * table_files.c - names and writes the files of tables.
  */
 #include "cli/analyze/table_files.h"
 

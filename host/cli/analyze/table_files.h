@@ -1,5 +1,5 @@
 /*
- * table_files.h - the files of an analysis that makes tables: one for each, in the folder of the results.
+ * table_files.h - table files of an analysis: one file per table in the results directory.
  */
 #ifndef CLI_TABLE_FILES_H
 #define CLI_TABLE_FILES_H

@@ -1,5 +1,5 @@
 /*
- * legacy_result.c - the closing lines of `sutra link-legacy` and its --stats, in the forms that `sutra link` has.
+ * legacy_result.c - prints the closing lines and --stats of `sutra link-legacy`, in the format of `sutra link`.
  */
 #include "cli/link/legacy_result.h"
 

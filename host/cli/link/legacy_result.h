@@ -1,5 +1,5 @@
 /*
- * legacy_result.h - what is told about a finished `sutra link-legacy`: to people and to machines (legacy_result.c).
+ * legacy_result.h - closing lines and --stats of `sutra link-legacy`.
  */
 #ifndef CLI_LEGACY_RESULT_H
 #define CLI_LEGACY_RESULT_H

@@ -1,9 +1,8 @@
 /*
- * link.c - `sutra link`: a host trace and a device trace in, ET+ out. The same work under the name and with the command
- * line of chakra_trace_link.
+ * link.c - `sutra link`: links a host trace and a device trace into ET+. Also chakra_trace_link: the same work with
+ * that program's name and command line.
  *
- * Checks that need no input come first (arguments, whether the output can be written), then the library does the work,
- * then the summary and the statistics tell about it.
+ * First checks that need no input (arguments, writable output), then the library call, then summary and statistics.
  */
 #include <inttypes.h>
 #include <stdbool.h>

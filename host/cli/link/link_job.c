@@ -1,9 +1,9 @@
 /*
- * link_job.c - `sutra link HOSTS DEVICES -o DIR`: pairs, the work, and what is told at its end.
+ * link_job.c - `sutra link HOSTS DEVICES -o DIR`: matches files to ranks, links each rank, and reports the result.
  *
- *     folders or table --> plan --> ranks, each with its record --> job.json, summary, findings
+ *     directories or table --> plan --> ranks, each with its record --> job.json, summary, findings
  *
- * Parts and processes of a team do the same with other ranks of the same plan; they share nothing but DIR.
+ * --part processes and MPI processes link other ranks of the same plan. They share only DIR.
  */
 #include "cli/link/link_job.h"
 

@@ -1,5 +1,6 @@
 /*
- * link_job.h - `sutra link` of a whole job: folders in, a folder out; and the values that all of `sutra link` shares.
+ * link_job.h - `sutra link` of a job, from input directories to an output directory; and the options of all forms of
+ * `sutra link`.
  */
 #ifndef CLI_LINK_JOB_H
 #define CLI_LINK_JOB_H

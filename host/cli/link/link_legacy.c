@@ -1,9 +1,9 @@
 /*
- * link_legacy.c - `sutra link-legacy`: two traces without common record-function ids in, ET+ out, matched by names and
- * order. The same work under the name and with the command line of the older trace_link.
+ * link_legacy.c - `sutra link-legacy`: links two traces without common record-function ids into ET+, by names and
+ * order. Also trace_link: the same work with that program's name and command line.
  *
- *     words --checks--> both traces --link--> the older program's log, line by line --> ET+, or durations by id
- *                                                                                   --> summary, statistics
+ *     arguments --checks--> both traces --link--> log of the older program, line by line --> ET+, or durations by id
+ *                                                                                       --> summary, statistics
  */
 #include <inttypes.h>
 #include <stdbool.h>

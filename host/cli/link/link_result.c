@@ -1,5 +1,5 @@
 /*
- * link_result.c - the closing lines of `sutra link`, one number and what it counts a line, and its --stats:
+ * link_result.c - prints the closing lines of `sutra link`, one count per line, and --stats:
  *
  *     sutra: linked into out.json
  *           12,345  nodes of the host trace, 12,000 of them operators
@@ -9,9 +9,9 @@
  *      "input_bytes": 1, "output_bytes": 1, "peak_memory_bytes": 1, "peak_rss_bytes": 1, "threads": 2,
  *      "engine": "cuda", "device_seconds": {"up": 0.1, ...}}
  *
- * The first lines always stand there, so that two runs can be compared at a glance; lines on what was left out or
- * mended stand there where they count something. "device_seconds" is there where a CUDA device did the work; "counts"
- * has the fields of struct sutra_link_report under their own names.
+ * The first lines are always printed, so that runs are easy to compare. Lines on skipped or corrected nodes are printed
+ * only if their count is not 0. "device_seconds" requires a CUDA device. "counts" has the fields of struct
+ * sutra_link_report under their names.
  */
 #include "cli/link/link_result.h"
 

@@ -1,5 +1,5 @@
 /*
- * link_result.h - what is told about a finished `sutra link`: to people and to machines.
+ * link_result.h - closing lines and --stats of `sutra link`.
  */
 #ifndef CLI_LINK_RESULT_H
 #define CLI_LINK_RESULT_H

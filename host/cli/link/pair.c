@@ -1,5 +1,5 @@
 /*
- * pair.c - the common part of `sutra link` and `sutra link-legacy`.
+ * pair.c - implements pair.h.
  */
 #include "cli/link/pair.h"
 

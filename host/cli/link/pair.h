@@ -1,6 +1,5 @@
 /*
- * pair.h - what the commands that link a pair of traces have in common: the words that name files and how to work, what
- * is wrong about them, and reading both traces.
+ * pair.h - common parts of `sutra link` and `sutra link-legacy`: options, argument checks, and reading both traces.
  */
 #ifndef CLI_PAIR_H
 #define CLI_PAIR_H

@@ -1,5 +1,5 @@
 /*
- * plus_path.c - naming the output.
+ * plus_path.c - implements plus_path.h.
  */
 #include "cli/link/plus_path.h"
 

@@ -1,5 +1,5 @@
 /*
- * plus_path.h - the name of the output that the older linker makes from that of the host trace.
+ * plus_path.h - the output name that trace_link derives from the name of the host trace.
  */
 #ifndef CLI_PLUS_PATH_H
 #define CLI_PLUS_PATH_H

@@ -1,5 +1,5 @@
 /*
- * crew.c - the messages of a crew: a tag and a number each.
+ * crew.c - exchanges messages between MPI processes: a tag and a number each.
  */
 #include "cli/mpi/crew.h"
 

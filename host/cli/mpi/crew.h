@@ -1,14 +1,14 @@
 /*
- * crew.h - processes of MPI that share the ranks of a job.
+ * crew.h - MPI processes that share the ranks of a job.
  *
- *     process 0      deals: has a thread for messages, and works itself
- *     the others     ask for a rank each time a thread of theirs is free
+ *     process 0         assigns ranks: one thread for messages, other threads for work
+ *     other processes   request a rank whenever a thread is free
  *
- * Only numbers cross between processes; traces and results stay in files. Each process tells every second that it is
- * there, and one that has been silent for too long is taken as gone, with the ranks that it had. Process 0 then goes on
- * with those that are left. Where process 0 is gone the others end; what they have done stays.
+ * Processes exchange numbers only; traces and results are files. Each process sends a message every second. A process
+ * that is silent for too long counts as failed, including its ranks, and process 0 continues with the remaining
+ * processes. If process 0 fails, all others end; their finished results remain.
  *
- * MPI is called by the main thread alone; the work is done in a second one.
+ * Only the main thread calls MPI; a second thread does the work.
  */
 #ifndef CLI_MPI_CREW_H
 #define CLI_MPI_CREW_H

@@ -1,12 +1,12 @@
 /*
- * main.c - `sutra-mpi link HOSTS DEVICES -o DIR`, started by mpirun: `sutra link` of a job by many processes; and
- * `sutra-mpi analyze ...`, analyses of many ranks.
+ * main.c - `sutra-mpi`, started by mpirun: `sutra-mpi link HOSTS DEVICES -o DIR` links a job, and `sutra-mpi analyze
+ * ...` analyzes many ranks, in several processes.
  *
  *     mpirun --enable-recovery -n 64 sutra-mpi [--patience SECONDS] link hosts devices -o linked
  *     mpirun --enable-recovery -n 64 sutra-mpi analyze hta devices -o tables
  *
- * Only process 0 speaks: the others say nothing until the plan is made, since they would say the same, and warnings
- * after that stand in the records.
+ * Only process 0 prints. All processes compute the same plan, so the others would repeat its messages; later warnings
+ * are in the records.
  */
 #include <fcntl.h>
 #include <mpi.h>

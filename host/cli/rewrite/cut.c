@@ -1,5 +1,5 @@
 /*
- * cut.c - `sutra cut`: a device trace in, a part of it out; of a pair both.
+ * cut.c - `sutra cut`: writes a part of a device trace, or of a pair of traces.
  */
 #include <stddef.h>
 #include <stdio.h>

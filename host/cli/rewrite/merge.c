@@ -1,5 +1,5 @@
 /*
- * merge.c - `sutra merge`: the traces of several ranks in, one timeline for a viewer out.
+ * merge.c - `sutra merge`: merges the traces of several ranks into one timeline for a trace viewer.
  */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * repair.c - `sutra repair`: a trace that readers refuse in; one that they take out, and what was mended told by byte.
+ * repair.c - `sutra repair`: reads a malformed trace, writes valid JSON, and reports each repair with its byte offset.
  */
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * selection_rows.c - from the words of a command line to a selection.
+ * selection_rows.c - converts command-line options to a selection.
  */
 #include "cli/rewrite/selection_rows.h"
 

@@ -1,5 +1,5 @@
 /*
- * selection_rows.h - the options that say which events of a trace are kept, alike for all commands that write traces.
+ * selection_rows.h - options that select events of a trace, common to all commands that write traces.
  */
 #ifndef CLI_SELECTION_ROWS_H
 #define CLI_SELECTION_ROWS_H

@@ -1,5 +1,6 @@
 /*
- * check.c - `sutra check`: what ASTRA-sim would stumble over in the .et files of a job. A line a finding, or JSON.
+ * check.c - `sutra check`: finds properties of a job's .et files that make ASTRA-sim fail or hang; prints one line per
+ * finding, or JSON.
  */
 #include <inttypes.h>
 #include <stddef.h>

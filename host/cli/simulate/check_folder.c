@@ -1,5 +1,5 @@
 /*
- * check_folder.c - the findings of a job, from the records that linking it has left in its folder.
+ * check_folder.c - prints the findings of a linked job, from the records in its directory.
  */
 #include "cli/simulate/check_folder.h"
 

@@ -1,5 +1,5 @@
 /*
- * check_folder.h - `sutra check DIR`: what is wrong with a job that was linked into a folder.
+ * check_folder.h - `sutra check DIR`: findings of a job that was linked into a directory.
  */
 #ifndef CLI_SIMULATE_CHECK_FOLDER_H
 #define CLI_SIMULATE_CHECK_FOLDER_H

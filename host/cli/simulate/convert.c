@@ -1,6 +1,6 @@
 /*
- * convert.c - `sutra convert`: ET+ in, a Chakra .et file out. The same work under the name and with the command line of
- * chakra_converter.
+ * convert.c - `sutra convert`: converts ET+ to a Chakra .et file. Also chakra_converter: the same work with that
+ * program's name and command line.
  */
 #include <stddef.h>
 #include <stdio.h>

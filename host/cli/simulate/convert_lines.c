@@ -1,5 +1,5 @@
 /*
- * convert_lines.c - JSON lines in, an .et file out, and what is told of it.
+ * convert_lines.c - converts JSON lines to an .et file, and prints the summary.
  */
 #include "cli/simulate/convert_lines.h"
 

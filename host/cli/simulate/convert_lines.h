@@ -1,5 +1,5 @@
 /*
- * convert_lines.h - `sutra convert` of what `sutra jsonize --lines` wrote: JSON lines in, the .et file again.
+ * convert_lines.h - `sutra convert` of JSON lines, as written by `sutra jsonize --lines`, back to an .et file.
  */
 #ifndef CLI_SIMULATE_CONVERT_LINES_H
 #define CLI_SIMULATE_CONVERT_LINES_H

@@ -1,5 +1,5 @@
 /*
- * convert_result.c - the closing lines of `sutra convert` and its --stats: a number and what it counts a line.
+ * convert_result.c - prints the closing lines of `sutra convert`, one count per line, and --stats.
  */
 #include "cli/simulate/convert_result.h"
 

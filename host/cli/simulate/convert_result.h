@@ -1,5 +1,5 @@
 /*
- * convert_result.h - what is told about a finished `sutra convert`: to people and to machines.
+ * convert_result.h - closing lines and --stats of `sutra convert`.
  */
 #ifndef CLI_CONVERT_RESULT_H
 #define CLI_CONVERT_RESULT_H

@@ -1,5 +1,5 @@
 /*
- * draw.c - `sutra draw`: a part of an .et file as a drawing.
+ * draw.c - `sutra draw`: draws a part of an .et file as a graph.
  */
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * et_job.c - a context and a file, from the start of a command to its end.
+ * et_job.c - opens and closes the context and the .et file of a command.
  */
 #include "cli/simulate/et_job.h"
 

@@ -1,5 +1,5 @@
 /*
- * et_job.h - what commands on .et files have in common beside what all have: the file.
+ * et_job.h - common parts of commands on .et files: the input file, in addition to job.h.
  */
 #ifndef CLI_SIMULATE_ET_JOB_H
 #define CLI_SIMULATE_ET_JOB_H

@@ -1,5 +1,5 @@
 /*
- * info_et.c - what an .et file holds, as text or JSON.
+ * info_et.c - prints the contents of an .et file, as text or JSON.
  */
 #include "cli/simulate/info_et.h"
 

@@ -1,5 +1,5 @@
 /*
- * info_et.h - what `sutra info` says of an .et file.
+ * info_et.h - `sutra info` of an .et file.
  */
 #ifndef CLI_SIMULATE_INFO_ET_H
 #define CLI_SIMULATE_INFO_ET_H

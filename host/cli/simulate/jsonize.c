@@ -1,5 +1,6 @@
 /*
- * jsonize.c - `sutra jsonize`: an .et file in, JSON out. The same under the name of chakra_jsonizer.
+ * jsonize.c - `sutra jsonize`: converts an .et file to JSON. Also chakra_jsonizer: the same work under that program's
+ * name.
  */
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /*
- * layout.c - running `dot`.
+ * layout.c - runs `dot`.
  */
 #include "cli/simulate/layout.h"
 

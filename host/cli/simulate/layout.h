@@ -1,9 +1,9 @@
 /*
- * layout.h - from a graph for Graphviz to a drawing, by the program `dot`.
+ * layout.h - lay out a Graphviz graph as a drawing, with the program `dot`.
  *
- *     graph --pipe--> dot --> a file beside the drawing's place --> the drawing
+ *     graph --pipe--> dot --> a temporary file in the same directory --> the drawing, by rename
  *
- * No file is made but that one, which appears whole or not at all.
+ * Creates no other file; the drawing is written atomically.
  */
 #ifndef CLI_SIMULATE_LAYOUT_H
 #define CLI_SIMULATE_LAYOUT_H

@@ -1,5 +1,5 @@
 /*
- * simulate.c - `sutra simulate`: the .et files of a job in, the times that a simulator would find out; and what-ifs.
+ * simulate.c - `sutra simulate`: computes the times that a simulator would find for a job's .et files, and what-ifs.
  */
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * simulate_page.c - a simulation's times on a page of 80 columns, and as JSON.
+ * simulate_page.c - prints the times of a simulation in 80 columns, and as JSON.
  */
 #include "cli/simulate/simulate_page.h"
 

@@ -1,5 +1,5 @@
 /*
- * simulate_page.h - what `sutra simulate` prints: a page for people, or JSON.
+ * simulate_page.h - terminal report and JSON of `sutra simulate`.
  */
 #ifndef CLI_SIMULATE_PAGE_H
 #define CLI_SIMULATE_PAGE_H
