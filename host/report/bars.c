@@ -1,5 +1,5 @@
 /*
- * bars.c - horizontal bars, stacked where a row has several values.
+ * bars.c - draws horizontal bars, stacked for rows with several values.
  *
  *     wide     rank 0  ####====....            12.3 ms      narrow    rank 0                12.3 ms
  *              |       |      |      |                                ####====....

@@ -1,5 +1,5 @@
 /*
- * changes.c - two-sided bars: what became more to the right of a line, what became less to its left.
+ * changes.c - draws two-sided bars: increases to the right of a line, decreases to its left.
  *
  *     wide                  -2 ms      |      +2 ms           narrow   gemm                  +1.9 ms
  *     gemm                             |##########  +1.9 ms                  |##########

@@ -1,8 +1,8 @@
 /*
- * chart.h - the kinds of charts.
+ * chart.h - kinds of charts.
  *
- * All draw numbers of tables, which the page shows beside them. A bar's rectangle tells which number it is:
- * data-row, data-column and data-value, as the table has it.
+ * All charts draw numbers of tables, which the page also shows. The rectangle of a bar identifies its number by
+ * data-row, data-column and data-value, with the value as in the table.
  */
 #ifndef REPORT_CHART_H
 #define REPORT_CHART_H

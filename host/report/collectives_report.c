@@ -1,6 +1,6 @@
 /*
- * collectives_report.c - the page about the collectives of a job: who waits for whom, how fast collectives of each size
- * are, clocks, and what is wrong.
+ * collectives_report.c - writes the page on the collectives of a job: waits between ranks, bandwidth by size, clock
+ * offsets, violated checks.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * colours.c - what colours mean, and which one a name has.
+ * colours.c - assigns colors to meanings and to names.
  */
 #include "report/colours.h"
 

@@ -1,8 +1,8 @@
 /*
- * colours.h - what colours mean, the same in all drawings: one colour has one meaning.
+ * colours.h - meaning of colors, equal in all drawings: each color has one meaning.
  *
- * Eight that most people can tell apart (style.h), grey, and paler ones of the first two. Kinds of computation that
- * stand side by side have its shades, or shapes.
+ * There are eight colors that most people can distinguish (style.h), grey, and paler variants of the first two.
+ * Adjacent kinds of computation have shades of one color, or shapes.
  */
 #ifndef REPORT_COLOURS_H
 #define REPORT_COLOURS_H

@@ -1,6 +1,5 @@
 /*
- * diff_report.c - the page about two traces or jobs: what became slower or faster, as two-sided bars, as a tree of call
- * paths, and the tables behind them.
+ * diff_report.c - writes the page that compares two traces or jobs: two-sided bars, a tree of call paths, and tables.
  */
 #include <math.h>
 #include <stdio.h>

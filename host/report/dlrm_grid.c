@@ -1,5 +1,5 @@
 /*
- * dlrm_grid.c - the chart "dominating op breakdown" of a stream as a grid of cells.
+ * dlrm_grid.c - draws the chart "dominating op breakdown" of a stream as a grid of cells.
  */
 #include "report/dlrm_grid.h"
 

@@ -1,5 +1,5 @@
 /*
- * dlrm_grid.h - the chart "dominating op breakdown" of a stream as a grid of cells.
+ * dlrm_grid.h - chart "dominating op breakdown" of a stream as a grid of cells.
  */
 #ifndef REPORT_DLRM_GRID_H
 #define REPORT_DLRM_GRID_H

@@ -1,5 +1,5 @@
 /*
- * dlrm_report.c - the page about operators and overheads of the host.
+ * dlrm_report.c - writes the page on operators and CPU overheads of one trace.
  */
 #include <math.h>
 #include <stdio.h>

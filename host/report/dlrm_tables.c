@@ -1,5 +1,5 @@
 /*
- * dlrm_tables.c - tables for the page about operators. O(rows), and a sort where they are ordered.
+ * dlrm_tables.c - computes the tables for the page on operators. O(rows), plus a sort for ordered tables.
  */
 #include "report/dlrm_tables.h"
 

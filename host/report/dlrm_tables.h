@@ -1,7 +1,7 @@
 /*
- * dlrm_tables.h - tables that the page about operators makes of the analysis, for its charts.
+ * dlrm_tables.h - tables that the page on operators derives from the analysis, for its charts.
  *
- * Each is the caller's, to free with table_free(); its `failed` says that memory ran out.
+ * The caller frees each table with table_free(); `failed` is set if memory ran out.
  */
 #ifndef REPORT_DLRM_TABLES_H
 #define REPORT_DLRM_TABLES_H

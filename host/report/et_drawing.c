@@ -1,11 +1,11 @@
 /*
- * et_drawing.c - a part of an .et file as a graph for Graphviz, or for programs that read GraphML.
+ * et_drawing.c - writes a part of an .et file as a graph in Graphviz or GraphML format.
  *
  *     n7 [label="aten::mm\n13 us", ...];        a node: its row
- *     n7 -> n9 [style=dashed];                  from what must be done first; dashed: a data dependency
+ *     n7 -> n9 [style=dashed];                  n9 depends on n7; dashed: a data dependency
  *
- * Names are cut in the middle, as charts of reports have them. Both formats take text with XML's escapes; Graphviz
- * gives backslashes a meaning of its own, which are doubled for it.
+ * Names are shortened in the middle, as in charts. Both formats accept XML escapes; Graphviz also interprets
+ * backslashes, so they are doubled.
  */
 #include <inttypes.h>
 

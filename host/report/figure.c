@@ -1,5 +1,5 @@
 /*
- * figure.c - numbers for people.
+ * figure.c - implements figure.h.
  */
 #include "report/figure.h"
 

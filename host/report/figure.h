@@ -1,5 +1,5 @@
 /*
- * figure.h - numbers for people, in the text of pages and drawings; independent of the locale.
+ * figure.h - human-readable numbers for pages and drawings, independent of the locale.
  */
 #ifndef REPORT_FIGURE_H
 #define REPORT_FIGURE_H

@@ -1,6 +1,6 @@
 /*
- * grid.c - what operators consist of: a small bar of shares per variant of an operator, variants of one operator side
- * by side below its name.
+ * grid.c - draws the parts of operators: one bar of shares per variant of an operator, all variants next to each other
+ * below the operator's name.
  *
  *     aten::linear                             aten::add
  *     12.3 ms                                  4 ms
@@ -8,8 +8,8 @@
  *     ## elwt    10 %      ## splitK   30 %    ## elwt     100 %
  *     ## gemm    90 %      ## gemm     70 %    ##
  *
- * As many cells stand in a line as fit; a group that does not fit goes on in the next line. Shares fall from the bottom
- * to the top. O(parts).
+ * A line has as many cells as fit; a group that does not fit continues on the next line. Shares descend from bottom to
+ * top. O(parts).
  */
 #include <math.h>
 #include <stdio.h>

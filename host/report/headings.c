@@ -1,6 +1,5 @@
 /*
- * headings.c - columns of tables in words, with their units: by how a name ends, and for those whose names do not tell,
- * by a list.
+ * headings.c - determines heading and unit of a table column from the ending of its name, or from a list.
  */
 #include "report/headings.h"
 

@@ -1,5 +1,5 @@
 /*
- * headings.h - columns of tables as pages head them: in words, and with the unit.
+ * headings.h - column headings on pages: words and unit.
  */
 #ifndef REPORT_HEADINGS_H
 #define REPORT_HEADINGS_H

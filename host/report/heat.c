@@ -1,12 +1,12 @@
 /*
- * heat.c - what bars show, of so many rows that bars would be too many: a square for each, in lines of equal length,
- * and a block of lines for each value, the fuller the colour the larger.
+ * heat.c - draws a heat map for more rows than bars can show: one square per row, in lines of equal length, and one
+ * block of lines per value. Larger values have stronger color.
  *
  *     compute, up to 12.3 ms            idle, up to 4.5 ms
  *     rank 0   ########........         rank 0   ..##............
  *     rank 16  ########........         rank 16  ................
  *
- * Values that are next to nothing of all have no block. O(rows x values).
+ * Values with a negligible share have no block. O(rows x values).
  */
 #include <math.h>
 #include <stdio.h>

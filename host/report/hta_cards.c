@@ -1,6 +1,5 @@
 /*
- * hta_cards.c - the figures at the top of the page about ranks: ranks and their time, what share of it went to what,
- * and which rank is the slowest.
+ * hta_cards.c - writes the key numbers at the top of the page on ranks: number of ranks, times, shares, slowest rank.
  */
 #include <inttypes.h>
 #include <stdio.h>

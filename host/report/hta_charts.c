@@ -1,5 +1,5 @@
 /*
- * hta_charts.c - the charts of the page about ranks, with the tables that they draw.
+ * hta_charts.c - writes the charts of the page on ranks, with their tables.
  *
  *     table of the analysis --> hta_tables.c: in the order and the parts that a chart shows --> bars, table
  *     the longest queues    --> lines

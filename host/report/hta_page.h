@@ -1,8 +1,8 @@
 /*
- * hta_page.h - the pieces of the page about ranks, and what they are made from.
+ * hta_page.h - parts of the page on ranks, and their inputs.
  *
- *     hta_report.c                       the page, from its head to what is missing
- *       |-- hta_cards.c                  figures at the top
+ *     hta_report.c                       the whole page
+ *       |-- hta_cards.c                  key numbers at the top
  *       `-- hta_charts.c                 sections with charts, each from a table of hta_tables.c or of the analysis
  */
 #ifndef REPORT_HTA_PAGE_H

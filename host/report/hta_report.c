@@ -1,5 +1,6 @@
 /*
- * hta_report.c - the page about the tables of one or many ranks: figures, a section for each question, what is missing.
+ * hta_report.c - writes the page on HTA's tables of one or many ranks: key numbers, a section per question, missing
+ * tables.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * hta_tables.c - tables for the page about ranks. O(rows), and a sort where they are ordered.
+ * hta_tables.c - computes the tables for the page on ranks. O(rows), plus a sort for ordered tables.
  */
 #include "report/hta_tables.h"
 

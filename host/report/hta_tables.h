@@ -1,7 +1,7 @@
 /*
- * hta_tables.h - tables that the page about ranks makes of those of the analysis, for its charts.
+ * hta_tables.h - tables that the page on ranks derives from HTA's tables, for its charts.
  *
- * Each is the caller's, to free with table_free(); its `failed` says that memory ran out.
+ * The caller frees each table with table_free(); `failed` is set if memory ran out.
  */
 #ifndef REPORT_HTA_TABLES_H
 #define REPORT_HTA_TABLES_H

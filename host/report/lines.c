@@ -1,8 +1,8 @@
 /*
- * lines.c - step lines over time, a panel for each series: the most of each stretch as an area, the mean as a line.
+ * lines.c - draws step lines over time, one panel per series: the maximum of each time bin as an area, the mean as a
+ * line.
  *
- * Stretches that look alike become one step. All panels have the same time axis, each has an axis of values of its own.
- * O(stretches).
+ * Equal adjacent bins become one step. All panels share the time axis; each has its own value axis. O(bins).
  */
 #include <math.h>
 #include <stdio.h>

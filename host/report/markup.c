@@ -1,5 +1,6 @@
 /*
- * markup.c - any bytes as text of a page or a drawing. O(length); names are read once, cut ones twice.
+ * markup.c - escapes arbitrary bytes as text of a page or drawing. O(length): one pass over a name, two over a
+ * shortened one.
  */
 #include "report/markup.h"
 

@@ -1,10 +1,10 @@
 /*
- * markup.h - any bytes as text of an HTML page or an SVG drawing, which both stay well-formed XML.
+ * markup.h - escape arbitrary bytes as text of an HTML page or SVG drawing, which both stay well-formed XML.
  *
- * Names come from traces and paths: what XML forbids or a reader could be misled by is replaced (control characters by
- * their pictures, broken UTF-8, lone surrogates and control characters beyond ASCII by U+FFFD), and <, >, &, "
- * and ' are escaped, so that the same text may stand between tags and in attributes. Long names are cut in the middle,
- * where names of kernels differ least; the whole then stands in a title.
+ * Names come from traces and paths and are untrusted. Control characters are replaced by their pictures; malformed
+ * UTF-8, lone surrogates and bidirectional marks by U+FFFD. <, >, &, " and ' are escaped, so the text is valid between
+ * tags and in attributes. Long names are shortened in the middle, where kernel names differ least, with the full name
+ * in a title.
  */
 #ifndef REPORT_MARKUP_H
 #define REPORT_MARKUP_H

@@ -1,5 +1,5 @@
 /*
- * operators_report.c - the pages about operators and about kernels of one or many ranks, of the sections in
+ * operators_report.c - writes the pages on operators and on kernels of one or many ranks, from the sections of
  * operators_sections.c.
  */
 #include <inttypes.h>

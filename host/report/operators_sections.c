@@ -1,6 +1,5 @@
 /*
- * operators_sections.c - what stands in sections about operators and kernels: areas and bars, and the tables behind
- * them.
+ * operators_sections.c - writes sections on operators and kernels: treemaps, bars, and tables.
  */
 #include "report/operators_sections.h"
 

@@ -1,5 +1,5 @@
 /*
- * operators_sections.h - what stands in sections about operators and kernels, of any page.
+ * operators_sections.h - sections on operators and kernels, for any page.
  */
 #ifndef REPORT_OPERATORS_SECTIONS_H
 #define REPORT_OPERATORS_SECTIONS_H

@@ -1,5 +1,5 @@
 /*
- * operators_tables.c - sums over ranks. O(rows), and a sort of the sums.
+ * operators_tables.c - sums tables over ranks. O(rows), plus a sort of the sums.
  */
 #include "report/operators_tables.h"
 

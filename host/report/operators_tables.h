@@ -1,6 +1,6 @@
 /*
- * operators_tables.h - tables that the page about operators and kernels makes of those of the analysis: of all ranks
- * together. Each is the caller's, to free with table_free(); its `failed` says that memory ran out.
+ * operators_tables.h - tables of operators and kernels over all ranks, derived from the analysis. The caller frees each
+ * table with table_free(); `failed` is set if memory ran out.
  */
 #ifndef REPORT_OPERATORS_TABLES_H
 #define REPORT_OPERATORS_TABLES_H

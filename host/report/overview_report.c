@@ -1,8 +1,8 @@
 /*
- * overview_report.c - the page of a job: what was found, and then what it rests on, from the whole to the parts.
+ * overview_report.c - writes the page of a job: findings first, then their data, from totals to details.
  *
- *     findings, figures | where the time went | steps | operators | kernels | rates | communication | streams,
- *     launches, copies | tables that lie beside
+ *     findings, key numbers | time breakdown | steps | operators | kernels | rates | communication | streams,
+ *     launches, memcpys | links to table files
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * overview_tables.c - see overview_tables.h. O(rows).
+ * overview_tables.c - implements overview_tables.h. O(rows).
  */
 #include "report/overview_tables.h"
 

@@ -1,5 +1,5 @@
 /*
- * overview_tables.h - tables that the page of an overview makes of those of the analysis.
+ * overview_tables.h - tables that the page of an overview derives from the analysis.
  */
 #ifndef REPORT_OVERVIEW_TABLES_H
 #define REPORT_OVERVIEW_TABLES_H

@@ -1,5 +1,5 @@
 /*
- * page.c - the frame of a report, and its files.
+ * page.c - writes the frame of a page, and its files.
  */
 #include "report/page.h"
 

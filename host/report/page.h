@@ -1,12 +1,12 @@
 /*
- * page.h - a report: one HTML file that loads nothing, and the drawings on it as files of their own.
+ * page.h - a report page: one HTML file without external resources, and its drawings as separate files.
  *
- *     page_open()   page_head()   page_cards_begin() ...   page_sections(): page_chart(), page_table() ...   page_close()
+ *     page_open()  page_head()  page_cards_begin() ...  page_sections(): page_chart(), page_table() ...  page_close()
  *
- * Warnings stand on top; sections show charts, and below them tables that unfold. The page is well-formed XML too, is
- * whole without its script (script.h), follows the reader's choice of light or dark, and can be read and reached
- * without seeing the charts: the numbers of each stand in a table. The first failure is kept; what follows does
- * nothing. Memory is that of the page, which is a fixed number of tables of at most PAGE_ROWS_MAX rows.
+ * Warnings are at the top; sections have charts, followed by collapsible tables. The page is well-formed XML, complete
+ * without its script (script.h), and follows the reader's light or dark mode. It is accessible without the charts,
+ * since tables have all their numbers. The first failure is kept; later calls do nothing. Memory is bounded: a fixed
+ * number of tables with at most PAGE_ROWS_MAX rows.
  */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H

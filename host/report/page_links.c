@@ -1,5 +1,5 @@
 /*
- * page_links.c - reads the pages of a folder, and replaces their lists of the others.
+ * page_links.c - reads the pages of a directory, and replaces their lists of links.
  */
 #include "report/page_links.h"
 

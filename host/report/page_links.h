@@ -1,12 +1,12 @@
 /*
- * page_links.h - the pages of a folder lead to each other, whichever were written first.
+ * page_links.h - keep the pages of a directory linked to each other, regardless of the order in which they are written.
  *
- *     results/report.html   <ul class="pages">  hta.html, dlrm.html      those that are there
+ *     results/report.html   <ul class="pages">  hta.html, dlrm.html      the existing pages
  *     results/hta.html      <ul class="pages">  report.html, dlrm.html
  *
- * Each analysis has a page of its own name. A page is written with a list of what is made with it; page_links_set()
- * fills the lists of all pages of the folder, and replaces a file only where its list changes. Cost: reading those
- * pages, each below 2 MB.
+ * Each analysis has its own page name. A new page lists the pages written with it. page_links_set() updates the lists
+ * of all pages in the directory, and replaces a file only if its list changes. Cost: reading these pages, each below 2
+ * MB.
  */
 #ifndef REPORT_PAGE_LINKS_H
 #define REPORT_PAGE_LINKS_H

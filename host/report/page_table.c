@@ -1,6 +1,6 @@
 /*
- * page_table.c - tables on a page: numbers rounded for people, with the exact ones in data-value; below a chart they
- * are folded, and columns in which nothing stands are left out.
+ * page_table.c - writes tables on a page: rounded numbers, with exact values in data-value. Tables below a chart are
+ * collapsed; empty columns are omitted.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * rates_section.c - a roofline of the first rank's operators, and tables of rates.
+ * rates_section.c - writes a roofline chart of the first rank's operators, and tables of rates.
  */
 #include "report/rates_section.h"
 

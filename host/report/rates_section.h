@@ -1,5 +1,5 @@
 /*
- * rates_section.h - the section of a page that says how near operators come to what the device can do.
+ * rates_section.h - section of a page that compares operator rates with the peak rates of the GPU.
  */
 #ifndef REPORT_RATES_SECTION_H
 #define REPORT_RATES_SECTION_H

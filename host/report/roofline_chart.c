@@ -1,6 +1,6 @@
 /*
- * roofline_chart.c - operators below what the device can do: FLOPs per byte against FLOPs per second, both in powers of
- * ten, each operator a point as large as its time.
+ * roofline_chart.c - draws a roofline chart: FLOPs per byte against FLOP/s, both in powers of ten. Each operator is a
+ * point, larger for more time.
  *
  *     TFLOP/s   |        ._____________ matrix bf16
  *               |      .'   o

@@ -1,5 +1,5 @@
 /*
- * script.c - what the page does beyond showing itself.
+ * script.c - text of the page's script.
  */
 #include "report/script.h"
 

@@ -1,8 +1,8 @@
 /*
- * script.h - the one script of a page, and its digest, by which the page allows it and no other.
+ * script.h - the script of a page, and its digest, by which the page's security policy allows only this script.
  *
- * Tables are sorted by a click on a heading, and what is folded is unfolded on paper. The page is whole without it. The
- * text has neither "<" nor "&", so that the page stays well-formed XML.
+ * The script sorts tables by a click on a heading, and expands collapsed parts for printing. The page is complete
+ * without it. The text contains neither "<" nor "&", so that the page stays well-formed XML.
  */
 #ifndef REPORT_SCRIPT_H
 #define REPORT_SCRIPT_H

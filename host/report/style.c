@@ -1,5 +1,5 @@
 /*
- * style.c - the style sheets of pages and drawings.
+ * style.c - text of the style sheets of pages and drawings.
  */
 #include "report/style.h"
 

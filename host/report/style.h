@@ -1,9 +1,9 @@
 /*
- * style.h - the style sheets of pages and drawings.
+ * style.h - style sheets of pages and drawings.
  *
- * Colours follow the reader's choice of light or dark. The eight of drawings keep a contrast of 3:1 to the paper and
- * were chosen so that any two differ by 8 or more in OKLab (of 100), also for people who lack one kind of cones; still,
- * whatever a colour says is also said by a text.
+ * Colors follow the reader's light or dark mode. The eight colors of drawings have a contrast of at least 3:1 to the
+ * background. Any two differ by at least 8 (of 100) in OKLab, also for people with color blindness. Text repeats all
+ * information given by color.
  */
 #ifndef REPORT_STYLE_H
 #define REPORT_STYLE_H

@@ -1,5 +1,5 @@
 /*
- * svg.c - pieces of a drawing.
+ * svg.c - implements svg.h.
  */
 #include "report/svg.h"
 

@@ -1,10 +1,10 @@
 /*
- * svg.h - pieces of a drawing.
+ * svg.h - elements of an SVG drawing.
  *
  *     svg_begin(&svg, height), then shapes and texts, then svg_end(&svg)
  *
- * A drawing is made once for a file and twice for a page: wide, and narrow for small windows. Colours are classes
- * that style.h defines for light and dark; texts are texts, in a size that is not scaled. Coordinates are pixels.
+ * A drawing is written once to a file and twice to a page: wide, and narrow for small windows. Colors are classes,
+ * defined by style.h for light and dark mode. Text stays text, at unscaled size. Coordinates are pixels.
  */
 #ifndef REPORT_SVG_H
 #define REPORT_SVG_H

@@ -1,5 +1,5 @@
 /*
- * table_order.c - the rows of a table by what they sum up to. O(n log n).
+ * table_order.c - implements table_order.h. O(n log n).
  */
 #include "report/table_order.h"
 

@@ -1,5 +1,5 @@
 /*
- * table_order.h - the rows of a table by what they sum up to.
+ * table_order.h - sort the rows of a table by sums of columns.
  */
 #ifndef REPORT_TABLE_ORDER_H
 #define REPORT_TABLE_ORDER_H

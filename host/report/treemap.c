@@ -1,14 +1,15 @@
 /*
- * treemap.c - rows of a table as areas: those of one group stand together, and its name on its largest.
+ * treemap.c - draws the rows of a table as a treemap: the areas of a group are adjacent, and its largest area has its
+ * name.
  *
  *     +-----------------+--------+
- *     | GEMM            | other  |      Squarified (Bruls, Huizing and van Wijk, 2000): areas by falling value go into
- *     |  aten::mm       |        |      strips along the shorter side of what is left, each strip as long as its
- *     |  aten::addmm    +--------+      areas get squarer by it.
+ *     | GEMM            | other  |      Squarified (Bruls, Huizing and van Wijk, 2000): areas in descending order fill
+ *     |  aten::mm       |        |      strips along the shorter side of the remaining rectangle. A strip grows as long
+ *     |  aten::addmm    +--------+      as its areas become more square.
  *     |                 | reduce |
  *     +-----------------+--------+
  *
- * Cost: O(rows), each of which is looked at twice, beside an order of the groups.
+ * Cost: O(rows) with two passes, plus a sort of the groups.
  */
 #include <math.h>
 

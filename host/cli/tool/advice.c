@@ -1,5 +1,5 @@
 /*
- * advice.c - putting a command line together.
+ * advice.c - builds a command line as text.
  */
 #include "cli/tool/advice.h"
 

@@ -1,5 +1,5 @@
 /*
- * advice.h - the command that links two traces, as a person would type it.
+ * advice.h - the command that links two traces, as a user would type it.
  */
 #ifndef CLI_ADVICE_H
 #define CLI_ADVICE_H

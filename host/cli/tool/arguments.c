@@ -1,7 +1,7 @@
 /*
- * arguments.c - reading a command line by the command's table of options.
+ * arguments.c - parses a command line by the command's table of options.
  *
- * Not getopt_long: its messages do not say what was probably meant, and it keeps its place in globals.
+ * Not getopt_long: it suggests no similar option names, and keeps its position in global variables.
  */
 #include "cli/tool/arguments.h"
 

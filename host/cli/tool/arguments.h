@@ -1,8 +1,8 @@
 /*
- * arguments.h - reading a command line by the command's table of options.
+ * arguments.h - parse a command line by the command's table of options.
  *
- * Accepted as usual: --name VALUE, --name=VALUE, a long name's beginning where it is the only one, -x VALUE, -xVALUE,
- * -xyz for flags, options and operands in any order, -- before operands that begin with a dash.
+ * Accepted forms: --name VALUE, --name=VALUE, a unique prefix of a long name, -x VALUE, -xVALUE, -xyz for flags,
+ * options and operands in any order, -- before operands that begin with a dash.
  */
 #ifndef CLI_ARGUMENTS_H
 #define CLI_ARGUMENTS_H

@@ -1,9 +1,8 @@
 /*
- * command.h - what a command of the program is: its table of options, its words for people, and the function that runs.
+ * command.h - definition of a command: its table of options, help text and run function.
  *
- * Each command lives in a file of its own, which holds one `struct command`. The parser (arguments.c), the help texts
- * (help.c), the manual page (manual.c) and the shell completions (completion.c) all read the same tables, so that an
- * option is written down once.
+ * Each command has its own file with one `struct command`. The parser (arguments.c), the help texts (help.c), the
+ * manual page (manual.c) and the shell completions (completion.c) read the same tables, so each option is defined once.
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H

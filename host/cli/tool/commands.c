@@ -1,5 +1,5 @@
 /*
- * commands.c - the tables of the program: commands, options that all have, exit codes.
+ * commands.c - tables of the program: commands, common options, exit codes.
  */
 #include "cli/tool/command.h"
 

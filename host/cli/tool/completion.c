@@ -1,9 +1,9 @@
 /*
- * completion.c - `sutra completion`: scripts that complete command lines in bash, zsh and fish, made from the tables of
- * commands and options.
+ * completion.c - `sutra completion`: generates completion scripts for bash, zsh and fish from the tables of commands
+ * and options.
  *
- *     tables --> bash   a function: words of options and choices by command, else file names
- *            --> zsh    _arguments for each command, with what the options are for
+ *     tables --> bash   a function: options and choices by command, else file names
+ *            --> zsh    _arguments for each command, with descriptions of the options
  *            --> fish   a `complete` line for each option and choice
  */
 #include <stdio.h>

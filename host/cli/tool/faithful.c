@@ -1,6 +1,5 @@
 /*
- * faithful.c - how files with measured times are made; the simulated time beside the measured one, and what was done
- * for it.
+ * faithful.c - adds measured times to .et files, and prints simulated time, measured time and the changes.
  *
  *     sutra: 244.280 ms simulated, 244.278 ms measured
  *              623  nodes in the file

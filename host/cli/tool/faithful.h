@@ -1,6 +1,5 @@
 /*
- * faithful.h - what commands that make files with measured times have in common: the words that say how, and what is
- * told about such a file.
+ * faithful.h - common parts of commands that write .et files with measured times: options and closing lines.
  */
 #ifndef CLI_FAITHFUL_H
 #define CLI_FAITHFUL_H

@@ -1,5 +1,5 @@
 /*
- * figures.c - numbers for people.
+ * figures.c - implements figures.h.
  */
 #include "cli/tool/figures.h"
 

@@ -1,5 +1,5 @@
 /*
- * figures.h - numbers for people.
+ * figures.h - human-readable numbers.
  */
 #ifndef CLI_FIGURES_H
 #define CLI_FIGURES_H

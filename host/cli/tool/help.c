@@ -1,12 +1,12 @@
 /*
- * help.c - the help texts, made from the tables of commands and options; and the command `sutra help`.
+ * help.c - generates help texts from the tables of commands and options; and the command `sutra help`.
  *
  *     sutra link - link a host trace ...             name, summary
  *
  *     Usage:                                         synopses, then paragraphs of the description
  *     Options:
  *       -o, --output-file OUT         write ET+ to   rows of options, wrapped at 80 columns
- *     Examples:                                      lines, and what they do
+ *     Examples:                                      command lines with descriptions
  */
 #include "cli/tool/help.h"
 

@@ -1,5 +1,5 @@
 /*
- * help.h - the help texts, made from the tables of commands and options.
+ * help.h - help texts, generated from the tables of commands and options.
  */
 #ifndef CLI_HELP_H
 #define CLI_HELP_H

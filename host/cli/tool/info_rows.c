@@ -1,5 +1,5 @@
 /*
- * info_rows.c - rows of counts, as text or JSON.
+ * info_rows.c - prints rows of counts as text or JSON.
  */
 #include "cli/tool/info_rows.h"
 

@@ -1,7 +1,7 @@
 /*
- * info_rows.h - what `sutra info` prints of a file of any format: text for people, or the beginning of a JSON object.
+ * info_rows.h - output of `sutra info` for all file formats: text, or the start of a JSON object.
  *
- * Both forms are made from one list of rows (name in JSON, words for people, count).
+ * Both forms use one list of rows: JSON name, description, count.
  */
 #ifndef CLI_INFO_ROWS_H
 #define CLI_INFO_ROWS_H

@@ -1,8 +1,9 @@
 /*
- * interrupt.c - no half-written file is left when the program is interrupted.
+ * interrupt.c - removes temporary files when a signal ends the program.
  *
- * The only globals of the program: a signal handler has no other way to know the names. The handler may run at any
- * moment and on any thread, so a name is only written while `armed` is 0, and the handler only calls what POSIX allows.
+ * The file names are the program's only global variables: a signal handler has no other access to them. The handler may
+ * run at any time on any thread. A name is therefore only written while `armed` is 0, and the handler only calls
+ * async-signal-safe functions.
  */
 #include "cli/tool/interrupt.h"
 

@@ -1,9 +1,9 @@
 /*
- * interrupt.h - no half-written file is left when the program is interrupted.
+ * interrupt.h - remove temporary files when a signal ends the program.
  *
- * A temporary file for each thread at a time can be registered; SIGINT, SIGTERM and SIGHUP remove them and then end the
- * program as they would have (so that a shell sees 130 or 143). SIGPIPE is left as it is: `sutra link ... -o - | head`
- * ends quietly. A file that grows beyond what is allowed (SIGXFSZ) is an error of that write.
+ * Each thread can register one temporary file at a time. SIGINT, SIGTERM and SIGHUP remove these files and then end the
+ * program with their default action (exit codes 130 and 143 in a shell). SIGPIPE is unchanged, so `sutra link ... -o -
+ * | head` ends without a message. A file that exceeds the size limit (SIGXFSZ) makes that write fail.
  */
 #ifndef CLI_INTERRUPT_H
 #define CLI_INTERRUPT_H

@@ -1,5 +1,5 @@
 /*
- * job.c - from the words of a command to a context, and its end.
+ * job.c - creates a context from a command's options, and ends the command.
  */
 #include "cli/tool/job.h"
 

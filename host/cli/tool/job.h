@@ -1,8 +1,7 @@
 /*
- * job.h - what commands that read files, work and write have in common: the words that say how, the context, what a
- * person sees of the work, and how it ends.
+ * job.h - common parts of commands that read, compute and write: options, context, progress display, exit code.
  *
- *     words --check--> start --open--> the command's own work --measure--> summary, statistics --end--> exit code
+ *     arguments --check--> start --open--> the command's own work --measure--> summary, statistics --end--> exit code
  */
 #ifndef CLI_JOB_H
 #define CLI_JOB_H

@@ -1,5 +1,5 @@
 /*
- * json_text.c - strings of any bytes as JSON strings in ASCII.
+ * json_text.c - implements json_text.h.
  */
 #include "cli/tool/json_text.h"
 

@@ -1,5 +1,5 @@
 /*
- * json_text.h - strings of any bytes as JSON strings in ASCII.
+ * json_text.h - encode arbitrary bytes as JSON strings in ASCII.
  */
 #ifndef CLI_JSON_TEXT_H
 #define CLI_JSON_TEXT_H

@@ -1,5 +1,5 @@
 /*
- * manual.c - `sutra man`: the manual page sutra(1) in roff, made from the tables of commands and options.
+ * manual.c - `sutra man`: generates the manual page sutra(1) in roff from the tables of commands and options.
  *
  *     NAME, SYNOPSIS | COMMANDS: summary, synopses, paragraphs, options of each | COMMON OPTIONS | EXAMPLES |
  *     EXIT STATUS

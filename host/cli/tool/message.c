@@ -1,5 +1,5 @@
 /*
- * message.c - lines on standard error. Each is written with one call, so that lines of several programs do not mix.
+ * message.c - writes lines to standard error, each with one call, so that lines of several programs do not mix.
  */
 #include "cli/tool/message.h"
 

@@ -1,5 +1,5 @@
 /*
- * message.h - lines on standard error: "sutra: what went wrong" and "sutra: warning: what to know".
+ * message.h - write errors ("sutra: ...") and warnings ("sutra: warning: ...") to standard error.
  */
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H

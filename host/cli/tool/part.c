@@ -1,5 +1,5 @@
 /*
- * part.c - "3/64".
+ * part.c - parses "3/64".
  */
 #include "cli/tool/part.h"
 

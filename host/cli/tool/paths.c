@@ -1,5 +1,5 @@
 /*
- * paths.c - names of files: whether two mean the same file; folders for outputs.
+ * paths.c - implements paths.h.
  */
 #include "cli/tool/paths.h"
 

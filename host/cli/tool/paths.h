@@ -1,5 +1,5 @@
 /*
- * paths.h - names of files: whether two mean the same file; folders for outputs.
+ * paths.h - compare file names (whether two names are the same file), and create output directories.
  */
 #ifndef CLI_PATHS_H
 #define CLI_PATHS_H

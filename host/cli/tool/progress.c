@@ -1,5 +1,5 @@
 /*
- * progress.c - a bar on the terminal for work that takes a while; a redraw costs one write, at most 20 times a second.
+ * progress.c - draws a progress bar. A redraw costs one write, at most 20 times per second.
  */
 #include "cli/tool/progress.h"
 

@@ -1,12 +1,12 @@
 /*
- * progress.h - a bar on the terminal for work that takes a while.
+ * progress.h - progress bar of a command on the terminal.
  *
  *     [##############..........................]  35%, 12 s left: read host trace
  *
- * One line for the whole of a command's work, drawn over itself. How far it is follows from the stages that are over
- * and from the share of the time that each usually takes, which the command's table tells; the time left, from the time
- * so far. Nothing is drawn in the first half second, nor when standard error is not a terminal or cannot go back in a
- * line (TERM is dumb or unset). Clear it before other lines are printed.
+ * One line for all stages of a command, redrawn in place. The command's table has each stage's usual share of the time.
+ * Finished stages and these shares give the progress; progress and elapsed time give the remaining time. Nothing is
+ * drawn in the first 0.5 s, or if standard error is not a terminal that can redraw lines (TERM is dumb or unset). Clear
+ * the bar before printing other lines.
  */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H

@@ -1,5 +1,5 @@
 /*
- * report_place.c - where a report is, as a path and as an address.
+ * report_place.c - implements report_place.h.
  */
 #include "cli/tool/report_place.h"
 

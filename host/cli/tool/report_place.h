@@ -1,5 +1,5 @@
 /*
- * report_place.h - where a report is.
+ * report_place.h - location of an HTML report, as path and as URL.
  */
 #ifndef CLI_REPORT_PLACE_H
 #define CLI_REPORT_PLACE_H

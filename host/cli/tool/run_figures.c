@@ -1,5 +1,5 @@
 /*
- * run_figures.c - time, bytes and memory of a finished command.
+ * run_figures.c - measures time, bytes and memory of a command.
  */
 #include "cli/tool/run_figures.h"
 

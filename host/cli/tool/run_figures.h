@@ -1,6 +1,6 @@
 /*
- * run_figures.h - what a finished command tells of itself beside its counts: time, bytes, memory; for the closing lines
- * and for --stats, in the same form whatever the command.
+ * run_figures.h - time, bytes and memory of a finished command, for closing lines and --stats, in one format for all
+ * commands.
  */
 #ifndef CLI_RUN_FIGURES_H
 #define CLI_RUN_FIGURES_H

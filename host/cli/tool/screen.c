@@ -1,5 +1,5 @@
 /*
- * screen.c - what the terminal says of its width.
+ * screen.c - determines the terminal width.
  */
 #include "cli/tool/screen.h"
 

@@ -1,5 +1,5 @@
 /*
- * screen.h - how wide a page may be, and names on it.
+ * screen.h - width of terminal reports, and names shortened to fit.
  */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H

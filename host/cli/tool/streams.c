@@ -1,5 +1,5 @@
 /*
- * streams.c - standard output and standard error as streams that show control characters.
+ * streams.c - replaces standard output and standard error by streams that escape control characters.
  */
 #include "cli/tool/streams.h"
 

@@ -1,5 +1,5 @@
 /*
- * streams.h - all text for people goes through one place, which shows control characters instead of passing them on.
+ * streams.h - escape control characters in all human-readable output, instead of sending them to the terminal.
  */
 #ifndef CLI_STREAMS_H
 #define CLI_STREAMS_H

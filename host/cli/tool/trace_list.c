@@ -1,5 +1,5 @@
 /*
- * trace_list.c - the traces that a command line names.
+ * trace_list.c - implements trace_list.h.
  */
 #include "cli/tool/trace_list.h"
 

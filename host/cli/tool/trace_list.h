@@ -1,5 +1,5 @@
 /*
- * trace_list.h - the traces that a command line names: files, and folders of them.
+ * trace_list.h - traces given on a command line: files, and directories of files.
  */
 #ifndef CLI_TRACE_LIST_H
 #define CLI_TRACE_LIST_H

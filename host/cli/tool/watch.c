@@ -1,5 +1,5 @@
 /*
- * watch.c - what a person sees of the library's work.
+ * watch.c - implements watch.h.
  */
 #include "cli/tool/watch.h"
 

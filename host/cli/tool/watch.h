@@ -1,5 +1,5 @@
 /*
- * watch.h - what a person sees of the library's work: its progress, warnings and notes; and samples of the memory.
+ * watch.h - display progress, warnings and notes of the library, and sample the memory use.
  */
 #ifndef CLI_WATCH_H
 #define CLI_WATCH_H

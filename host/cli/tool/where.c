@@ -1,5 +1,5 @@
 /*
- * where.c - from the options that say where to compute to those of a context.
+ * where.c - converts options on device and threads to options of a context.
  */
 #include "cli/tool/where.h"
 

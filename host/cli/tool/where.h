@@ -1,5 +1,5 @@
 /*
- * where.h - the options that say where to compute and with how many threads, for all commands that have an engine.
+ * where.h - options for device and number of threads, for all commands that use an engine.
  */
 #ifndef CLI_WHERE_H
 #define CLI_WHERE_H

@@ -1,6 +1,6 @@
 /*
- * correlate.c - `sutra correlate`: a device trace in; pairs of forward and backward operators, launches and kernels
- * out.
+ * correlate.c - `sutra correlate`: reads a device trace; writes pairs of forward and backward operators, and of
+ * launches and kernels.
  */
 #include <stddef.h>
 #include <stdio.h>

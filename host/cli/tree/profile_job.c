@@ -1,5 +1,5 @@
 /*
- * profile_job.c - from the options of a command to a profile, and its closing lines.
+ * profile_job.c - creates a profile from a command's options, and prints the closing lines.
  *
  *     device trace [, host trace], or a file of events --> profile --> the command --> summary, statistics
  */

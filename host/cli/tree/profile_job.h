@@ -1,6 +1,5 @@
 /*
- * profile_job.h - what the commands that work on a profile have in common: their options, what is wrong about them,
- * reading the trace, and the closing lines.
+ * profile_job.h - common parts of commands on a profile: options, argument checks, reading the trace, closing lines.
  */
 #ifndef CLI_PROFILE_JOB_H
 #define CLI_PROFILE_JOB_H

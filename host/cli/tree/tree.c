@@ -1,5 +1,6 @@
 /*
- * tree.c - `sutra tree`: a device trace, or a list of profiler events, in; its call tree out, as JSON, text or a trace.
+ * tree.c - `sutra tree`: reads a device trace or a list of profiler events; writes its call tree as JSON, text or a
+ * trace.
  */
 #include <stddef.h>
 #include <stdio.h>
