@@ -1,6 +1,6 @@
 /*
- * atomic.h - what rows may do to one place together: sums, extremes and flags of integers, which come out the same in
- * any order. On the CPU, where tests run the kernels' functions on threads, the compiler's own atomics do it.
+ * atomic.h - atomic updates from rows of a kernel: sums, minima, maxima and flags of integers, with results independent
+ * of the order. On the CPU, where tests run kernel functions on threads, compiler builtins implement them.
  */
 #ifndef CUDA_ATOMIC_H
 #define CUDA_ATOMIC_H
@@ -25,7 +25,7 @@ SHARED void add_to(uint32_t *place, uint32_t value) {
 #endif
 }
 
-/* What is there now, while other rows may change it. */
+/* Returns the current value, which other rows may change concurrently. */
 SHARED uint32_t current(const uint32_t *place) {
 #ifdef __CUDA_ARCH__
     return *(const volatile uint32_t *)place;
@@ -34,7 +34,7 @@ SHARED uint32_t current(const uint32_t *place) {
 #endif
 }
 
-/* Sets bits; rows that find them set do not wait for each other. */
+/* Sets bits. Skips the atomic operation if they are already set, to avoid contention. */
 SHARED void set_bits(uint32_t *place, uint32_t bits) {
 #ifdef __CUDA_ARCH__
     if ((*(volatile uint32_t *)place & bits) != bits)
@@ -62,7 +62,7 @@ SHARED void keep_least(uint64_t *place, uint64_t value) {
 #endif
 }
 
-/* Whether the value is the least so far. */
+/* Returns whether `value` is the new minimum. */
 SHARED bool keep_least(uint32_t *place, uint32_t value) {
 #ifdef __CUDA_ARCH__
     return value < *(volatile uint32_t *)place && value < atomicMin(place, value);

@@ -1,5 +1,5 @@
 /*
- * engine.h - inside of the CUDA engine: its state.
+ * engine.h - internal state of the CUDA engine.
  */
 #ifndef CUDA_ENGINE_H
 #define CUDA_ENGINE_H
@@ -12,13 +12,13 @@
 struct cuda_engine {
     struct gpu gpu;
     struct cuda_engine_options options;
-    bool broken; /* CUDA failed: nothing more is asked of it */
+    bool broken; /* after a CUDA failure: do not use the engine again */
 };
 
-/* Fills *engine with the steps on a GPU that is open; `made` is its state. */
+/* Fills *engine with the steps for the opened GPU; `made` is its state. */
 void engine_cuda_fill(struct cuda_engine *made, struct engine *engine);
 
-/* Zeroed host memory for n elements, at least one; NULL: none left. */
+/* Allocates zeroed host memory for n elements (at least one); NULL: out of memory. */
 template <class T> T *host_new(uint64_t n) {
     return static_cast<T *>(calloc(n + 1, sizeof(T)));
 }

@@ -1,6 +1,6 @@
 /*
- * engine_cuda.h - the CUDA engine as the rest of the program sees it: devices, and an engine on one of them. Nothing of
- * CUDA shows here.
+ * engine_cuda.h - interface of the CUDA engine to the C code: list of devices, and an engine on a device. No CUDA
+ * types.
  */
 #ifndef CUDA_ENGINE_CUDA_H
 #define CUDA_ENGINE_CUDA_H
@@ -15,37 +15,38 @@ extern "C" {
 #include "cuda/phases.h"
 #include "match/engine.h"
 
-/* A device that the CUDA runtime lists. */
+/* A device listed by the CUDA runtime. */
 struct cuda_device {
     char name[128];
     int major, minor; /* compute capability */
     uint32_t n_processors;
     uint64_t memory, free_memory; /* bytes */
-    char refused[160];            /* why it cannot be used; "" if it can */
+    char refused[160];            /* why it is unsupported; "": supported */
 };
 
-/* The number of devices. Where there are none, `why` tells the reason, such as a missing driver. */
+/* Returns the number of devices. If it is 0, `why` is set to the reason, such as a missing driver. */
 uint32_t cuda_device_count(char *why, size_t size);
 
-/* Asks a device below cuda_device_count() about itself; makes a context on it, which stays until the process ends. */
+/* Fills *device for a number below cuda_device_count(). Creates a CUDA context on the device, which remains until the
+ * process ends. */
 void cuda_device_describe(uint32_t number, struct cuda_device *device);
 
 struct cuda_engine_options {
     uint32_t device;
-    uint64_t memory;    /* most bytes to take on the device; 0: what is free */
-    bool may_fall_back; /* the CPU takes over what the device cannot do, with a warning; else that is an error */
+    uint64_t memory;    /* maximum bytes on the device; 0: all free memory */
+    bool may_fall_back; /* the CPU does what the device cannot, with a warning; else an error */
     void (*warn)(void *arg, const char *message);
     void (*note)(void *arg, const char *message);
     void *arg;
 };
 
-/* Opens a device and makes *engine, which keeps `pool`; close it with cuda_engine_close(). SUTRA_UNAVAILABLE: no such
- * device, or no driver. */
+/* Opens a device and creates *engine, which uses `pool`. The caller closes it with cuda_engine_close(). Errors:
+ * SUTRA_UNAVAILABLE: no such device, or no driver. */
 enum sutra_status cuda_engine_open(struct pool *pool, const struct cuda_engine_options *options, struct engine *engine,
                                    struct sutra_error *error);
 void cuda_engine_close(struct engine *engine);
 
-/* Seconds of kernels and copies since the engine was opened, by phase; only measured after cuda_engine_time(). */
+/* Seconds of kernels and copies by phase since the engine was opened. Measured only after cuda_engine_time(). */
 extern const char *const cuda_phase_names[CUDA_PHASES];
 void cuda_engine_time(struct engine *engine);
 void cuda_engine_seconds(const struct engine *engine, double seconds[CUDA_PHASES]);

@@ -1,13 +1,13 @@
 /*
- * exclusive.h - what the GPU leaves of exclusive durations.
+ * exclusive.h - CPU fallback for exclusive durations that the GPU does not compute.
  */
 #ifndef CUDA_EXCLUSIVE_H
 #define CUDA_EXCLUSIVE_H
 
 #include "cuda/gpu.h"
 
-/* Does the threads again for which left[] is 1, by the CPU, and adds their anomalies; a remark tells the user. Part of
- * a step. */
+/* Computes the threads with left[] = 1 on the CPU and adds their anomalies; a remark informs the user. Part of a
+ * step. */
 void exclusive_do_left(struct gpu *gpu, struct exclusive_durations_step *step, const uint8_t *left);
 
 #endif

@@ -1,20 +1,20 @@
 /*
- * gpu.h - one GPU as the steps of the CUDA engine use it: memory that is planned before it is taken, columns that go up
- * and results that come down, kernels that are one function of a row, sorts and scans.
+ * gpu.h - interface of one GPU for the steps of the CUDA engine: planned memory, copies, row-wise kernels, sorts and
+ * scans.
  *
- * A step is a function of (gpu, a struct of what comes in and goes out). gpu_run() calls it twice. The first time it
- * only plans: gpu_take() counts bytes and everything else does nothing. Then the memory is made ready, and the second
- * time the step works. What a step takes must therefore not depend on what it computes; flags that steer it read as 0
- * while it plans.
+ * A step is a function of (gpu, a struct of inputs and outputs). gpu_run() calls it twice. The first call plans:
+ * gpu_take() counts bytes and all other functions do nothing. Then the memory is allocated, and the second call
+ * computes. Allocations must therefore not depend on computed values; flags that control a step read as 0 during
+ * planning.
  *
- *     memory   GPU_TABLE    | thread | ts | dur | ... |          stays until the table is dropped
- *              GPU_SCRATCH  | keys | rows | tree | ... |         a step's; released in reverse order, reused at once
+ *     memory   GPU_TABLE    | thread | ts | dur | ... |         remains until the table is dropped
+ *              GPU_SCRATCH  | keys | rows | tree | ... |        of a step; released in reverse order, then reused
  *
- * Copies go through pinned memory on a stream of their own, kernels run on another: gpu_ready() makes the kernels that
- * follow wait for the copies so far. After a failure everything does nothing, and gpu_run() tells the first one.
+ * Copies use pinned memory and their own stream, kernels another stream. gpu_ready() makes later kernels wait for
+ * earlier copies. After a failure all functions do nothing, and gpu_run() reports the first failure.
  *
- * Behind this header are the CUDA runtime and CUB (runtime.cu, cub.cu). Compiled without nvcc, as the tests do it, the
- * same steps run with whatever implements the functions marked "device": kernels are then loops over the rows.
+ * The CUDA runtime and CUB implement this header (runtime.cu, cub.cu). In tests, compiled without nvcc, the same steps
+ * use other implementations of the functions marked "device"; kernels are then loops over the rows.
  */
 #ifndef CUDA_GPU_H
 #define CUDA_GPU_H
@@ -39,13 +39,13 @@ enum gpu_memory_kind { GPU_TABLE, GPU_SCRATCH };
 struct gpu_memory {
     uint8_t *base;
     size_t size;
-    size_t used, most; /* now, and at most since planning began */
+    size_t used, most; /* now, and the maximum since planning began */
 };
 
-/* The operators whose columns are in GPU_TABLE; see table.h. */
+/* Operators whose columns are in GPU_TABLE; see table.h. */
 struct gpu_table {
-    const struct cpu_ops *ops; /* whose columns these are; NULL: nobody's */
-    bool ready, has_names;     /* which columns are there: the first ones, the last two */
+    const struct cpu_ops *ops; /* owner of the columns; NULL: none */
+    bool ready, has_names;     /* which columns are on the GPU: all but the last two, the last two */
     row_t n;
     uint32_t n_threads;
     const uint32_t *thread;
@@ -57,78 +57,78 @@ struct gpu_table {
 
 enum gpu_outcome {
     GPU_DONE,
-    GPU_TOO_SMALL, /* the step needs more memory than there is; nothing was done */
-    GPU_LEFT,      /* the GPU has no way to do it: it is the CPU's */
-    GPU_NO_MEMORY, /* the host's has run out */
-    GPU_FAILED,    /* gpu->failure tells why */
+    GPU_TOO_SMALL, /* not enough memory; nothing was done */
+    GPU_LEFT,      /* not possible on the GPU; the CPU must do it */
+    GPU_NO_MEMORY, /* out of host memory */
+    GPU_FAILED,    /* see gpu->failure */
 };
 
-/* What a step tells besides its outcome; whoever has it run clears this before. */
+/* Further results of a step. The caller clears them before the step. */
 struct gpu_remarks {
-    char note[200];   /* for the user; "": nothing */
-    uint32_t n_left;  /* threads whose exclusive durations the CPU has done */
-    bool overwriting; /* results have begun to replace what came in, which is lost if the GPU then fails */
+    char note[200];   /* for the user; "": none */
+    uint32_t n_left;  /* threads whose exclusive durations the CPU computed */
+    bool overwriting; /* results overwrite inputs, which are lost if the GPU fails now */
 };
 
-struct gpu_device; /* what runtime.cu keeps */
+struct gpu_device; /* private to runtime.cu */
 
 struct gpu {
     struct gpu_device *device;
-    struct pool *pool; /* copies to pinned memory */
+    struct pool *pool; /* threads that copy to pinned memory */
     struct gpu_memory memory[2];
     enum gpu_memory_kind taking;
-    size_t limit; /* most bytes on the device */
+    size_t limit; /* maximum bytes on the device */
     struct gpu_table table;
-    const struct cpu_ops *loaded; /* whose columns stay what they are from step to step; NULL: nobody's */
+    const struct cpu_ops *loaded; /* operators whose columns are unchanged between steps; NULL: none */
     bool planning;
     bool failed;
-    char failure[240];        /* why, with the words of CUDA */
-    enum gpu_outcome verdict; /* what the step has decided itself: GPU_DONE, GPU_LEFT or GPU_NO_MEMORY */
+    char failure[240];        /* message of the first failure, including CUDA's error */
+    enum gpu_outcome verdict; /* outcome set by the step: GPU_DONE, GPU_LEFT or GPU_NO_MEMORY */
     struct gpu_remarks remarks;
-    bool timing;                 /* whether phases are timed */
+    bool timing;                 /* phases are timed */
     double seconds[CUDA_PHASES]; /* of kernels and copies, since gpu_open() */
-    enum gpu_phase phase;        /* the running one */
+    enum gpu_phase phase;        /* the current phase */
 };
 
 enum gpu_outcome gpu_run_step(struct gpu *gpu, void (*step)(struct gpu *gpu, void *columns), void *columns);
 
-/* Plans and runs a step, and waits for it. */
+/* Plans and runs a step, and waits for its end. */
 template <auto step, class Columns> enum gpu_outcome gpu_run(struct gpu *gpu, Columns *columns) {
     return gpu_run_step(
         gpu, [](struct gpu *on, void *given) { step(on, static_cast<Columns *>(given)); }, columns);
 }
 
-/* From within a step: ends it, so that all that follows does nothing. */
+/* Called by a step: ends it; all later calls do nothing. */
 void gpu_end(struct gpu *gpu, enum gpu_outcome verdict);
 
-/* The same with GPU_LEFT, and why, unless that is NULL. */
+/* Ends a step with GPU_LEFT and a note (may be NULL). */
 void gpu_leave(struct gpu *gpu, const char *note);
 
-/* Waits for all that the step has asked for so far; says whether it is there. Not while it plans. */
+/* Waits for all work queued by the step; returns whether it succeeded. Not during planning. */
 bool gpu_arrived(struct gpu *gpu);
 
-/* Gives the device's memory back. */
+/* Frees the device memory. */
 void gpu_forget(struct gpu *gpu);
 
 /* ---- Memory ---- */
 
 void *gpu_take_bytes(struct gpu *gpu, uint64_t bytes);
 
-/* Room for n elements, uninitialised, aligned to 256 bytes. */
+/* Allocates n elements, uninitialized, aligned to 256 bytes. */
 template <class T> T *gpu_take(struct gpu *gpu, uint64_t n) {
     return static_cast<T *>(gpu_take_bytes(gpu, n * sizeof(T)));
 }
 
 struct number_column gpu_take_numbers(struct gpu *gpu, row_t n);
 
-/* What is taken after gpu_mark() is given back by gpu_release(). */
+/* gpu_release() frees all allocations after gpu_mark(). */
 size_t gpu_mark(const struct gpu *gpu);
 void gpu_release(struct gpu *gpu, size_t mark);
 
-/* ---- Columns up, results down; both of n elements ---- */
+/* ---- Copies to the GPU (up) and from the GPU (down) ---- */
 
 void gpu_copy_up(struct gpu *gpu, void *to, const void *from, uint64_t bytes);   /* device */
-void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes); /* device; waits for it */
+void gpu_copy_down(struct gpu *gpu, void *to, const void *from, uint64_t bytes); /* device; waits for the end */
 void gpu_ready(struct gpu *gpu);                                                 /* device */
 void gpu_fill(struct gpu *gpu, void *to, int byte, uint64_t bytes);              /* device */
 void gpu_enter(struct gpu *gpu, enum gpu_phase phase);                           /* device */
@@ -153,7 +153,7 @@ template <class T> void gpu_down(struct gpu *gpu, T *to, const T *from, uint64_t
 
 /* ---- Sorts and scans ---- */
 
-/* Pairs to be sorted: keys and the rows that go with them, and as much room again. */
+/* Pairs of keys and rows to be sorted, with equally large buffers. */
 struct pairs {
     uint64_t *keys, *other_keys;
     row_t *rows, *other_rows;
@@ -161,14 +161,14 @@ struct pairs {
 
 struct pairs pairs_take(struct gpu *gpu, row_t n);
 
-/* Sorts pairs stably by the lowest `bits` bits of their keys; the result is in keys and rows. */
+/* Sorts pairs stably by the lowest `bits` bits of the keys. The result is in keys and rows. */
 void gpu_sort(struct gpu *gpu, struct pairs *pairs, row_t n, unsigned bits); /* device */
 
-/* values[i] = the largest, or the sum, of values[0..i]. */
+/* values[i] = the maximum, or the sum, of values[0..i]. */
 void gpu_scan_max(struct gpu *gpu, row_t *values, row_t n); /* device */
 void gpu_scan_sum(struct gpu *gpu, row_t *values, row_t n); /* device */
 
-/* The choice among operators of one start; scans are cut where `first` differs. */
+/* The choice among operators with equal start; scans are segmented by `first`. */
 struct run_choice {
     row_t first; /* row of the first operator with this start */
     struct start_choice choice;
@@ -188,14 +188,14 @@ void gpu_scan_begun(struct gpu *gpu, struct begun *values, row_t n);        /* d
 void gpu_scan_depths(struct gpu *gpu, struct frame_depth *values, row_t n); /* device */
 void gpu_scan_ends(struct gpu *gpu, struct segment_end *values, row_t n);   /* device */
 
-/* ---- What the device implements, for gpu.cu ---- */
+/* ---- Functions of the device layer for gpu.cu ---- */
 
-void device_begin(struct gpu *gpu);                                  /* device: a step begins on this thread */
-bool device_allocate(struct gpu *gpu, uint8_t **base, size_t bytes); /* device; false: it does not fit */
+void device_begin(struct gpu *gpu);                                  /* device: starts a step on this thread */
+bool device_allocate(struct gpu *gpu, uint8_t **base, size_t bytes); /* device; false: out of memory */
 void device_free(struct gpu *gpu, uint8_t *base);                    /* device */
-void device_wait(struct gpu *gpu);                                   /* device: until all is done; notes failures */
+void device_wait(struct gpu *gpu);                                   /* device: waits for all work; records failures */
 
-/* Notes a failure, if it is the first. */
+/* Records a failure, unless one is recorded already. */
 __attribute__((format(printf, 2, 3))) void gpu_fail(struct gpu *gpu, const char *format, ...);
 
 static inline bool gpu_idle(const struct gpu *gpu) {
@@ -204,7 +204,7 @@ static inline bool gpu_idle(const struct gpu *gpu) {
 
 /* ---- Kernels ---- */
 
-/* gpu_each<body>(gpu, n, columns) calls body(columns, i) for each row i < n, in no order. */
+/* gpu_each<body>(gpu, n, columns) calls body(columns, i) for each row i < n, in any order. */
 #ifdef __CUDACC__
 
 void device_check_launch(struct gpu *gpu);
@@ -213,8 +213,8 @@ void *device_stream(const struct gpu *gpu); /* cudaStream_t */
 #define BLOCK_ROWS  256
 #define MOST_BLOCKS 65536u
 
-/* Blocks at once on a multiprocessor: enough to hide the memory's delay. For more of them the compiler spills registers
- * on compute capability 10.0; on 7.5 there is no room for more than 4. */
+/* Minimum blocks per multiprocessor: enough to hide memory latency. With more, the compiler spills registers on compute
+ * capability 10.0; capability 7.5 allows at most 4. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
 #define LEAST_BLOCKS 4
 #else

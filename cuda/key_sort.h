@@ -1,8 +1,8 @@
 /*
- * key_sort.h - ids sorted on the GPU, with their rows; in come keys, out go pairs in the order of (key, row).
+ * key_sort.h - sort ids with their rows on the GPU: n keys to n pairs in the order of (key, row).
  *
- * Keys are taken relative to the smallest, and the sort goes through the bits that are left: ids of traces lie close
- * together, but for the odd ones far below (see columns/key.h).
+ * Keys are sorted relative to the minimum, so that the radix sort needs fewer bits: ids of traces are close together,
+ * except for a few far smaller ones (see columns/key.h).
  */
 #ifndef CUDA_KEY_SORT_H
 #define CUDA_KEY_SORT_H
@@ -18,11 +18,11 @@ struct key_extent {
 };
 
 struct sorted_keys {
-    struct pairs pairs; /* keys are relative to the least */
+    struct pairs pairs; /* keys are relative to the minimum */
     const struct key_extent *extent;
 };
 
-/* Takes memory for the result and sorts n keys, which are on the GPU. */
+/* Allocates the result and sorts n keys, which are on the GPU. */
 struct sorted_keys keys_sort(struct gpu *gpu, const value_key *keys, row_t n);
 
 SHARED value_key sorted_key(const struct sorted_keys &sorted, row_t place) {

@@ -1,14 +1,14 @@
 /*
- * max_tree.h - the nearest place to the left or right whose key is large enough: in come keys, out goes a place.
+ * max_tree.h - find the nearest position to the left or right with a sufficiently large key.
  *
- * Level 0 is the keys; a node of level k + 1 is the largest of eight nodes of level k:
+ * Level 0 has the keys; a node of level k + 1 is the maximum of eight nodes of level k:
  *
  *     level 2  |            9            | ...
  *     level 1  | 9 | 4 | ...             |
  *     level 0  | 3 1 9 2 0 0 1 2 | 4 ... |
  *
- * A search goes over the largest nodes that begin (or end) where it stands, and enters the first that holds a key large
- * enough. Building costs n / 7 keys of memory and time, a search O(log n) and next to nothing if the place is near.
+ * A search skips the largest nodes that begin (or end) at its position, and descends into the first node with a large
+ * enough key. Cost: n / 7 keys of memory and O(n) time to build; O(log n) per search, and O(1) if the position is near.
  */
 #ifndef CUDA_MAX_TREE_H
 #define CUDA_MAX_TREE_H
@@ -22,11 +22,11 @@ struct max_tree {
     uint32_t n_levels;
 };
 
-/* Takes memory for the levels above the keys and fills them. */
+/* Allocates and fills the levels above the keys. */
 struct max_tree max_tree_build(struct gpu *gpu, uint64_t *keys, row_t n);
 
-/* The last place in [low, high) whose key is at least `key`, or ROW_NONE. *most becomes the largest key behind that
- * place, or 0 where there is none. */
+/* Returns the last position in [low, high) with a key of at least `key`, or ROW_NONE. *most is the largest key after
+ * this position; 0: none. */
 SHARED row_t tree_last_at_least(const struct max_tree *tree, row_t low, row_t high, uint64_t key, uint64_t *most) {
     uint32_t level = 0;
     *most = 0;
@@ -50,7 +50,7 @@ SHARED row_t tree_last_at_least(const struct max_tree *tree, row_t low, row_t hi
     return ROW_NONE;
 }
 
-/* The first place in [low, high) whose key is above `key`, or ROW_NONE. */
+/* Returns the first position in [low, high) with a key above `key`, or ROW_NONE. */
 SHARED row_t tree_first_above(const struct max_tree *tree, row_t low, row_t high, uint64_t key) {
     uint32_t level = 0;
     for (uint64_t at = low; at < high;) {

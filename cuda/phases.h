@@ -1,5 +1,5 @@
 /*
- * phases.h - what the time of a step on the GPU goes into: phase(NAME, what it is called).
+ * phases.h - phases of a step on the GPU, for timing: phase(NAME, text).
  */
 #ifndef CUDA_PHASES_H
 #define CUDA_PHASES_H

@@ -1,5 +1,5 @@
 /*
- * room.h - room for columns in an arena of the host's, zeroed; the arena remembers if there was none left.
+ * room.h - allocate zeroed columns in a host arena; the arena records out of memory.
  */
 #ifndef CUDA_ROOM_H
 #define CUDA_ROOM_H

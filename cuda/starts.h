@@ -1,12 +1,12 @@
 /*
- * starts.h - rows in the order of their starts: which of them begin together.
+ * starts.h - groups of rows with equal start, for rows in the order of their starts.
  */
 #ifndef CUDA_STARTS_H
 #define CUDA_STARTS_H
 
 #include "cuda/gpu.h"
 
-/* Takes memory for n rows and fills it: the first row that begins with each row. */
+/* Allocates and fills n rows: for each row, the first row with the same start. */
 row_t *starts_find_first(struct gpu *gpu, struct number_column ts, row_t n);
 
 #endif

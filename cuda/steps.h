@@ -1,10 +1,10 @@
 /*
- * steps.h - the steps of the CUDA engine: for each of match/steps.h gpu_NAME(), to be run by gpu_run(), and for those
- * that are cut pieces_NAME().
+ * steps.h - steps of the CUDA engine: for each step of match/steps.h gpu_NAME(), to be run by gpu_run(), and
+ * pieces_NAME() for divisible steps.
  *
- * pieces_NAME() does a step by pieces that fit, after it did not fit as a whole, and returns what gpu_run() would.
- * Sorts and the order between threads are cut anywhere, the others between threads, so that GPU_TOO_SMALL then means
- * that the operators of one thread are too many.
+ * pieces_NAME() runs a step in pieces after the complete step did not fit into memory, and returns the outcome as
+ * gpu_run() does. Sorts and the order between threads are divided between rows, other steps between threads.
+ * GPU_TOO_SMALL then means that the operators of one thread do not fit.
  */
 #ifndef CUDA_STEPS_H
 #define CUDA_STEPS_H

@@ -1,24 +1,24 @@
 /*
- * table.h - the CPU operators on the GPU: their columns, and their rows brought together by thread. They go up with the
- * first step that needs them and stay until another table is needed or loaded; those of a table that is not loaded go
- * with the step, as it may hold something else by the next one.
+ * table.h - the CPU operators on the GPU: their columns, and their rows grouped by thread. The first step that needs
+ * the columns copies them. They remain until a step needs another table, or another table is loaded. Columns of a table
+ * that is not loaded are dropped after the step, since its content may change before the next step.
  *
- *     by_thread   | rows of thread 0 | rows of thread 1 | ... |     rising in each
- *     start       0                  start[1]           ...  n
+ *     by_thread   | rows of thread 0 | rows of thread 1 | ... |     ascending in each group
+ *     start       0                  start[1]           ...   n
  */
 #ifndef CUDA_TABLE_H
 #define CUDA_TABLE_H
 
 #include "cuda/gpu.h"
 
-/* The table of a step's operators, as part of the step. What another table had on the GPU is forgotten. */
+/* Returns the table of a step's operators, and drops the columns of another table. Part of a step. */
 struct gpu_table *table_of(struct gpu *gpu, const struct cpu_ops *ops);
 
-/* Brings up what is missing: times and threads, or external ids and the flag of coalesced operators. Part of a step. */
+/* Copies missing columns: times and threads; external ids and the flag of coalesced operators. Part of a step. */
 void table_need_times(struct gpu *gpu, struct gpu_table *table);
 void table_need_names(struct gpu *gpu, struct gpu_table *table);
 
-/* Forgets what is on the GPU. */
+/* Drops all columns on the GPU. */
 void table_drop(struct gpu *gpu);
 
 #endif
