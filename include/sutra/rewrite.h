@@ -30,8 +30,8 @@ enum sutra_only { SUTRA_ONLY_ALL, SUTRA_ONLY_GPU, SUTRA_ONLY_CPU, SUTRA_ONLY_COM
  * (with the same correlation); for annotations on streams, the start of the CPU annotation with their name and
  * external id; for all other events, their own start. Operators, annotations and Python functions that enclose the
  * start of the range are kept too, so that work launched in the range has its operator and module. Metadata and
- * events without a time are always kept. Arrows are kept if all their ends begin at kept events. Arrow ends without
- * an event are kept if they are inside and CPU events are kept. Otherwise all ends of the arrow are dropped. */
+ * events without a time are always kept. An arrow is kept if all its ends are at kept events; otherwise all its ends
+ * are dropped. An end without an event counts as kept if it is inside and CPU events are kept. */
 struct sutra_selection {
     size_t size;
     const char *step;      /* number N of "ProfilerStep#N", or a range: "3-5" */
