@@ -45,7 +45,7 @@ import termios
 import traceback
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-RUN_PAGES = ["README.md", "docs/linking.md", "docs/findings.md", "docs/collectives.md", "docs/diff.md"]
+RUN_PAGES = ["README.md", "docs/linking.md", "docs/findings.md", "docs/collectives.md", "docs/diff.md", "docs/critical-path.md", "docs/operators.md", "docs/analysing.md", "docs/hta.md", "docs/dlrm.md"]
 MEASURED = [
     (re.compile(r"^ *\d[\d.,]* s(?=(?:  at|,| ) *\d[\d.,]* [kMG]?B)"), "SECONDS"),
     (re.compile(r"\d[\d.,]* [kMG]?B/s(?= of input)"), "SPEED"),
