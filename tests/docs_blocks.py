@@ -45,7 +45,8 @@ import termios
 import traceback
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-RUN_PAGES = ["README.md", "docs/linking.md", "docs/findings.md", "docs/collectives.md", "docs/diff.md", "docs/critical-path.md", "docs/operators.md", "docs/analysing.md", "docs/hta.md", "docs/dlrm.md"]
+RUN_PAGES = ["README.md", "docs/linking.md", "docs/findings.md", "docs/collectives.md", "docs/diff.md", "docs/critical-path.md", "docs/operators.md", "docs/analysing.md", "docs/hta.md", "docs/dlrm.md",
+             "docs/trees.md", "docs/repair.md", "docs/cut.md", "docs/merge.md", "docs/cluster.md", "docs/recording.md"]
 MEASURED = [
     (re.compile(r"^ *\d[\d.,]* s(?=(?:  at|,| ) *\d[\d.,]* [kMG]?B)"), "SECONDS"),
     (re.compile(r"\d[\d.,]* [kMG]?B/s(?= of input)"), "SPEED"),
@@ -57,7 +58,7 @@ MARKER = re.compile(r"<!-- (file|needs|not run): (.*) -->$")
 PAGE_MARKER = re.compile(r"^<!-- not run on this page: (.*) -->$", re.MULTILINE)
 END = "end-of-command-output"
 
-# Stands in for Slurm's sbatch: runs a script at once, with the variables of each task of its array.
+# Replaces sbatch of Slurm: runs a script immediately, with the variables of each task of its array.
 SBATCH = r"""#!/bin/bash
 while [[ ${1-} == --* ]]; do
     case $1 in
@@ -253,7 +254,10 @@ class Page:
             reasons = [self.why_not(block) for block in blocks]
             self.shell = Shell(folder, self.runner.environment)
             for block, reason in zip(blocks, reasons):
-                if reason:
+                if "file" in block.markers:
+                    with open(os.path.join(folder, block.markers["file"]), "w", encoding="utf-8") as file:
+                        file.write("\n".join(block.lines) + "\n")
+                elif reason:
                     self.runner.skipped.append(f"{self.path}:{block.first}: not run: {reason}")
                 elif self.check(block):
                     self.run_block(block)
@@ -286,10 +290,7 @@ class Page:
 
     def run_block(self, block):
         text = "\n".join(block.lines) + "\n"
-        if "file" in block.markers:
-            with open(os.path.join(self.folder, block.markers["file"]), "w", encoding="utf-8") as file:
-                file.write(text)
-        elif block.language == "console":
+        if block.language == "console":
             for command, start, end in commands_of(block.lines):
                 self.run_command(block.first + start - 1, command, block.lines[start:end], block.first + start)
         elif block.language == "sh":
