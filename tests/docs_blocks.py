@@ -46,7 +46,8 @@ import traceback
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RUN_PAGES = ["README.md", "docs/linking.md", "docs/findings.md", "docs/collectives.md", "docs/diff.md", "docs/critical-path.md", "docs/operators.md", "docs/analysing.md", "docs/hta.md", "docs/dlrm.md",
-             "docs/trees.md", "docs/repair.md", "docs/cut.md", "docs/merge.md", "docs/cluster.md", "docs/recording.md"]
+             "docs/trees.md", "docs/repair.md", "docs/cut.md", "docs/merge.md", "docs/cluster.md", "docs/recording.md", "docs/simulating.md", "docs/simulating-jobs.md",
+             "docs/converting.md", "docs/checking.md", "docs/gpu.md", "docs/limits.md"]
 MEASURED = [
     (re.compile(r"^ *\d[\d.,]* s(?=(?:  at|,| ) *\d[\d.,]* [kMG]?B)"), "SECONDS"),
     (re.compile(r"\d[\d.,]* [kMG]?B/s(?= of input)"), "SPEED"),
