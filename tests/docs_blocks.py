@@ -14,9 +14,9 @@ sutra on PATH and tests/ of the repository as tests/. The language of a block se
 A line "..." in an output matches any number of lines. Measured times, speeds and memory are not compared. Comments
 directly above a block change what happens:
 
-    <!-- file: NAME -->         write the block to NAME instead of running it
-    <!-- needs: NAME... -->     run the block only where these programs are on PATH; pysutra: where Python imports pysutra;
-                                libsutra: where SUTRA_BUILD has no sanitizers, after an installation of that build
+    <!-- file: NAME -->         write the block to NAME before the other blocks run, instead of running it
+    <!-- needs: NAME... -->     run the block only where these programs or Python modules exist; libsutra: where SUTRA_BUILD
+                                has no sanitizers, after an installation of that build
     <!-- not run: REASON -->    do not run the block, and list the reason
 
 "<!-- not run on this page: REASON -->" in a page holds for all its blocks. --update replaces the outputs in the pages by
@@ -47,7 +47,8 @@ import traceback
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RUN_PAGES = ["README.md", "docs/linking.md", "docs/findings.md", "docs/collectives.md", "docs/diff.md", "docs/critical-path.md", "docs/operators.md", "docs/analysing.md", "docs/hta.md", "docs/dlrm.md",
              "docs/trees.md", "docs/repair.md", "docs/cut.md", "docs/merge.md", "docs/cluster.md", "docs/recording.md", "docs/simulating.md", "docs/simulating-jobs.md",
-             "docs/converting.md", "docs/checking.md", "docs/gpu.md", "docs/limits.md"]
+             "docs/converting.md", "docs/checking.md", "docs/gpu.md", "docs/limits.md", "docs/library.md",
+             "docs/python.md"]
 MEASURED = [
     (re.compile(r"^ *\d[\d.,]* s(?=(?:  at|,| ) *\d[\d.,]* [kMG]?B)"), "SECONDS"),
     (re.compile(r"\d[\d.,]* [kMG]?B/s(?= of input)"), "SPEED"),
@@ -254,11 +255,14 @@ class Page:
             self.folder = folder
             reasons = [self.why_not(block) for block in blocks]
             self.shell = Shell(folder, self.runner.environment)
-            for block, reason in zip(blocks, reasons):
+            for block in blocks:
                 if "file" in block.markers:
                     with open(os.path.join(folder, block.markers["file"]), "w", encoding="utf-8") as file:
                         file.write("\n".join(block.lines) + "\n")
-                elif reason:
+            for block, reason in zip(blocks, reasons):
+                if "file" in block.markers:
+                    continue
+                if reason:
                     self.runner.skipped.append(f"{self.path}:{block.first}: not run: {reason}")
                 elif self.check(block):
                     self.run_block(block)
@@ -362,12 +366,11 @@ class Runner:
     def has(self, name):
         """Whether a block that needs `name` can run."""
         if name not in self.found:
-            if name == "pysutra":
-                self.found[name] = importlib.util.find_spec("pysutra") is not None
-            elif name == "libsutra":
+            if name == "libsutra":
                 self.found[name] = self.install_library()
             else:
-                self.found[name] = shutil.which(name, path=self.environment["PATH"]) is not None
+                program = shutil.which(name, path=self.environment["PATH"])
+                self.found[name] = bool(program or importlib.util.find_spec(name))
         return self.found[name]
 
     def install_library(self):

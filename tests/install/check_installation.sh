@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check_installation.sh - installs a build into a temporary folder, moves it elsewhere, and builds the client against it:
-# by pkg-config and by CMake, with the shared and with the static library. Each client must print the version. The program
-# of docs/library.md, as it stands there, must link a pair as the program does, and that of README.md must count.
+# by pkg-config and by CMake, with the shared and with the static library. Each client must print the version. The
+# programs of docs/library.md are tested by tests/docs_blocks.py.
 # usage: check_installation.sh BUILD_FOLDER C_COMPILER
 set -euo pipefail
 build=$1 cc=$2
@@ -39,23 +39,6 @@ says_version() {
 cmake -S "$client" -B "$temporary/client" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
     -DSUTRA_VERSION="$version" >"$temporary/log" || { cat "$temporary/log"; exit 1; }
 cmake --build "$temporary/client" >"$temporary/log" || { cat "$temporary/log"; exit 1; }
-
-# shellcheck disable=SC2016 # these are no commands but the marks of a block
-sed -n '/^```c$/,/^```$/{/^```/!p}' docs/library.md >"$temporary/link.c"
-# shellcheck disable=SC2046
-"$cc" -Wall -Wextra -Werror "$temporary/link.c" -o "$temporary/link" $(pkg-config --cflags --libs sutra)
-pair=tests/data/link/torch_mlp_nosync
-said=$("$temporary/link" "$pair/host.json.gz" "$pair/device.json.gz" "$temporary/linked.json")
-grep -qxF "$said" docs/library.md || { echo "docs/library.md does not say '$said'"; exit 1; }
-"$prefix/bin/sutra" link --quiet "$pair/host.json.gz" "$pair/device.json.gz" -o "$temporary/expected.json"
-cmp "$temporary/linked.json" "$temporary/expected.json"
-
-# shellcheck disable=SC2016
-sed -n '/^```c$/,/^```$/{/^```/!p}' README.md >"$temporary/streams.c"
-# shellcheck disable=SC2046
-"$cc" -Wall -Wextra -Werror "$temporary/streams.c" -o "$temporary/streams" $(pkg-config --cflags --libs sutra)
-said=$("$temporary/streams" "$pair/device.json.gz")
-grep -qxF "$said" README.md || { echo "README.md does not say '$said'"; exit 1; }
 
 says_version "$temporary/pc_shared"
 says_version "$temporary/client/client_shared"
