@@ -11,8 +11,8 @@ sutra on PATH and tests/ of the repository as tests/. The language of a block se
     text            a diagram, not run
     other           must be written to a file that later commands use, or not run
 
-A line "..." in an output matches any number of lines. Measured times, speeds and memory are not compared. Comments
-directly above a block change what happens:
+A line "..." in an output matches any number of lines. The line with the measured time, speed and memory, versions and
+dates are not compared; all other numbers are. Comments directly above a block change what happens:
 
     <!-- file: NAME -->         write the block to NAME before the other blocks run, instead of running it
     <!-- needs: NAME... -->     run the block only where these programs or Python modules exist; libsutra: where SUTRA_BUILD
@@ -45,14 +45,9 @@ import termios
 import traceback
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-RUN_PAGES = ["README.md", "docs/linking.md", "docs/findings.md", "docs/collectives.md", "docs/diff.md", "docs/critical-path.md", "docs/operators.md", "docs/analysing.md", "docs/hta.md", "docs/dlrm.md",
-             "docs/trees.md", "docs/repair.md", "docs/cut.md", "docs/merge.md", "docs/cluster.md", "docs/recording.md", "docs/simulating.md", "docs/simulating-jobs.md",
-             "docs/converting.md", "docs/checking.md", "docs/gpu.md", "docs/limits.md", "docs/library.md",
-             "docs/python.md"]
+RUN_PAGES = ["README.md", "docs/*.md", "python/README.md", "bench/README.md", "CONTRIBUTING.md"]
 MEASURED = [
-    (re.compile(r"^ *\d[\d.,]* s(?=(?:  at|,| ) *\d[\d.,]* [kMG]?B)"), "SECONDS"),
-    (re.compile(r"\d[\d.,]* [kMG]?B/s(?= of input)"), "SPEED"),
-    (re.compile(r"\d[\d.,]* [kMG]?B(?= of memory| peak memory)"), "MEMORY"),
+    (re.compile(r"^ *\d\S* s,? +(at \S+ [kMG]?B/s of input, )?\S+ [kMG]?B (of memory at the peak|peak memory)$"), "TIME, MEMORY"),
     (re.compile(r"\bsutra \d+\.\d+\.\d+\b"), "sutra VERSION"),
     (re.compile(r"\b20\d\d-\d\d-\d\d\b"), "DATE"),
 ]

@@ -1,4 +1,4 @@
-"""The same work on many ranks."""
+"""Run one function on the traces of many ranks."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ T = TypeVar("T")
 
 
 def map_ranks(function: Callable[[Any], T], paths: Sequence[Any], executor: Optional[Executor] = None) -> List[T]:
-    """Calls ``function(path)`` for each path, side by side, and returns the results in the order of the paths.
+    """Calls ``function(path)`` for each path in parallel and returns the results in the order of the paths.
 
-    What the function returns travels between processes: a DataFrame, an Arrow table or numbers, not a trace. The first call
-    that fails raises its exception here, and what has not begun is left.
+    Results are pickled: return a DataFrame, an Arrow table or numbers, not a trace. The first failing call raises its
+    exception here, and calls that have not started are cancelled.
 
     Args:
-        function: a function of a module, so that other processes can import it. With ``executor=None``, call ``map_ranks`` below
-            ``if __name__ == "__main__":``, because new processes import the main module again.
-        paths: of the ranks' traces.
-        executor: anything with ``submit`` as ``concurrent.futures`` has it: a ``ThreadPoolExecutor``, Dask's ``Client``,
-            ``mpi4py.futures.MPIPoolExecutor``, a class of three lines for Ray (docs/python.md); None: as many processes of this
-            machine as there are processors, started afresh.
+        function: a function at module level, so that worker processes can import it.
+        paths: paths of the ranks' traces.
+        executor: any object with the ``submit`` method of ``concurrent.futures``: a ``ThreadPoolExecutor``, Dask's
+            ``Client``, ``mpi4py.futures.MPIPoolExecutor``, a class of three lines for Ray (docs/python.md). None starts
+            one process per CPU; call ``map_ranks`` below ``if __name__ == "__main__":`` then.
 
     >>> frames = pysutra.map_ranks(kernels_of, paths)
     """
