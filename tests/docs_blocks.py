@@ -446,7 +446,7 @@ def check_options(pages, runner):
 def check_directories(runner):
     """The list of directories in docs/architecture.md and the one in tests/house.py have the same order."""
     with open(os.path.join(TOP, "docs", "architecture.md"), encoding="utf-8") as file:
-        section = file.read().partition("\n## Floors\n")[2].partition("\n## ")[0]
+        section = file.read().partition("\n## Layers\n")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in section.split("\n") if line.startswith("| `")]
     documented = [name for row in rows for name in re.findall(r"([a-z_]+)/", row)]
     with open(os.path.join(TOP, "tests", "house.py"), encoding="utf-8") as file:
