@@ -259,6 +259,8 @@ class Page:
                     continue
                 if reason:
                     self.runner.skipped.append(f"{self.path}:{block.first}: not run: {reason}")
+                    if block.language == "sh":
+                        self.is_well_formed(block.first, "\n".join(block.lines))
                 elif self.check(block):
                     self.run_block(block)
             self.shell.close()
@@ -305,9 +307,14 @@ class Page:
         elif block.language == "python":
             self.run_python(block.first, text, "exec")
 
+    def is_well_formed(self, row, command):
+        done = subprocess.run(["bash", "-n"], input=command, text=True, stderr=subprocess.STDOUT, stdout=subprocess.PIPE, check=False)
+        if done.returncode:
+            self.fail(row, f"malformed command: {command}\n    {done.stdout}")
+        return done.returncode == 0
+
     def run_command(self, row, command, expected, output_row):
-        if subprocess.run(["bash", "-n"], input=command, text=True, check=False).returncode:
-            self.fail(row, f"malformed command: {command}")
+        if not self.is_well_formed(row, command):
             return
         output, code = self.shell.run(command)
         if code:
