@@ -4,7 +4,7 @@
  *     file --> columns, graph --> rules of a file --> findings
  *                 \--> its communication -------> rules of the job --> findings
  *
- * Rules stand in one table (et_rules.c). Numbers are those of docs/simulating.md. Cost: O(nodes + dependencies +
+ * Rules stand in one table (et_rules.c). Numbers are those of docs/checking.md. Cost: O(nodes + dependencies +
  * attributes) a rule; O(n log n) in communication, of which a job keeps 48 bytes each.
  */
 #ifndef SIMULATE_ET_CHECK_H

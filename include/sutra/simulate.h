@@ -148,7 +148,7 @@ void sutra_et_check_report(const struct sutra_et_check *check, struct sutra_et_c
 /* A violated rule. All strings live as long as the check. */
 struct sutra_et_finding {
     const char *file;    /* NULL: the job */
-    const char *rule;    /* such as "R6"; documented in docs/simulating.md */
+    const char *rule;    /* such as "R6"; documented in docs/checking.md */
     bool is_error;       /* ASTRA-sim would stop, hang or lose nodes; else a warning */
     uint64_t count;      /* number of violations */
     const char *unit;    /* unit of the count: "nodes", "groups" */
