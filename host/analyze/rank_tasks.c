@@ -181,6 +181,7 @@ static enum sutra_status take_bytes(struct rank_run *run, size_t number, const s
     spool_take(&reader, task->source);
     spool_take(&reader, task->status);
     spool_take(&reader, task->error);
+    task->error.file[sizeof task->error.file - 1] = task->error.message[sizeof task->error.message - 1] = 0;
     status = take_warnings(task, &reader);
     if (reader.failed || !same)
         return error_file(&task->error, SUTRA_DATA, source->name, "this is no result about %s", task->path);
@@ -299,6 +300,7 @@ static void run_alone(struct rank_run *run, size_t number) {
     task->status = sutra_context_create(&options, &context, &task->error);
     if (!task->status) {
         pool_follow(context->pool, run->context->pool);
+        context->own_names = run->context->own_names;
         run_with(run, number, context);
         sutra_context_free(context);
         return;

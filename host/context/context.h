@@ -31,7 +31,8 @@ struct sutra_context {
     bool notes_places;            /* readers of device traces note where values stand that a copy may change */
     unsigned ahead;               /* and what they read for who will ask for it (read/event_columns.h) */
     bool stage_held;              /* threads work in this stage: what they call begins and ends none */
-    const char *warns_of;         /* a file that warnings are of, with whose name they begin; or NULL */
+    bool own_names;       /* outputs have names that the program chose: links there are replaced (write/beside.h) */
+    const char *warns_of; /* a file that warnings are of, with whose name they begin; or NULL */
 };
 
 /* Begin a stage (ending the one before) and end it. Names are constants; `total` is what progress counts to. What the

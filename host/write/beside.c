@@ -166,12 +166,16 @@ static enum sutra_status cannot_create(const char *path, struct sutra_error *err
 }
 
 /* What stands at `path` now: 0 nothing or a regular file, 1 something to be written to as it is, -1 an error. */
-static int look_at(const char *path, struct stat *info) {
-    const bool missing = stat(path, info) != 0;
+static int look_at(const char *path, bool own_name, struct stat *info) {
+    const bool missing = (own_name ? lstat : stat)(path, info) != 0;
     if (missing && (errno != ENOENT || !*path))
         return -1;
     if (missing && path[strlen(path) - 1] != '/')
         return 0;
+    if (!missing && own_name && !S_ISREG(info->st_mode) && !S_ISDIR(info->st_mode)) {
+        *info = (struct stat){0}; /* is replaced */
+        return 0;
+    }
     if (missing || S_ISDIR(info->st_mode)) {
         errno = EISDIR;
         return -1;
@@ -198,7 +202,7 @@ static enum sutra_status open_special(struct beside *beside, const char *path, s
 enum sutra_status beside_open(struct beside *beside, const char *path, const struct beside_options *options,
                               struct sutra_error *error) {
     struct stat info = {0};
-    int special = look_at(path, &info);
+    int special = look_at(path, options->own_name, &info);
     *beside = (struct beside){.options = *options, .file = -1};
     if (special < 0)
         return cannot_create(path, error);
@@ -206,7 +210,7 @@ enum sutra_status beside_open(struct beside *beside, const char *path, const str
         return open_special(beside, path, error);
     if (!options->force && is_read_only(path, &info))
         return refuse(path, error);
-    beside->target = resolve(path);
+    beside->target = options->own_name ? strdup(path) : resolve(path);
     if (!beside->target)
         return error_memory(error);
     beside->file = create_beside(beside->target, &beside->temporary, options);
@@ -246,7 +250,7 @@ enum sutra_status sutra_output_check(const char *path, struct sutra_error *error
     struct stat info = {0};
     if (strcmp(path, "-") == 0)
         return SUTRA_OK;
-    int special = look_at(path, &info);
+    int special = look_at(path, false, &info);
     if (special < 0 || (special && access(path, W_OK)))
         return cannot_create(path, error);
     if (special)

@@ -16,6 +16,9 @@
 /* How a file is made. */
 struct beside_options {
     bool force; /* replace a file that is read-only */
+    /* The program chose the name, not the user: a symbolic link, or a pipe, in its place is replaced, so that no file
+     * outside of the folder is written. */
+    bool own_name;
     /* Told of the temporary name before there is such a file, and NULL when there is none any more; may be NULL. */
     void (*temporary)(void *arg, const char *path);
     void *arg;

@@ -45,7 +45,7 @@ struct sink {
 
 static enum sutra_status open_file(struct sink *sink, struct sutra_error *error) {
     const struct sutra_context_options *options = &sink->context->options;
-    const struct beside_options beside = {options->force, options->temporary, options->arg};
+    const struct beside_options beside = {options->force, sink->context->own_names, options->temporary, options->arg};
     enum sutra_status status = beside_open(&sink->beside, sink->path, &beside, error);
     sink->file = sink->beside.file;
     sink->placed = sink->beside.temporary;

@@ -16,6 +16,7 @@ static enum sutra_status do_work(void *arg, struct sutra_error *error) {
     struct analysis_run *run = running->run;
     enum sutra_status status = job_open(&run->job, NULL, error);
     if (!status) {
+        run->job.context->own_names = true;
         analysis_share_with(&run->share, run->job.context);
         status = running->kind->work(run, error);
     }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -28,7 +29,9 @@ static int make_folders(struct analysis_share *share, const char *output) {
     if (length >= (int)sizeof share->folder)
         return message_fail(SUTRA_NO_OUTPUT, "%s: the name is too long", output);
     int exit_code = folder_make(output);
-    return exit_code == SUTRA_OK ? folder_make(share->folder) : exit_code;
+    if (exit_code == SUTRA_OK && !path_make_own_folder(share->folder))
+        exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: the folder cannot be made: %s", share->folder, strerror(errno));
+    return exit_code;
 }
 
 static void path_of_result(const struct analysis_share *share, size_t number, char path[SHARE_PATH_MAX]) {
@@ -45,8 +48,7 @@ static void remove_results(const struct analysis_share *share, const struct trac
         path_of_result(share, i, path);
         unlink(path);
         analysis_share_files(share, i, path);
-        if (path_is_folder(path))
-            result_folder_remove(path);
+        result_folder_remove(path);
     }
 }
 
@@ -75,8 +77,9 @@ static enum sutra_status copy_entry(struct sutra_context *context, const char *f
     char *file = NULL, *place = NULL;
     bool named = asprintf(&file, "%s/%s", from, name) >= 0 && asprintf(&place, "%s/%s", to, name) >= 0;
     enum sutra_status status = named ? SUTRA_OK : error_memory(error);
-    if (named && name[0] != '.')
-        status = (path_is_folder(file) ? copy_folder : copy_file)(context, file, place, error);
+    struct stat found;
+    if (named && name[0] != '.' && lstat(file, &found) == 0 && !S_ISLNK(found.st_mode))
+        status = (S_ISDIR(found.st_mode) ? copy_folder : copy_file)(context, file, place, error);
     free(file);
     free(place);
     return status;

@@ -153,7 +153,7 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
         analysis_share_files(&job->run.share, rank->place, folder);
     else
         snprintf(folder, sizeof folder, "%s/rank%" PRId64, job->run.results.path, rank->rank);
-    if (is_left && path_is_folder(folder)) /* of a part that was called before */
+    if (is_left) /* of a part that was called before */
         result_folder_remove(folder);
     if (!dlrm)
         return analysis_share_copy(&job->run.share, context, rank->place, folder, error);

@@ -69,10 +69,17 @@ static bool is_clear(enum walk walk, const char *to) {
     return walk == WALK_CHECK && stat(to, &found) && errno == ENOENT;
 }
 
+static bool is_link(const char *path) {
+    struct stat found;
+    return lstat(path, &found) == 0 && S_ISLNK(found.st_mode);
+}
+
 static int walk_folder(enum walk walk, const char *from, const char *to, const struct result_folder *folder,
                        int depth) {
     if (is_clear(walk, to))
         return SUTRA_OK;
+    if (depth > 0 && walk != WALK_REMOVE && is_link(to))
+        return message_fail(SUTRA_NO_OUTPUT, "%s: cannot be written: a symbolic link may lead out of the folder", to);
     if (depth > DEPTH_MAX || (walk != WALK_REMOVE && !path_make_folder(to)))
         return cannot_write(to);
     DIR *list = opendir(from);
@@ -139,5 +146,10 @@ int result_folder_end(struct result_folder *folder, bool whole) {
 }
 
 int result_folder_remove(const char *path) {
+    struct stat found;
+    if (lstat(path, &found))
+        return SUTRA_OK;
+    if (!S_ISDIR(found.st_mode)) /* a link may lead out of the folder */
+        return do_file(WALK_REMOVE, path, path, NULL);
     return walk_folder(WALK_REMOVE, path, path, NULL, 0);
 }

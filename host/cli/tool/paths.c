@@ -141,6 +141,15 @@ bool path_make_folder(const char *path) {
     return false;
 }
 
+bool path_make_own_folder(const char *path) {
+    struct stat found;
+    if (lstat(path, &found) == 0 && S_ISLNK(found.st_mode)) {
+        errno = ENOTDIR;
+        return false;
+    }
+    return path_make_folder(path);
+}
+
 int folder_make(const char *path) {
     if (path_make_folder(path))
         return SUTRA_OK;

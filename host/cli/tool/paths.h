@@ -38,7 +38,11 @@ bool path_is_compressed(const char *path);
 /* Makes a folder if it is not there; false: errno tells why that cannot be. */
 bool path_make_folder(const char *path);
 
-/* The same; returns SUTRA_OK, or another exit code after it has said why that cannot be. */
+/* Makes a folder of the program itself in an output folder; a symbolic link in its place is refused, as the link may
+ * lead out of the output folder. */
+bool path_make_own_folder(const char *path);
+
+/* As path_make_folder(); returns SUTRA_OK, or another exit code after it has said why that cannot be. */
 int folder_make(const char *path);
 
 #endif
