@@ -79,6 +79,8 @@ static enum sutra_status link_plan(const struct job_plan *plan, struct sutra_err
         status = second_pass_run(&whole, &second, error);
     if (!status)
         status = job_whole_write(&whole, context, out, error);
+    for (size_t i = 0; i < whole.n_ranks && !status; i++)
+        assert_true(whole.ranks[i].state == RANK_DONE || whole.ranks[i].status == SUTRA_SYSTEM);
     if (!status && whole.n_done < N_RANKS)
         status = error_memory(error);
     job_whole_free(&whole);

@@ -23,14 +23,17 @@ static void end_run(struct rank_list *list) {
                                          list->last == list->first + 1 ? ", " : "-", list->last);
 }
 
-void rank_list_add(struct rank_list *list, int64_t rank) {
-    if (list->any && rank == list->last + 1) {
-        list->last = rank;
-        return;
+void rank_list_add_run(struct rank_list *list, int64_t first, int64_t last) {
+    if (!list->any || (uint64_t)first - (uint64_t)list->last != 1) {
+        end_run(list);
+        list->any = true;
+        list->first = first;
     }
-    end_run(list);
-    list->any = true;
-    list->first = list->last = rank;
+    list->last = last;
+}
+
+void rank_list_add(struct rank_list *list, int64_t rank) {
+    rank_list_add_run(list, rank, rank);
 }
 
 const char *rank_list_text(struct rank_list *list) {

@@ -24,6 +24,9 @@ struct rank_list {
 /* Ranks come in rising order. */
 void rank_list_add(struct rank_list *list, int64_t rank);
 
+/* Adds all ranks from `first` to `last`. O(1). */
+void rank_list_add_run(struct rank_list *list, int64_t first, int64_t last);
+
 /* Ends the list; the text is in it. */
 const char *rank_list_text(struct rank_list *list);
 

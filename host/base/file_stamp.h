@@ -10,12 +10,12 @@
 
 struct file_stamp {
     uint64_t bytes;
-    int64_t modified_ns; /* since 1970 */
+    int64_t modified_ns; /* since 1970; wraps round for times beyond 2262 */
 };
 
 static inline struct file_stamp file_stamp_of(const struct stat *found) {
-    return (struct file_stamp){(uint64_t)found->st_size,
-                               (int64_t)found->st_mtim.tv_sec * 1000000000 + found->st_mtim.tv_nsec};
+    return (struct file_stamp){(uint64_t)found->st_size, (int64_t)((uint64_t)found->st_mtim.tv_sec * 1000000000 +
+                                                                   (uint64_t)found->st_mtim.tv_nsec)};
 }
 
 /* Zeros where there is no such file. */

@@ -46,25 +46,35 @@ __attribute__((format(printf, 5, 6))) static void find(struct job_whole *whole, 
 
 static void find_missing(struct job_whole *whole) {
     struct rank_list none = {0}, undone = {0};
-    int64_t n_none = 0;
-    size_t at = 0;
-    for (int64_t rank = 0; rank < whole->world_size; rank++) {
-        while (at < whole->n_ranks && whole->ranks[at].rank < rank)
-            at++;
-        bool planned = at < whole->n_ranks && whole->ranks[at].rank == rank;
-        if (!planned)
-            rank_list_add(&none, rank);
-        n_none += !planned;
-        if (planned && whole->ranks[at].state == RANK_MISSING)
-            rank_list_add(&undone, rank);
+    int64_t n_none = whole->world_size - (int64_t)whole->n_ranks, next = 0;
+    size_t n_undone = whole->n_missing - whole->n_damaged;
+    for (size_t i = 0; i <= whole->n_ranks; i++) {
+        const struct whole_rank *rank = i < whole->n_ranks ? &whole->ranks[i] : NULL;
+        int64_t end = rank ? rank->rank : whole->world_size;
+        if (next < end)
+            rank_list_add_run(&none, next, end - 1);
+        if (rank && rank->state == RANK_MISSING && !rank->damage)
+            rank_list_add(&undone, rank->rank);
+        next = end + 1;
     }
     if (n_none)
         find(whole, CHECK_ERROR, "missing rank", rank_list_text(&none),
              "no pair of traces is there: %" PRId64 " of %" PRId64 " ranks", n_none, whole->world_size);
-    if (whole->n_missing)
+    if (n_undone)
         find(whole, CHECK_ERROR, "not linked", rank_list_text(&undone),
-             "%zu %s not linked yet: the work was interrupted, or a part of it has not run; run it again",
-             whole->n_missing, whole->n_missing == 1 ? "rank is" : "ranks are");
+             "%zu %s not linked yet: the work was interrupted, or a part of it has not run; run it again", n_undone,
+             n_undone == 1 ? "rank is" : "ranks are");
+}
+
+/* Ranks whose records are malformed, of which nothing else is known. */
+static void find_damaged(struct job_whole *whole) {
+    for (size_t i = 0; i < whole->n_ranks; i++) {
+        struct rank_list ranks = {0};
+        if (!whole->ranks[i].damage)
+            continue;
+        rank_list_add(&ranks, whole->ranks[i].rank);
+        find(whole, CHECK_ERROR, "damaged record", rank_list_text(&ranks), "%s", whole->ranks[i].damage);
+    }
 }
 
 /* Ranks whose files are not of what is there now. */
@@ -121,14 +131,13 @@ static void find_clocks(struct job_whole *whole) {
     for (row_t i = 1; i < whole->n_hosts; i++) {
         const struct host_clock *host = &whole->hosts[i];
         struct rank_list ranks = {0};
-        if (llabs(host->offset_ns) <= CLOCK_NS || llabs(host->offset_ns) <= CLOCK_TIMES * host->spread_ns)
+        const int64_t off_ns = moment_size(host->offset_ns);
+        if (off_ns <= CLOCK_NS || (off_ns - 1) / CLOCK_TIMES < host->spread_ns)
             continue;
-        for (int64_t rank = host->first_rank; rank <= host->last_rank; rank++)
-            rank_list_add(&ranks, rank);
+        rank_list_add_run(&ranks, host->first_rank, host->last_rank);
         find(whole, CHECK_NOTE, "clock", rank_list_text(&ranks),
              "the clock of host %" PRId64 " is %.1f us %s that of the first host, to within %.1f us", host->host,
-             (double)llabs(host->offset_ns) / 1e3, host->offset_ns > 0 ? "ahead of" : "behind",
-             (double)host->spread_ns / 1e3);
+             (double)off_ns / 1e3, host->offset_ns > 0 ? "ahead of" : "behind", (double)host->spread_ns / 1e3);
     }
     for (row_t i = 1; i < whole->n_clocks; i++)
         if (whole->clocks[i].reference != whole->clocks[0].rank)
@@ -182,6 +191,7 @@ static void sort_findings(struct job_whole *whole) {
 
 void job_findings_find(struct job_whole *whole) {
     find_missing(whole);
+    find_damaged(whole);
     find_broken(whole);
     find_stale(whole);
     find_in_collectives(whole);

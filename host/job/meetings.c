@@ -163,7 +163,7 @@ static int64_t median_end(const struct meetings_work *work, int64_t *ends) {
     for (row_t i = 0; i < n; i++)
         ends[i] = work->members[i].end_ns;
     qsort(ends, n, sizeof *ends, compare_times);
-    return n % 2 ? ends[n / 2] : ends[n / 2 - 1] + (ends[n / 2] - ends[n / 2 - 1]) / 2;
+    return n % 2 ? ends[n / 2] : ends[n / 2 - 1] + (int64_t)(((uint64_t)ends[n / 2] - (uint64_t)ends[n / 2 - 1]) / 2);
 }
 
 static struct meeting_order *order_matches(struct meetings_work *work, row_t *n, int64_t *ends) {
@@ -241,7 +241,7 @@ static void make_available(struct meetings_work *work) {
 /* The transfer of a member that meets others: up to its own end, or the median one. */
 static int64_t transfer_us(const struct meetings_work *work, row_t i, int64_t median_ns, int64_t begin_us) {
     const struct placed_call *member = &work->members[i];
-    int64_t end_us = llabs(member->end_ns - median_ns) < END_TOLERANCE_NS
+    int64_t end_us = moment_size(moment_minus(member->end_ns, median_ns)) < END_TOLERANCE_NS
                          ? member->done_us
                          : microseconds(apart(median_ns, work->base_ns));
     return end_us > begin_us ? end_us - begin_us : 0;

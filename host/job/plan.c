@@ -234,11 +234,15 @@ static bool has_own_rank(const struct pairing_work *work, size_t i) {
     const struct trace_file *device = &work->devices[i];
     bool twice = (i > 0 && device[-1].head.rank == device->head.rank) ||
                  (i + 1 < work->n_devices && device[1].head.rank == device->head.rank);
+    bool in_range = device->head.rank >= 0 && device->head.rank < RANK_LIMIT;
     if (device->head.rank == NOT_TOLD)
         leave_out(work->plan, device->path, "it tells no rank, nor does its name");
+    else if (!in_range)
+        leave_out(work->plan, device->path, "rank %" PRId64 " is out of range (0 to %d)", device->head.rank,
+                  RANK_LIMIT - 1);
     else if (twice)
         leave_out(work->plan, device->path, "rank %" PRId64 " is told by several device traces", device->head.rank);
-    return device->head.rank != NOT_TOLD && !twice;
+    return in_range && !twice;
 }
 
 /* A host that several devices claim is that of the one with the rank in its name, or of none. */
@@ -279,11 +283,18 @@ static void tell_lonely_hosts(struct pairing_work *work) {
             leave_out(work->plan, work->hosts[i].path, "no device trace is of its process or name");
 }
 
+/* Lets the job have so many ranks at least; a number out of range is as one that is not told. */
+static void raise_world(struct job_plan *plan, int64_t n_ranks) {
+    if (n_ranks <= RANK_LIMIT && n_ranks > plan->world_size)
+        plan->world_size = n_ranks;
+}
+
 static void find_world(struct job_plan *plan, const struct pairing_work *work) {
     for (size_t i = 0; i < work->n_devices; i++) {
         const struct trace_head *head = &work->devices[i].head;
-        int64_t least = head->world_size > head->rank ? head->world_size : head->rank + 1;
-        plan->world_size = least > plan->world_size ? least : plan->world_size;
+        raise_world(plan, head->world_size);
+        if (head->rank < RANK_LIMIT)
+            raise_world(plan, head->rank + 1);
     }
 }
 
@@ -341,10 +352,13 @@ static enum sutra_status read_row(struct job_plan *plan, char *line, const char 
                                   struct sutra_error *error) {
     char *end, *host = strchr(line, '\t'), *device = host ? strchr(host + 1, '\t') : NULL;
     struct rank_pair pair = {.by = PAIR_BY_TABLE, .rank = strtoll(line, &end, 10)};
-    if (!device || end != host || pair.rank < 0)
+    if (!device || end != host || end == line || pair.rank < 0)
         return error_file(error, SUTRA_DATA, table,
                           "line %" PRIu64 ": expected a rank, a host trace and a device trace with tabs between",
                           number);
+    if (pair.rank >= RANK_LIMIT)
+        return error_file(error, SUTRA_DATA, table, "line %" PRIu64 ": rank %.*s is out of range (0 to %d)", number,
+                          (int)(host - line < 40 ? host - line : 40), line, RANK_LIMIT - 1);
     *host++ = *device++ = 0;
     device[strcspn(device, "\t")] = 0;
     enum sutra_status status = look_at_file(plan, host, &pair.host, error);
@@ -352,8 +366,8 @@ static enum sutra_status read_row(struct job_plan *plan, char *line, const char 
         status = look_at_file(plan, device, &pair.device, error);
     if (!status && row_holds(plan, &pair))
         plan->pairs[plan->n_pairs++] = pair;
-    if (!status && pair.device.head.world_size > plan->world_size)
-        plan->world_size = pair.device.head.world_size;
+    if (!status)
+        raise_world(plan, pair.device.head.world_size);
     return status;
 }
 
@@ -401,22 +415,41 @@ static enum sutra_status read_rows(struct job_plan *plan, char *text, const char
     if (plan->n_pairs > 0)
         qsort(plan->pairs, plan->n_pairs, sizeof *plan->pairs, compare_pairs);
     drop_twice(plan);
-    if (plan->n_pairs > 0 && plan->pairs[plan->n_pairs - 1].rank >= plan->world_size)
-        plan->world_size = plan->pairs[plan->n_pairs - 1].rank + 1;
+    if (plan->n_pairs > 0)
+        raise_world(plan, plan->pairs[plan->n_pairs - 1].rank + 1);
     return arena_status(&plan->arena, error);
+}
+
+enum sutra_status job_text_read(FILE *file, const char *path, char **text, struct sutra_error *error) {
+    size_t capacity = 0;
+    enum sutra_status status = SUTRA_OK;
+    *text = NULL;
+    errno = 0;
+    ssize_t length = getdelim(text, &capacity, 0, file);
+    if (length < 0 && errno == ENOMEM)
+        status = error_memory(error);
+    else if (length < 0 && ferror(file))
+        status = error_file(error, SUTRA_IO, path, "cannot be read: %s", strerror(errno));
+    else if (length < 0)
+        status = error_file(error, SUTRA_DATA, path, "is empty");
+    else if ((*text)[length - 1] == 0)
+        status = error_file(error, SUTRA_DATA, path, "byte %zd: a NUL, where text is expected", length - 1);
+    if (!status)
+        return SUTRA_OK;
+    free(*text);
+    *text = NULL;
+    return status;
 }
 
 enum sutra_status job_plan_read(struct job_plan *plan, const char *table, struct sutra_error *error) {
     FILE *file = fopen(table, "re");
-    char *text = NULL;
-    size_t capacity = 0;
+    char *text;
     if (!file)
         return error_file(error, SUTRA_NO_INPUT, table, "%s", strerror(errno));
-    /* A table has no NUL: this takes all of it. */
-    ssize_t length = getdelim(&text, &capacity, 0, file);
+    enum sutra_status status = job_text_read(file, table, &text, error);
     fclose(file);
-    enum sutra_status status =
-        length > 0 ? read_rows(plan, text, table, error) : error_file(error, SUTRA_DATA, table, "no line names a rank");
+    if (!status)
+        status = read_rows(plan, text, table, error);
     free(text);
     return status;
 }

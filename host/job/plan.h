@@ -13,8 +13,13 @@
 #ifndef JOB_PLAN_H
 #define JOB_PLAN_H
 
+#include <stdio.h>
+
 #include "base/arena.h"
 #include "read/trace_head.h"
+
+/* Ranks are below this number. */
+#define RANK_LIMIT INT32_MAX
 
 struct trace_file {
     const char *path;
@@ -65,6 +70,10 @@ enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files 
 /* Takes the pairs from a table: a line for each, "rank, host, device" with tabs between, and what stands behind another
  * one is passed over; lines that are empty or begin with # do not count. SUTRA_DATA: another line. */
 enum sutra_status job_plan_read(struct job_plan *plan, const char *table, struct sutra_error *error);
+
+/* Reads the rest of a file as a text, which the caller frees. SUTRA_DATA: the file is empty or contains a NUL.
+ * SUTRA_IO: a read failed. SUTRA_SYSTEM: out of memory. */
+enum sutra_status job_text_read(FILE *file, const char *path, char **text, struct sutra_error *error);
 
 void job_plan_free(struct job_plan *plan);
 

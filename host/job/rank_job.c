@@ -141,9 +141,10 @@ static uint64_t size_of_file(const char *path) {
     return stat(path, &found) == 0 ? (uint64_t)found.st_size : 0;
 }
 
-/* Links the rank into `path`, and records it. */
+/* Links the rank into `path`, and records it. *ends_all: the record cannot be written. */
 static enum sutra_status link_rank(struct rank_at_hand *at_hand, struct sutra_context *context,
-                                   const struct record_of *of, const char *path, struct sutra_error *error) {
+                                   const struct record_of *of, const char *path, bool *ends_all,
+                                   struct sutra_error *error) {
     const struct rank_job_options *options = at_hand->workers->options;
     struct rank_result result;
     struct sutra_error reason;
@@ -160,7 +161,8 @@ static enum sutra_status link_rank(struct rank_at_hand *at_hand, struct sutra_co
     outcome.seconds = seconds_now() - begin;
     enum sutra_status status = record_write(context, options->folder, of, &outcome, error);
     rank_result_free(&result);
-    return status ? status : outcome.status;
+    *ends_all = status != SUTRA_OK;
+    return status ? status : error_hand_on(error, outcome.status, &reason);
 }
 
 /* What a rank has freed is the system's again: else each thread's heap would keep the room of its largest rank. One
@@ -194,9 +196,8 @@ static enum sutra_status work_on(struct rank_at_hand *at_hand, const struct reco
         return error_memory(error);
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status) {
-        error->status = SUTRA_OK;
-        status = link_rank(at_hand, context, of, path, error);
-        *ends_all = error->status != SUTRA_OK; /* the record could not be written */
+        context->own_names = true;
+        status = link_rank(at_hand, context, of, path, ends_all, error);
     }
     sutra_context_free(context);
     free(path);
@@ -206,7 +207,7 @@ static enum sutra_status work_on(struct rank_at_hand *at_hand, const struct reco
 
 /* ---- Workers ---- */
 
-static void finish_rank(struct rank_at_hand *at_hand, bool was_done, enum sutra_status status) {
+static void finish_rank(struct rank_at_hand *at_hand, bool was_done, const struct sutra_error *error) {
     struct rank_workers *workers = at_hand->workers;
     const struct rank_job_options *options = workers->options;
     const struct rank_pair *pair = &workers->plan->pairs[at_hand->pair];
@@ -218,29 +219,29 @@ static void finish_rank(struct rank_at_hand *at_hand, bool was_done, enum sutra_
     workers->progress.bytes_done += was_done ? 0 : file_bytes(pair);
     workers->progress.bytes -= was_done ? file_bytes(pair) : 0;
     if (options->done)
-        options->done(options->arg, at_hand->pair, status, &workers->progress);
+        options->done(options->arg, at_hand->pair, error, &workers->progress);
     pthread_cond_broadcast(&workers->room);
 }
 
-static void do_rank(struct rank_at_hand *at_hand, bool *was_done, enum sutra_status *status) {
+static enum sutra_status do_rank(struct rank_at_hand *at_hand, bool *was_done, struct sutra_error *error) {
     struct rank_workers *workers = at_hand->workers;
     const struct rank_job_options *options = workers->options;
     char name[RANK_FILE_MAX], file[RANK_FILE_MAX + sizeof RECORD_FOLDER];
     const struct record_of of = {&workers->plan->pairs[at_hand->pair], options->words, file};
-    struct sutra_error error = {.status = SUTRA_OK};
     bool ends_all = false;
     rank_file_name(of.pair->rank, options->ending, name);
     snprintf(file, sizeof file, "%s%s", options->into, name);
     *was_done = !options->again && record_holds(options->folder, &of);
-    *status = *was_done ? SUTRA_OK : work_on(at_hand, &of, &ends_all, &error);
+    enum sutra_status status = *was_done ? SUTRA_OK : work_on(at_hand, &of, &ends_all, error);
     if (!ends_all)
-        return;
+        return status;
     pthread_mutex_lock(&workers->mutex);
     if (!workers->status) {
-        workers->status = *status;
-        workers->error = error;
+        workers->status = status;
+        workers->error = *error;
     }
     pthread_mutex_unlock(&workers->mutex);
+    return status;
 }
 
 /* With the mutex held, as when it returns. */
@@ -262,13 +263,13 @@ static void run_worker(void *arg, size_t number) {
     (void)number;
     pthread_mutex_lock(&workers->mutex);
     while (next_rank(workers, &at_hand)) {
-        enum sutra_status status;
+        struct sutra_error error;
         bool was_done;
         pthread_mutex_unlock(&workers->mutex);
-        do_rank(&at_hand, &was_done, &status);
+        enum sutra_status status = do_rank(&at_hand, &was_done, &error);
         buffer_free(&at_hand.warnings);
         pthread_mutex_lock(&workers->mutex);
-        finish_rank(&at_hand, was_done, status);
+        finish_rank(&at_hand, was_done, status ? &error : NULL);
     }
     pthread_mutex_unlock(&workers->mutex);
 }

@@ -37,8 +37,8 @@ struct rank_job_options {
     bool again;                           /* also what is done already */
     /* Gives the next pair to a worker, or none; by one thread at a time. NULL: all, in the order of the plan. */
     bool (*next)(void *arg, size_t *pair);
-    /* A pair is done; by one thread at a time. May be NULL. */
-    void (*done)(void *arg, size_t pair, enum sutra_status status, const struct job_progress *progress);
+    /* A pair is done; by one thread at a time. `error` is why it cannot be linked, or NULL. May be NULL. */
+    void (*done)(void *arg, size_t pair, const struct sutra_error *error, const struct job_progress *progress);
     /* As of a context, by one thread at a time, for each of RANK_WORKERS_MAX places. May be NULL. */
     void (*temporary)(void *arg, unsigned place, const char *path);
     void *arg;

@@ -4,7 +4,10 @@
 #include "job/record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +15,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "text/digits.h"
+#include "text/number_text.h"
 #include "write/text_file.h"
 
 /* ---- Writing ---- */
@@ -195,32 +200,208 @@ static bool write_plan(const void *arg, struct text_out *text) {
     return !text->out.failed;
 }
 
+/* Those that programs write: a name in a plan must not lead out of its folder. */
+bool rank_ending_is_known(const char *ending) {
+    size_t n = strncmp(ending, ".json", 5) == 0 ? 5 : strncmp(ending, ".et", 3) == 0 ? 3 : 0;
+    ending += n;
+    return n > 0 && (!*ending || strcmp(ending, ".gz") == 0 || strcmp(ending, ".zst") == 0);
+}
+
 enum sutra_status plan_write(struct sutra_context *context, const char *folder, const struct job_plan *plan,
                              const char *options, const char *ending, struct sutra_error *error) {
     const struct plan_text of = {plan, options, ending};
     return write_among(context, folder, "plan", write_plan, &of, error);
 }
 
-/* ---- Reading ---- */
+/* ---- Reading files ---- */
 
-char *record_read(const char *folder, const char *name) {
-    char *path = record_path(folder, name), *text = NULL;
-    size_t capacity = 0;
-    FILE *file = path ? fopen(path, "re") : NULL;
-    free(path);
-    if (!file)
-        return NULL;
-    if (getdelim(&text, &capacity, 0, file) < 0) { /* it has no NUL: all of it */
-        free(text);
-        text = NULL;
-    }
-    fclose(file);
-    return text;
+/* Opens a regular file; a pipe would block the reader. */
+static FILE *open_record(const char *path, enum sutra_status *status, struct sutra_error *error) {
+    struct stat found;
+    int number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = NULL;
+    if (number < 0)
+        *status = error_file(error, SUTRA_NO_INPUT, path, "cannot be read: %s", strerror(errno));
+    else if (fstat(number, &found) || !S_ISREG(found.st_mode))
+        *status = error_file(error, SUTRA_DATA, path, "is not a regular file");
+    else if (!(file = fdopen(number, "r")))
+        *status = error_memory(error);
+    if (number >= 0 && !file)
+        close(number);
+    return file;
 }
 
-bool record_is_whole(const char *text) {
-    size_t length = strlen(text);
-    return length >= 5 && strcmp(text + length - 5, "\nend\n") == 0;
+enum sutra_status record_read(const char *folder, const char *name, char **text, struct sutra_error *error) {
+    char *path = record_path(folder, name);
+    enum sutra_status status = path ? SUTRA_OK : error_memory(error);
+    FILE *file = path ? open_record(path, &status, error) : NULL;
+    int reason = errno;
+    *text = NULL;
+    if (file) {
+        status = job_text_read(file, path, text, error);
+        fclose(file);
+    }
+    free(path);
+    errno = reason;
+    return status;
+}
+
+/* ---- Reading lines ---- */
+
+/* A line: its first word, and a letter for each of the following ones; words after '?' are all there or all missing. */
+struct line_form {
+    const char *word, *fields;
+    bool is_required, repeats;
+};
+
+static const struct line_form record_forms[] = {
+    [RECORD_VERSION] = {"version", "t", true, false},
+    [RECORD_OPTIONS] = {"options", "t", true, false},
+    [RECORD_HOST] = {"host", "tni", true, false},
+    [RECORD_DEVICE] = {"device", "tni", true, false},
+    [RECORD_RANK] = {"rank", "rt", true, false},
+    [RECORD_FILE] = {"file", "tn", true, false},
+    [RECORD_SECONDS] = {"seconds", "x", true, false},
+    [RECORD_ERROR] = {"error", "et", false, false},
+    [RECORD_COUNT] = {"count", "cn", false, true},
+    [RECORD_TIMES] = {"times", "x?x", false, false},
+    [RECORD_WARNING] = {"warning", "t", false, true},
+    [RECORD_DEVICES] = {"devices", "i", false, false},
+    [RECORD_UNTOLD] = {"untold", "n", false, false},
+    [RECORD_GROUP] = {"group", "itt", false, true},
+    [RECORD_CALL] = {"call", "gttiiiimm?uss", false, true},
+    [RECORD_START] = {"start", "mmbu", false, false},
+    [RECORD_END] = {"end", "", true, false},
+};
+
+static const struct line_form plan_forms[] = {
+    [PLAN_OPTIONS] = {"options", "t", true, false}, [PLAN_ENDING] = {"ending", "f", true, false},
+    [PLAN_WORLD] = {"world", "w", true, false},     [PLAN_PAIR] = {"pair", "r", false, true},
+    [PLAN_LEFT] = {"left", "tt", false, true},      [PLAN_END] = {"end", "", true, false},
+};
+
+/* Integers: the letter, what the number is, and its range. Times are below 2^62 ns, so that differences fit. */
+#define MOST_NS ((INT64_C(1) << 62) - 1)
+static const struct {
+    char letter;
+    const char *what;
+    int64_t least, most;
+} ranges[] = {
+    {'i', "an integer", INT64_MIN, INT64_MAX},
+    {'n', "a count", 0, INT64_MAX},
+    {'r', "a rank", 0, RANK_LIMIT - 1},
+    {'w', "a number of ranks", 1, RANK_LIMIT},
+    {'g', "the number of a group above", 0, INT64_MAX},
+    {'m', "a time in ns", -MOST_NS, MOST_NS},
+    {'s', "a time in us", -MOST_NS / 1000, MOST_NS / 1000},
+    {'b', "0 or 1", 0, 1},
+    {'e', "an exit code", SUTRA_STRICT, SUTRA_CANCELLED},
+};
+
+void record_reject(struct record_lines *lines, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(lines->damage, sizeof lines->damage, format, arguments);
+    va_end(arguments);
+}
+
+static bool read_natural(const char *word, int64_t *number) {
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(word, &end, 10);
+    *number = (int64_t)value;
+    return is_digit(*word) && !*end && !errno;
+}
+
+static bool read_real(const char *word, double *real) {
+    char *end;
+    *real = strtod(word, &end);
+    return (is_digit(*word) || *word == '-') && !*end && isfinite(*real);
+}
+
+static bool is_count(const char *word) {
+#define NAME(name) #name,
+    static const char *const names[] = {COUNTS(NAME)};
+#undef NAME
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(word, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool read_integer(struct record_lines *lines, char letter, const char *word, int64_t *number) {
+    size_t i = 0;
+    while (ranges[i].letter != letter)
+        i++;
+    bool read = integer_parse(word, strlen(word), number) && *number >= ranges[i].least && *number <= ranges[i].most;
+    if (!read || (letter == 'g' && (uint64_t)*number >= lines->n_groups))
+        record_reject(lines, "expected %s, found '%.40s'", ranges[i].what, word);
+    return !*lines->damage;
+}
+
+/* Checks a word and parses its number. */
+static bool read_field(struct record_lines *lines, char letter, size_t i) {
+    const char *word = lines->words[i];
+    const char *expected = NULL;
+    switch (letter) {
+    case 't':
+        break;
+    case 'f':
+        expected = rank_ending_is_known(word) ? NULL : "the ending of an output, such as '.json' or '.et.gz'";
+        break;
+    case 'c':
+        expected = is_count(word) ? NULL : "the name of a count";
+        break;
+    case 'u':
+        expected = read_natural(word, &lines->number[i]) ? NULL : "an id";
+        break;
+    case 'x':
+        expected = read_real(word, &lines->real[i]) ? NULL : "a number";
+        break;
+    default:
+        return read_integer(lines, letter, word, &lines->number[i]);
+    }
+    if (expected)
+        record_reject(lines, "expected %s, found '%.40s'", expected, word);
+    return !expected;
+}
+
+/* Whether the line may follow the one before it. */
+static bool find_form(struct record_lines *lines) {
+    const struct line_form *forms = lines->is_plan ? plan_forms : record_forms;
+    int n = lines->is_plan ? PLAN_END + 1 : RECORD_END + 1, last = lines->n_lines ? lines->line : -1, line = 0;
+    while (line < n && strcmp(forms[line].word, lines->words[0]) != 0)
+        line++;
+    if (line == n) {
+        record_reject(lines, "unknown word '%.40s'", lines->words[0]);
+        return false;
+    }
+    for (int i = last + 1; i < line; i++)
+        if (forms[i].is_required) {
+            record_reject(lines, "expected '%s', found '%s'", forms[i].word, forms[line].word);
+            return false;
+        }
+    if (line < last || (line == last && !forms[line].repeats)) {
+        record_reject(lines, "'%s' must not follow '%s'", forms[line].word, forms[last].word);
+        return false;
+    }
+    lines->line = line;
+    return true;
+}
+
+static bool read_fields(struct record_lines *lines) {
+    const char *fields = (lines->is_plan ? plan_forms : record_forms)[lines->line].fields;
+    size_t least = 1 + strcspn(fields, "?"), n_fields = strlen(fields), most = n_fields + (least > n_fields);
+    if (lines->n != least && lines->n != most) {
+        record_reject(lines, "expected %zu words, found %zu%s", lines->n < least ? least : most, lines->n,
+                      lines->n == RECORD_WORDS ? " or more" : "");
+        return false;
+    }
+    for (size_t i = 1; i < lines->n; i++)
+        if (!read_field(lines, fields[i - (i < least)], i))
+            return false;
+    lines->n_groups += !lines->is_plan && lines->line == RECORD_GROUP;
+    return true;
 }
 
 /* Takes the escapes of a word away, in its place. */
@@ -234,13 +415,8 @@ static void read_word(char *word) {
     *to = 0;
 }
 
-bool record_next(struct record_lines *lines) {
-    char *at = lines->text;
-    if (!*at)
-        return false;
-    char *end = at + strcspn(at, "\n");
-    lines->text = *end ? end + 1 : end;
-    *end = 0;
+/* Cuts the line into words; *end is its end. */
+static void cut_line(struct record_lines *lines, char *at, char *end) {
     lines->n = 0;
     for (bool more = true; more && lines->n < RECORD_WORDS; at++) {
         lines->words[lines->n++] = at;
@@ -252,25 +428,73 @@ bool record_next(struct record_lines *lines) {
         read_word(lines->words[i]);
     for (size_t i = lines->n; i < RECORD_WORDS; i++)
         lines->words[i] = end;
+}
+
+bool record_next(struct record_lines *lines) {
+    char *at = lines->text;
+    lines->start = lines->start ? lines->start : at;
+    if (!*at || *lines->damage)
+        return false;
+    char *end = at + strcspn(at, "\n");
+    lines->begin = at;
+    if (!*end) {
+        record_reject(lines, "the line is cut off");
+        return false;
+    }
+    lines->text = end + 1;
+    *end = 0;
+    memset(lines->number, 0, sizeof lines->number);
+    memset(lines->real, 0, sizeof lines->real);
+    cut_line(lines, at, end);
+    if (!find_form(lines) || !read_fields(lines))
+        return false;
+    lines->n_lines++;
     return true;
 }
 
+enum sutra_status record_finish(const struct record_lines *lines, const char *folder, const char *name,
+                                struct sutra_error *error) {
+    bool is_whole = lines->n_lines && lines->line == (lines->is_plan ? (int)PLAN_END : (int)RECORD_END);
+    if (is_whole && !*lines->damage)
+        return SUTRA_OK;
+    char *path = record_path(folder, name);
+    if (!path)
+        return error_memory(error);
+    if (*lines->damage)
+        error_file(error, SUTRA_DATA, path, "%s", lines->damage);
+    else
+        error_file(error, SUTRA_DATA, path, "expected 'end', found the end of the file");
+    free(path);
+    if (error) {
+        error->offset = (uint64_t)(*lines->damage ? lines->begin - lines->start : lines->text - lines->start);
+        error->line = lines->n_lines + 1;
+    }
+    return SUTRA_DATA;
+}
+
+/* Whether the rest of a record is intact, and tells no error. */
+static bool is_linked(char *text) {
+    struct record_lines lines = {.text = text};
+    bool linked = true;
+    while (record_next(&lines))
+        linked &= lines.line != RECORD_ERROR;
+    return linked && record_finish(&lines, "", "", NULL) == SUTRA_OK;
+}
+
 bool record_holds(const char *folder, const struct record_of *of) {
-    char name[RECORD_NAME_MAX], *path;
+    char name[RECORD_NAME_MAX], *path, *text = NULL;
     struct stat found;
     if (asprintf(&path, "%s/%s", folder, of->file) < 0)
         return false;
     bool holds = stat(path, &found) == 0 && S_ISREG(found.st_mode);
     free(path);
     record_name(of->pair->rank, name);
-    char *text = holds ? record_read(folder, name) : NULL;
+    holds = holds && record_read(folder, name, &text, NULL) == SUTRA_OK;
     struct text_out head = {0};
-    holds = text != NULL;
-    if (text) {
+    if (holds) {
         add_head(&head, of, (uint64_t)found.st_size);
         size_t n = head.out.length;
-        holds = !head.out.failed && strlen(text) > n && memcmp(text, head.out.bytes, n) == 0 && record_is_whole(text) &&
-                !strstr(text + n - 1, "\nerror\t");
+        holds = !head.out.failed && strlen(text) > n && memcmp(text, head.out.bytes, n) == 0 && is_linked(text);
     }
     buffer_free(&head.out);
     free(text);

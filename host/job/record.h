@@ -48,11 +48,14 @@ struct record_outcome {
 enum sutra_status record_write(struct sutra_context *context, const char *folder, const struct record_of *of,
                                const struct record_outcome *outcome, struct sutra_error *error);
 
-/* Whether the folder has the rank's file, made of the same inputs in the same way. */
+/* Whether the folder has the rank's file, made of the same inputs in the same way, and an intact record. */
 bool record_holds(const char *folder, const struct record_of *of);
 
 /* Removes the record, if there is one. */
 void record_remove(const char *folder, int64_t rank);
+
+/* Whether outputs may have this ending: ".json", ".et", or one of them with ".gz" or ".zst". */
+bool rank_ending_is_known(const char *ending);
 
 /* Writes the plan; another process may write the same. */
 enum sutra_status plan_write(struct sutra_context *context, const char *folder, const struct job_plan *plan,
@@ -60,26 +63,66 @@ enum sutra_status plan_write(struct sutra_context *context, const char *folder, 
 
 /* ---- Reading ---- */
 
-#define RECORD_WORDS 16
+/* Most words of a line. */
+#define RECORD_WORDS 14
 
-/* Lines of a text with their words, which end with a NUL; zero-initialise but for the text. */
-struct record_lines {
-    char *text; /* is changed */
-    char *words[RECORD_WORDS];
-    size_t n;
+/* Lines of a record, in their order. */
+enum record_line {
+    RECORD_VERSION,
+    RECORD_OPTIONS,
+    RECORD_HOST,
+    RECORD_DEVICE,
+    RECORD_RANK,
+    RECORD_FILE,
+    RECORD_SECONDS,
+    RECORD_ERROR,
+    RECORD_COUNT,
+    RECORD_TIMES,
+    RECORD_WARNING,
+    RECORD_DEVICES,
+    RECORD_UNTOLD,
+    RECORD_GROUP,
+    RECORD_CALL,
+    RECORD_START,
+    RECORD_END,
 };
 
-/* The next line; false at the end. Words that are not there are "". */
+/* Lines of the plan, in their order. */
+enum plan_line { PLAN_OPTIONS, PLAN_ENDING, PLAN_WORLD, PLAN_PAIR, PLAN_LEFT, PLAN_END };
+
+/* Reads the lines of a record or a plan. Set `text` and `is_plan`, zero the rest. */
+struct record_lines {
+    char *text; /* from the next line on; the reader changes the text */
+    bool is_plan;
+    int line;                     /* enum record_line or enum plan_line */
+    char *words[RECORD_WORDS];    /* of the line, each ends with a NUL; "" after the last one */
+    int64_t number[RECORD_WORDS]; /* value of each word that is an integer; 0 for a word that is missing */
+    double real[RECORD_WORDS];    /* value of each word that is a real number; 0 for a word that is missing */
+    size_t n;                     /* words */
+    uint64_t n_lines, n_groups;   /* so far */
+    const char *start;            /* of the text */
+    const char *begin;            /* of the line */
+    char damage[200];             /* why the line is malformed; "" where it is not */
+};
+
+/* Parses and checks the next line: its word, the order of lines, the number of words, the range of each number. False:
+ * at the end of the text, or the line is malformed. O(length of the line). */
 bool record_next(struct record_lines *lines);
 
-/* A file of the records' folder as a text, from the heap; NULL: there is none, or no memory. */
-char *record_read(const char *folder, const char *name);
+/* Reports a line whose words contradict other data; record_finish() then returns the error. */
+__attribute__((format(printf, 2, 3))) void record_reject(struct record_lines *lines, const char *format, ...);
+
+/* Call after the last record_next(). SUTRA_DATA: a line is malformed, or the text has no line "end". */
+enum sutra_status record_finish(const struct record_lines *lines, const char *folder, const char *name,
+                                struct sutra_error *error);
+
+/* Reads a file of the records' folder as a text, which the caller frees. SUTRA_NO_INPUT: the file cannot be opened;
+ * errno is ENOENT where it does not exist. SUTRA_DATA: the file is empty, contains a NUL, or is not a regular file.
+ * SUTRA_IO: a read failed. SUTRA_SYSTEM: out of memory. */
+enum sutra_status record_read(const char *folder, const char *name, char **text, struct sutra_error *error);
 
 /* The name of a rank's record. */
 #define RECORD_NAME_MAX 40
 void record_name(int64_t rank, char name[RECORD_NAME_MAX]);
-
-/* Whether a text is a record to its end. */
-bool record_is_whole(const char *text);
 
 #endif

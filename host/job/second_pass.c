@@ -37,7 +37,8 @@ struct meeting_at_hand {
     unsigned place;
     const struct whole_rank *rank;
     const struct rank_meetings *meetings;
-    char *alone, *path, *note; /* names of files */
+    char *alone, *path, *note; /* paths of files */
+    char note_name[RECORD_NAME_MAX + 4];
 };
 
 /* ---- What a file was made of ---- */
@@ -77,25 +78,15 @@ static bool name_files(struct meeting_at_hand *at_hand) {
     char file[RANK_FILE_MAX];
     rank_file_name(at_hand->rank->rank, at_hand->pass->whole->ending, file);
     at_hand->alone = at_hand->path = at_hand->note = NULL;
+    snprintf(at_hand->note_name, sizeof at_hand->note_name, "rank.%" PRId64 ".met", at_hand->rank->rank);
     return asprintf(&at_hand->alone, "%s/" RECORD_FOLDER "/%s", folder, file) >= 0 &&
            asprintf(&at_hand->path, "%s/%s", folder, file) >= 0 &&
-           asprintf(&at_hand->note, "%s/" RECORD_FOLDER "/rank.%" PRId64 ".met", folder, at_hand->rank->rank) >= 0;
+           asprintf(&at_hand->note, "%s/" RECORD_FOLDER "/%s", folder, at_hand->note_name) >= 0;
 }
 
 static uint64_t size_of_file(const char *path) {
     struct stat found;
     return stat(path, &found) == 0 && S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
-}
-
-/* Whether the note says that the file is what it should be. */
-static bool is_made(const struct meeting_at_hand *at_hand, uint64_t hash) {
-    uint64_t told, bytes;
-    FILE *note = fopen(at_hand->note, "re");
-    bool made = note && fscanf(note, "%" SCNx64 " %" SCNu64, &told, &bytes) == 2 && told == hash && bytes > 0 &&
-                bytes == size_of_file(at_hand->path);
-    if (note)
-        fclose(note);
-    return made;
 }
 
 struct met_note {
@@ -106,6 +97,19 @@ static bool write_note(const void *of, struct text_out *text) {
     const struct met_note *note = of;
     out_format(text, "%016" PRIx64 " %" PRIu64 "\n", note->hash, note->bytes);
     return !text->out.failed;
+}
+
+/* Whether the note is the one of this hash and of the file as it is. */
+static bool is_made(const struct meeting_at_hand *at_hand, uint64_t hash) {
+    const struct met_note note = {hash, size_of_file(at_hand->path)};
+    struct text_out expected = {0};
+    char *text = NULL;
+    bool made = note.bytes > 0 && write_note(&note, &expected) &&
+                record_read(at_hand->pass->options->folder, at_hand->note_name, &text, NULL) == SUTRA_OK &&
+                strlen(text) == expected.out.length && memcmp(text, expected.out.bytes, expected.out.length) == 0;
+    buffer_free(&expected.out);
+    free(text);
+    return made;
 }
 
 static enum sutra_status make_file(const struct meeting_at_hand *at_hand, struct sutra_context *context,
@@ -146,8 +150,10 @@ static enum sutra_status make_rank(struct meeting_at_hand *at_hand, struct sutra
     options.temporary = on_temporary;
     options.arg = at_hand;
     enum sutra_status status = sutra_context_create(&options, &context, error);
-    if (!status)
+    if (!status) {
+        context->own_names = true;
         status = make_file(at_hand, context, error);
+    }
     note.bytes = size_of_file(at_hand->path);
     if (!status)
         status = text_file_write(context, at_hand->note, write_note, &note, NULL, error);
@@ -238,8 +244,10 @@ static enum sutra_status write_astra(const struct job_whole *whole, const struct
     enum sutra_status status = arena_status(&arena, error);
     if (!status)
         status = sutra_context_create(&options->context, &context, error);
-    if (!status)
+    if (!status) {
+        context->own_names = true;
         status = astra_files_write(context, options->folder, groups, n, (uint32_t)whole->world_size, error);
+    }
     sutra_context_free(context);
     arena_free(&arena);
     return status;

@@ -19,8 +19,10 @@ enum rank_state { RANK_DONE, RANK_BROKEN, RANK_MISSING };
 struct whole_rank {
     int64_t rank;
     enum rank_state state;
-    char *record; /* its text, or NULL */
+    const char *record;       /* its text, or NULL */
+    enum sutra_status status; /* of a rank that cannot be linked */
     const char *error;
+    const char *damage; /* why its record cannot be read, with the file and the line; or NULL */
     uint64_t n_warnings, file_bytes, input_bytes;
     double seconds;
     struct rank_start start;
@@ -51,8 +53,10 @@ struct job_whole {
     int64_t world_size;
     struct whole_rank *ranks; /* of the plan, by rank */
     size_t n_ranks, n_done, n_broken, n_missing;
+    size_t n_damaged; /* of the missing ones: those with a damaged record */
     struct left_file *left;
     size_t n_left;
+    uint64_t ranks_capacity, left_capacity;
     struct collective_calls calls;
     struct collective_matches matches;
     struct rank_clock *clocks;
@@ -65,7 +69,8 @@ struct job_whole {
 };
 
 /* Reads the records of a job's folder, and finds what is wrong. Needs job_whole_free() in any case. SUTRA_NO_INPUT:
- * there are no records. SUTRA_DATA: they are damaged. SUTRA_SYSTEM: out of memory. */
+ * there are no records. SUTRA_DATA: the plan is malformed; a rank with a malformed record is reported as missing.
+ * SUTRA_SYSTEM: out of memory. */
 enum sutra_status job_whole_read(struct job_whole *whole, const char *folder, struct sutra_error *error);
 void job_whole_free(struct job_whole *whole);
 

@@ -54,28 +54,20 @@ static void add_real(struct json_out *json, const char *key, double value) {
     json_double(json, value);
 }
 
-/* A number that a record tells as text. */
-static void add_told(struct json_out *json, const char *key, const char *digits) {
-    add_key(json, key);
-    json_integer(json, strtoll(digits, NULL, 10));
-}
-
 /* ---- A rank, from the lines of its record ---- */
 
 /* The rank's own file may be one of two; it is the one in the folder that is meant. */
-static void add_file(struct json_out *json, char *const *words, const struct whole_rank *rank) {
+static void add_file(struct json_out *json, const struct record_lines *lines, const struct whole_rank *rank) {
     static const char first_pass[] = RECORD_FOLDER "/";
-    bool own = strcmp(words[0], "file") == 0;
+    char *const *words = lines->words;
+    bool own = lines->line == RECORD_FILE;
     bool of_two = own && strncmp(words[1], first_pass, sizeof first_pass - 1) == 0;
     add_key(json, words[0]);
     json_open(json, '{');
     add_text(json, "path", of_two ? words[1] + sizeof first_pass - 1 : words[1]);
-    if (own)
-        add_count(json, "bytes", rank->file_bytes);
-    else
-        add_told(json, "bytes", words[2]);
-    if (*words[3])
-        add_told(json, "modified_ns", words[3]);
+    add_count(json, "bytes", own ? rank->file_bytes : (uint64_t)lines->number[2]);
+    if (!own)
+        add_count(json, "modified_ns", (uint64_t)lines->number[3]);
     json_close(json, '}');
 }
 
@@ -100,31 +92,32 @@ static void open_list(struct json_out *json, struct open_list *list, const char 
     *list = (struct open_list){word, bracket == '{' ? '}' : ']'};
 }
 
-static void add_line(struct json_out *json, const struct whole_rank *rank, char *const *words, struct open_list *list) {
-    const char *word = words[0];
-    if (strcmp(word, "count") == 0) {
+static void add_line(struct json_out *json, const struct whole_rank *rank, const struct record_lines *lines,
+                     struct open_list *list) {
+    char *const *words = lines->words;
+    if (lines->line == RECORD_COUNT) {
         open_list(json, list, "count", "counts", '{');
-        add_told(json, words[1], words[2]);
+        add_count(json, words[1], (uint64_t)lines->number[2]);
         return;
     }
-    if (strcmp(word, "warning") == 0) {
+    if (lines->line == RECORD_WARNING) {
         open_list(json, list, "warning", "warnings", '[');
         add_string(json, words[1]);
         return;
     }
     close_list(json, list);
-    if (strcmp(word, "host") == 0 || strcmp(word, "device") == 0 || strcmp(word, "file") == 0)
-        add_file(json, words, rank);
-    else if (strcmp(word, "rank") == 0)
+    if (lines->line == RECORD_HOST || lines->line == RECORD_DEVICE || lines->line == RECORD_FILE)
+        add_file(json, lines, rank);
+    else if (lines->line == RECORD_RANK)
         add_text(json, "paired_by", words[2]);
-    else if (strcmp(word, "seconds") == 0)
-        add_real(json, "seconds", strtod(words[1], NULL));
-    else if (strcmp(word, "error") == 0)
+    else if (lines->line == RECORD_SECONDS)
+        add_real(json, "seconds", lines->real[1]);
+    else if (lines->line == RECORD_ERROR)
         add_text(json, "error", words[2]);
-    if (strcmp(word, "times") == 0) {
-        add_real(json, "measured_us", strtod(words[1], NULL));
+    if (lines->line == RECORD_TIMES) {
+        add_real(json, "measured_us", lines->real[1]);
         if (*words[2])
-            add_real(json, "simulated_us", strtod(words[2], NULL));
+            add_real(json, "simulated_us", lines->real[2]);
     }
 }
 
@@ -135,7 +128,7 @@ static void add_rank(struct json_out *json, const struct whole_rank *rank) {
     add_count(json, "rank", (uint64_t)rank->rank);
     add_text(json, "state", rank_states[rank->state]);
     for (struct record_lines lines = {.text = text}; text && record_next(&lines);)
-        add_line(json, rank, lines.words, &list);
+        add_line(json, rank, &lines, &list);
     close_list(json, &list);
     json_close(json, '}');
     json->text->out.failed |= rank->record && !text;

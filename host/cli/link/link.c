@@ -316,7 +316,7 @@ static const char *const description[] = {
     "job.json, which tells what was done and what is wrong across ranks, and comm_groups.json for files that end in .et. "
     "Ranks that are done are not linked again unless their traces or the options have changed, so that a job that was "
     "interrupted goes on where it stopped. A rank that cannot be linked does not keep the others from it: the exit code "
-    "is 65 then.",
+    "is 65 then, or 71, 73 or 74 where memory or the disk is to blame.",
     "Files of a job that end in .et let its ranks meet when they are simulated: clocks are aligned by the ends of "
     "collectives, and no wait for another rank is in a duration. They are for a GPU with a resource for each stream; "
     "--gpu one and --astra make files for one.",

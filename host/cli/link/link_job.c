@@ -36,8 +36,18 @@ struct whole_link {
     bool meets;                 /* the ranks' files are to meet when they are simulated, which takes two passes */
     bool per_stream;            /* and are for a simulator with a resource for each stream */
     double begin;
-    uint64_t n_before, n_broken;
+    uint64_t n_before;
+    enum sutra_status failure; /* exit code for the ranks that cannot be linked, or SUTRA_OK */
 };
+
+/* The exit code of a job after a rank has failed with `status`: a full disk, say, is not a fault of the traces. */
+static enum sutra_status graver_failure(enum sutra_status failure, enum sutra_status status) {
+    static const enum sutra_status grave[] = {SUTRA_SYSTEM, SUTRA_IO, SUTRA_NO_OUTPUT};
+    for (size_t i = 0; i < sizeof grave / sizeof *grave; i++)
+        if (failure == grave[i] || status == grave[i])
+            return grave[i];
+    return SUTRA_DATA;
+}
 
 struct sutra_link_options link_options_of(const struct link_values *values) {
     return (struct sutra_link_options){.size = sizeof(struct sutra_link_options),
@@ -175,10 +185,16 @@ static void tell_progress(struct whole_link *link, const struct job_progress *pr
     progress_line(&link->job.watch.progress, words);
 }
 
-static void on_done(void *arg, size_t pair, enum sutra_status status, const struct job_progress *progress) {
+static void on_done(void *arg, size_t pair, const struct sutra_error *error, const struct job_progress *progress) {
     struct whole_link *link = arg;
-    (void)pair;
-    link->n_broken += status != SUTRA_OK;
+    if (error)
+        link->failure = graver_failure(link->failure, error->status);
+    if (error && link->values->part) { /* else job.json and the findings report the error */
+        char text[900];
+        sutra_error_text(error, text, sizeof text);
+        progress_clear(&link->job.watch.progress);
+        message_fail(error->status, "rank %" PRId64 ": %s", link->plan.pairs[pair].rank, text);
+    }
     link->n_before = progress->n_before;
     tell_progress(link, progress);
 }
@@ -240,7 +256,7 @@ static int make_folders(const char *folder) {
         return SUTRA_NO_OUTPUT;
     if (asprintf(&records, "%s/" RECORD_FOLDER, folder) < 0)
         return message_fail(SUTRA_SYSTEM, "out of memory");
-    bool made = path_make_folder(records);
+    bool made = path_make_own_folder(records);
     int reason = errno;
     free(records);
     return made ? SUTRA_OK : message_fail(SUTRA_NO_OUTPUT, "%s/" RECORD_FOLDER ": %s", folder, strerror(reason));
@@ -255,10 +271,11 @@ static int write_plan(struct whole_link *link) {
 
 /* ---- What is told ---- */
 
-static void warn_of_findings(const struct job_whole *whole) {
+/* Errors always: a failure is never silent. */
+static void report_findings(const struct job_whole *whole, bool warnings) {
     for (uint64_t i = 0; i < whole->n_findings; i++) {
         const struct job_finding *finding = &whole->findings[i];
-        if (finding->severity != CHECK_NOTE)
+        if (finding->severity == CHECK_ERROR || (warnings && finding->severity == CHECK_WARNING))
             message_warn("%s%s%s%s", *finding->ranks ? "rank " : "", finding->ranks, *finding->ranks ? ": " : "",
                          finding->text);
     }
@@ -319,13 +336,15 @@ static int finish_job(struct whole_link *link, const char *folder) {
         job_whole_free(&whole);
         return message_error(&error);
     }
-    if (link->values->pair.log_level <= LOG_WARNING)
-        warn_of_findings(&whole);
+    report_findings(&whole, link->values->pair.log_level <= LOG_WARNING);
     if (link->values->pair.log_level <= LOG_INFO)
         print_summary(link, &whole, folder);
-    bool is_whole = whole.n_done == whole.n_ranks && whole.n_ranks > 0;
+    int exit_code = whole.n_done == whole.n_ranks && whole.n_ranks > 0 ? SUTRA_OK : SUTRA_DATA;
+    for (size_t i = 0; i < whole.n_ranks; i++)
+        if (whole.ranks[i].state == RANK_BROKEN)
+            exit_code = (int)graver_failure((enum sutra_status)exit_code, whole.ranks[i].status);
     job_whole_free(&whole);
-    return is_whole ? SUTRA_OK : SUTRA_DATA;
+    return exit_code;
 }
 
 /* ---- All of it ---- */
@@ -363,8 +382,8 @@ static int run_planned(struct whole_link *link, int exit_code) {
         team->end(team->arg);
     if (exit_code != SUTRA_OK || (team && !team->is_first))
         return exit_code;
-    if (link->values->part) /* what is broken is told by --finish */
-        return link->n_broken ? SUTRA_DATA : SUTRA_OK;
+    if (link->values->part)
+        return (int)link->failure;
     return finish_job(link, link->values->pair.job.output);
 }
 
@@ -375,6 +394,8 @@ static int run_job(struct whole_link *link) {
     link->job =
         job_start(&quiet, link->values->pair.log_level <= LOG_INFO, link->values->pair.log_level <= LOG_WARNING, false);
     int exit_code = job_open(&link->job, NULL, &error) ? message_error(&error) : SUTRA_OK;
+    if (exit_code == SUTRA_OK)
+        link->job.context->own_names = true;
     if (exit_code == SUTRA_OK && link->values->finish)
         exit_code = finish_job(link, link->values->finish);
     else

@@ -59,9 +59,10 @@ static void print_json(const struct job_whole *whole) {
 }
 
 bool is_linked_job(const char *folder) {
-    char *plan = path_is_folder(folder) ? record_read(folder, "plan") : NULL;
+    char *plan = NULL;
+    bool is_job = path_is_folder(folder) && record_read(folder, "plan", &plan, NULL) != SUTRA_NO_INPUT;
     free(plan);
-    return plan;
+    return is_job;
 }
 
 int check_folder(const char *folder, bool json, bool quiet) {
