@@ -1,0 +1,30 @@
+/*
+ * fuzz_job_note.c - the input as the note on what a rank's file was made of: a note that is malformed, or is of a file of
+ * another size, is removed.
+ */
+#include <inttypes.h>
+
+#include "fuzz_job.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const char mine[] = "mine";
+    char note[64] = "";
+    uint64_t hash;
+    unsigned size_in_note;
+    int end = 0;
+    fuzz_plan();
+    fuzz_record(0);
+    fuzz_record(1);
+    fuzz_file("rank.0.et", mine, sizeof mine);
+    fuzz_file(".job/rank.0.met", data, size);
+    check(fuzz_job_finish() == SUTRA_OK, "a job can be read whatever its notes are");
+    FILE *file = fopen(fuzz_path(".job/rank.0.met"), "rb");
+    if (!file)
+        return 0;
+    size_t n = fread(note, 1, sizeof note - 1, file);
+    fclose(file);
+    check(n == size && sscanf(note, "%16" SCNx64 " %u%n", &hash, &size_in_note, &end) == 2 && n == (size_t)end + 1 &&
+              note[end] == '\n' && size_in_note == sizeof mine,
+          "a note that stays is one of this file");
+    return 0;
+}
