@@ -13,6 +13,18 @@ for what in "hta --edition 0.6" "hta --compat --no-series" "operators --rank 0 -
     sutra analyze $what d -o two -q --finish 2>two.err || echo "exit $?"
     diff -r one two && cmp one.err two.err && echo "${what:-overview}: the same"
 done
+echo "--- tasks of a Slurm array"
+rm -rf one two
+sutra analyze kernels d -o one -q 2>/dev/null
+for id in 4 6 8; do
+    SLURM_ARRAY_TASK_ID=$id SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_STEP=2 \
+        sutra analyze kernels d -o two -q --part slurm
+done
+sutra analyze kernels d -o two -q --finish 2>/dev/null
+diff -r one two && echo "the same"
+try sutra analyze kernels d -o two -q --part slurm
+SLURM_ARRAY_TASK_ID=5 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_STEP=2 \
+    try sutra analyze kernels d -o two -q --part slurm
 echo "--- what is missing"
 sutra analyze hta d -o two -q --part 2/2
 try sutra analyze hta d -o two -q --finish

@@ -63,8 +63,8 @@ struct analysis_values {
      OPTION_TEXT,                                                                                                      \
      "K/N",                                                                                                            \
      AT(analysis.part),                                                                                                \
-     .help = "only analyze each Nth trace from the Kth on, and leave what is found in DIR for --finish: for Slurm "    \
-             "arrays and the like"},                                                                                   \
+     .help = "analyze every N-th trace, from the K-th on, and write partial results to DIR for --finish; 'slurm' "     \
+             "reads K/N from the variables of a Slurm array task"},                                                    \
     {                                                                                                                  \
         "finish", 0, OPTION_FLAG, AT(analysis.finish),                                                                 \
             .help = "read no trace, but take what the parts have left in DIR; all else as they were called"            \

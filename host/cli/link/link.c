@@ -78,8 +78,9 @@ static const struct option_row options[] = {
     {"memory", 0, OPTION_NUMBER, "BYTES", AT(memory), .maximum = UINT64_MAX,
      .help = "for a job: begin a rank only where it should fit into BYTES with those under way; 16G is a number too "
              "(default: any)"},
-    {"part", 0, OPTION_TEXT, "I/N", AT(part),
-     .help = "for a job: link every N-th rank only, from the I-th on; other machines do the other parts"},
+    {"part", 0, OPTION_TEXT, "K/N", AT(part),
+     .help = "for a job: link every N-th rank, from the K-th on; 'slurm' reads K/N from the variables of a Slurm array "
+             "task"},
     {"finish", 0, OPTION_FILE, "DIR", AT(finish),
      .help = "for a job: sum up what the parts have done in DIR, and write its job.json"},
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
