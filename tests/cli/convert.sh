@@ -37,6 +37,10 @@ END
 sutra convert group.json -o job.0.et --astra astra --ranks 4 --quiet && ls astra && cat astra/comm_group.json astra/network.yml
 sutra jsonize job.0.et --lines | grep -o '"pg_name[^}]*'
 try sutra convert group.json -o job.0.et --astra astra --compat
+echo '{' >bad.json
+try sutra convert bad.json -o bad.0.et --astra bad_astra -q
+try sutra convert group.json -o missing/bad.0.et --astra bad_astra -q
+ls -d bad_astra bad.0.et 2>/dev/null
 # Measured times from ET+ alone, and what is said of it.
 sutra convert plus.json --faithful -o faithful.0.et 2>&1 | summary
 sutra convert plus.json --faithful --gpu streams --rest -1 -o streams.0.et --quiet && sutra check faithful.0.et streams.0.et --quiet

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/simulate/convert_lines.h"
 #include "cli/simulate/convert_result.h"
@@ -135,11 +136,24 @@ static int check_files(const struct convert_values *values) {
         return message_fail(SUTRA_USAGE, "--gpu and --rest are for --faithful");
     if (values->astra && values->compat)
         return message_fail(SUTRA_USAGE, "--astra and --compat exclude each other: ASTRA-sim refuses those files");
-    if (values->astra && folder_make(values->astra) != SUTRA_OK)
-        return SUTRA_NO_OUTPUT;
     if (job_check_stats(values->job.stats, output, &values->input, 1) != SUTRA_OK)
         return SUTRA_USAGE;
     return job_check_flags(&values->job);
+}
+
+/* Writes the .et file and what ASTRA-sim needs; a new folder for it is removed again if the file cannot be written. */
+static enum sutra_status write_results(struct job *job, const struct convert_values *values,
+                                       const struct sutra_converted *converted, struct sutra_error *error) {
+    bool makes_folder = values->astra && !path_is_folder(values->astra);
+    enum sutra_status status = values->astra ? folder_create(values->astra, error) : SUTRA_OK;
+    if (status)
+        return status;
+    status = sutra_converted_write(job->context, converted, values->job.output, &job->figures.output_bytes, error);
+    if (!status && values->astra)
+        status = sutra_converted_write_astra(job->context, converted, values->astra, (uint32_t)values->n_ranks, error);
+    if (status && makes_folder)
+        rmdir(values->astra);
+    return status;
 }
 
 static enum sutra_status convert(struct job *job, const struct convert_values *values,
@@ -163,11 +177,7 @@ static enum sutra_status convert(struct job *job, const struct convert_values *v
         status = sutra_convert(job->context, values->input, &what, converted, error);
     if (!status && values->faithful)
         status = sutra_converted_make_faithful(job->context, *converted, NULL, &how, faithful, error);
-    if (!status)
-        status = sutra_converted_write(job->context, *converted, values->job.output, &job->figures.output_bytes, error);
-    if (!status && values->astra)
-        status = sutra_converted_write_astra(job->context, *converted, values->astra, (uint32_t)values->n_ranks, error);
-    return status;
+    return status ? status : write_results(job, values, *converted, error);
 }
 
 static int tell(struct job *job, const struct convert_values *values, const struct sutra_converted *converted,

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
 #include "cli/tool/message.h"
-#include "sutra/error.h"
 
 bool path_is_stream(const char *path) {
     return strcmp(path, "-") == 0;
@@ -150,12 +150,17 @@ bool path_make_own_folder(const char *path) {
     return path_make_folder(path);
 }
 
-int folder_make(const char *path) {
+enum sutra_status folder_create(const char *path, struct sutra_error *error) {
     if (path_make_folder(path))
         return SUTRA_OK;
     struct stat found;
     if (errno == ENOTDIR && stat(path, &found) == 0)
-        return message_fail(SUTRA_NO_OUTPUT,
-                            "%s: expected a directory, found a file: name another directory, or remove the file", path);
-    return message_fail(SUTRA_NO_OUTPUT, "%s: cannot create the directory: %s", path, strerror(errno));
+        return error_file(error, SUTRA_NO_OUTPUT, path,
+                          "expected a directory, found a file: name another directory, or remove the file");
+    return error_file(error, SUTRA_NO_OUTPUT, path, "cannot create the directory: %s", strerror(errno));
+}
+
+int folder_make(const char *path) {
+    struct sutra_error error;
+    return folder_create(path, &error) ? message_error(&error) : SUTRA_OK;
 }

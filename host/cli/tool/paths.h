@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sutra/error.h"
+
 /* Whether it stands for standard input or output. */
 bool path_is_stream(const char *path);
 
@@ -42,7 +44,10 @@ bool path_make_folder(const char *path);
  * lead out of the output folder. */
 bool path_make_own_folder(const char *path);
 
-/* As path_make_folder(); returns SUTRA_OK, or another exit code after it has said why that cannot be. */
+/* Creates a directory if it does not exist. SUTRA_NO_OUTPUT: it cannot be created. */
+enum sutra_status folder_create(const char *path, struct sutra_error *error);
+
+/* The same; returns SUTRA_OK, or another exit code after it has said why that cannot be. */
 int folder_make(const char *path);
 
 #endif
