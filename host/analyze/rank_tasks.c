@@ -132,18 +132,21 @@ static bool put_result(struct rank_run *run, size_t number, struct buffer *out) 
     return !out->failed;
 }
 
-/* Leaves the result, or why there is none. */
-static void leave_result(struct rank_run *run, size_t number, struct sutra_context *context) {
+/* Leaves the result, or why there is none. The context of all tasks reports the temporary file, which a signal must
+ * remove, one at a time. */
+static void leave_result(struct rank_run *run, size_t number) {
     struct rank_task *task = &run->tasks->list[number];
     struct buffer out = {0};
     struct sink *sink;
     char *path = path_of_result(run, number);
     bool ok = put_result(run, number, &out) && path;
-    enum sutra_status status = ok ? sink_open(&sink, context, path, &task->error) : error_memory(&task->error);
+    pthread_mutex_lock(&run->visiting);
+    enum sutra_status status = ok ? sink_open(&sink, run->context, path, &task->error) : error_memory(&task->error);
     if (!status) {
         sink_write(sink, 0, out.bytes, out.length);
         status = sink_close(sink, true, NULL, &task->error);
     }
+    pthread_mutex_unlock(&run->visiting);
     if (status) {
         task->status = status;
         task->ends_all = true;
@@ -273,7 +276,7 @@ static void run_with(struct rank_run *run, size_t number, struct sutra_context *
     if (run->team) { /* ranks are claimed where all are taken */
         if (!task->status)
             task->status = run->work(run->arg, run, number, context, trace, &task->error);
-        leave_result(run, number, context);
+        leave_result(run, number);
         return;
     }
     wait_turn(run, number);

@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
     interrupt_guard_start();
     streams_start();
     int status = dispatch(argc, argv);
+    interrupt_wait_if_ending();
     /* What was printed may still be in memory: a full disk shows only now. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == SUTRA_OK)
         return message_fail(SUTRA_IO, "standard output: %s", strerror(errno));

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/tool/interrupt.h"
 #include "cli/tool/message.h"
 #include "cli/tool/paths.h"
 #include "sutra/link.h"
@@ -108,12 +109,9 @@ static int take(struct result_folder *folder) {
     return SUTRA_OK;
 }
 
-int result_folder_begin(struct result_folder *folder) {
+static int begin(struct result_folder *folder) {
     const char *target = folder->target;
     struct stat found;
-    folder->lock = -1;
-    if (!target)
-        return SUTRA_OK;
     folder->made |= stat(target, &found) != 0;
     if (folder_make(target) != SUTRA_OK)
         return SUTRA_NO_OUTPUT;
@@ -124,23 +122,38 @@ int result_folder_begin(struct result_folder *folder) {
     if (left && errno != EEXIST)
         return cannot_write(folder->path);
     int exit_code = take(folder);
+    if (exit_code == SUTRA_OK && !left)
+        interrupt_guard_set_folder(folder->path, folder->made ? target : NULL);
     if (exit_code != SUTRA_OK || !left)
         return exit_code;
     exit_code = walk_folder(WALK_REMOVE, folder->path, folder->path, folder, 0);
     close(folder->lock);
-    return exit_code == SUTRA_OK ? result_folder_begin(folder) : exit_code;
+    return exit_code == SUTRA_OK ? begin(folder) : exit_code;
+}
+
+int result_folder_begin(struct result_folder *folder) {
+    folder->lock = -1;
+    if (!folder->target)
+        return SUTRA_OK;
+    interrupt_hold();
+    int exit_code = begin(folder);
+    interrupt_release();
+    return exit_code;
 }
 
 int result_folder_end(struct result_folder *folder, bool whole) {
     int exit_code = SUTRA_OK;
     if (!folder->target)
         return SUTRA_OK;
+    interrupt_hold(); /* a signal between two moves would leave old and new files */
     if (whole)
         exit_code = walk_folder(WALK_CHECK, folder->path, folder->target, folder, 0);
     if (whole && exit_code == SUTRA_OK)
         exit_code = walk_folder(WALK_MOVE, folder->path, folder->target, folder, 0);
     else if (walk_folder(WALK_REMOVE, folder->path, folder->path, folder, 0) == SUTRA_OK && folder->made)
         rmdir(folder->target);
+    interrupt_guard_set_folder(NULL, NULL);
+    interrupt_release();
     close(folder->lock);
     return exit_code;
 }

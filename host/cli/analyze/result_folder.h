@@ -4,8 +4,9 @@
  *     results/                            existing files
  *     results/unfinished.sutra/           new files, moved to results/ when all are complete
  *
- * A failed run removes its files. A killed run leaves the unfinished directory; the next run removes it if its lock is
- * free. Before moving any file, sutra checks that all files can be moved. Cost: one rename per file.
+ * A run that fails or that a signal ends removes its files. A killed run (SIGKILL) leaves the unfinished directory; the
+ * next run removes it if its lock is free. Before moving any file, sutra checks that all files can be moved; a signal
+ * waits until all are moved. Cost: one rename per file.
  */
 #ifndef CLI_RESULT_FOLDER_H
 #define CLI_RESULT_FOLDER_H

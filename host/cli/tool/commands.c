@@ -48,6 +48,7 @@ const struct exit_code exit_codes[] = {
     {SUTRA_NO_OUTPUT, "the output cannot be created"},
     {SUTRA_IO, "reading or writing failed midway, a full disk for instance"},
     {130, "interrupted (SIGINT); nothing half-written is left"},
+    {141, "standard output or error was closed (SIGPIPE); nothing half-written is left"},
     {143, "terminated (SIGTERM); nothing half-written is left"},
     {0},
 };

@@ -6,10 +6,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "cli/tool/interrupt.h"
+
 #define MESSAGE_MAX 4096
 
 static void print(const char *kind, const char *format, va_list arguments) {
     char text[MESSAGE_MAX];
+    interrupt_wait_if_ending();
     vsnprintf(text, sizeof text, format, arguments);
     fprintf(stderr, "sutra: %s%s\n", kind, text);
 }

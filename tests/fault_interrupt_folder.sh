@@ -1,0 +1,78 @@
+# fault_interrupt_folder.sh - a signal that ends a command with a folder of results removes the unfinished files, keeps
+# an earlier complete result, and shows in the exit status.
+#
+# One input is a pipe without data, so that the command waits with its unfinished files in the folder: each signal hits.
+set -u
+work=$(mktemp -d) || exit 71
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 71
+n_failed=0
+
+failed() {
+    echo "FAILED $*"
+    n_failed=$((n_failed + 1))
+}
+
+# run COMMAND...: with the default action of SIGINT, which a shell ignores for jobs in the background.
+run() {
+    env --default-signal=INT true 2>/dev/null && exec env --default-signal=INT,PIPE "$SUTRA" "$@"
+    exec "$SUTRA" "$@"
+}
+
+# interrupt SIGNAL CODE DIR FILES COMMAND...: sends the signal once DIR/unfinished.sutra has at least FILES files.
+interrupt() {
+    signal=$1 wanted=$2 folder=$3 n_files=$4
+    shift 4
+    run "$@" -o "$folder" -q --threads 1 2>err &
+    program=$!
+    while kill -0 $program 2>/dev/null && { [ ! -d "$folder/unfinished.sutra" ] ||
+        [ "$(find "$folder/unfinished.sutra" -type f | wc -l)" -lt "$n_files" ]; }; do :; done
+    kill -"$signal" $program 2>/dev/null
+    { wait $program; } 2>/dev/null
+    code=$?
+    [ $code = "$wanted" ] || failed "$signal $*: exit $code instead of $wanted: $(cat err)"
+    ! grep -q 'cannot be' err || failed "$signal $*: $(cat err)"
+}
+
+"$SUTRA" gen --events 2k --ranks 2 --seed 4 --host hosts --device d -q || exit 1
+mkdir pipes
+cp d/device.0.json pipes/device.0.json
+mkfifo pipes/device.1.json
+exec 3<>pipes/device.1.json # a reader of the pipe waits for data
+both="pipes/device.0.json pipes/device.1.json"
+signals="TERM:143 HUP:129 PIPE:141"
+env --default-signal=INT true 2>/dev/null && signals="$signals INT:130"
+"$SUTRA" analyze hta d -o whole -q 2>/dev/null || exit 1
+cp -r whole kept
+for pair in $signals; do
+    signal=${pair%:*} code=${pair#*:}
+    interrupt "$signal" "$code" new 1 analyze hta $both
+    [ ! -e new ] || failed "$signal analyze hta: left over: $(ls -A new)"
+    interrupt "$signal" "$code" kept 1 analyze hta $both
+    diff -rq whole kept || failed "$signal analyze hta: the earlier result has changed"
+    for command in "analyze" "analyze operators" "analyze dlrm" "analyze collectives" "diff pipes/device.0.json"; do
+        [ "${command%% *}" = diff ] && inputs=pipes/device.1.json || inputs=$both
+        interrupt "$signal" "$code" new 0 $command $inputs
+        [ ! -e new ] || failed "$signal $command: left over: $(ls -A new)"
+    done
+    # A part of an analysis leaves no temporary file.
+    run analyze hta $both -o parts -q --part 1/1 --threads 1 2>err &
+    program=$!
+    while kill -0 $program 2>/dev/null && [ ! -e parts/.parts/0 ]; do :; done
+    kill -"$signal" $program 2>/dev/null
+    { wait $program; } 2>/dev/null
+    [ $? = "$code" ] || failed "$signal --part: exit $?"
+    [ "$(ls -A parts/.parts)" = 0 ] || failed "$signal --part: left over: $(ls -A parts/.parts)"
+    rm -r parts
+done
+
+# A warning into a pipe without a reader, before the results are complete.
+head -c 3000 d/device.1.json >x && mv x d/device.1.json
+mkfifo closed
+exec 4<>closed 5>closed 4<&-
+(run analyze hta d -o new 2>&5 3>&- 5>&-)
+code=$?
+[ $code = 141 ] || failed "a closed pipe: exit $code"
+[ ! -e new ] || failed "a closed pipe: left over: $(ls -A new)"
+echo "$n_failed failed"
+[ $n_failed = 0 ]
