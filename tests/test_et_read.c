@@ -14,6 +14,7 @@
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et.h"
+#include "write/compress.h"
 
 static void put_metadata(struct buffer *file) {
     struct buffer message = {0};
@@ -359,12 +360,56 @@ static void an_empty_file_has_no_metadata(void **state) {
 static void a_file_is_known_by_its_first_message(void **state) {
     (void)state;
     static const char *const others[] = {"", "{\"schema\": 1}", "{\n  \"nodes\": []\n}", "[1]", "\x02\x08\x01"};
+    const char zeros[4] = {0};
     struct buffer file = make_file();
     assert_true(et_looks_like(file.bytes, file.length));
     assert_false(et_looks_like(file.bytes, 10));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_false(et_looks_like(others[i], strlen(others[i])));
+    assert_false(et_looks_like(zeros, sizeof zeros));
     buffer_free(&file);
+}
+
+/* A file of `size` bytes, which begin with `beginning` and repeat `byte`, compressed in one piece. */
+static struct buffer pack_bytes(enum compression compression, const char *beginning, char byte, size_t size) {
+    struct buffer packed = {0};
+    char *bytes = malloc(size);
+    assert_non_null(bytes);
+    memset(bytes, byte, size);
+    memcpy(bytes, beginning, strlen(beginning));
+    assert_true(compress_piece(compression, bytes, size, &packed));
+    free(bytes);
+    return packed;
+}
+
+static void compressed_files_of_other_formats_are_refused_by_their_first_bytes(void **state) {
+    (void)state;
+    static const struct {
+        const char *beginning;
+        char byte;
+    } others[] = {{"", 0}, {"{\"schema\": 1}", ' '}, {"", (char)0xff}, {"\x02\x08", 1}};
+    char path[] = "/tmp/sutra-et-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    for (size_t i = 0; i < 2 * sizeof others / sizeof *others; i++) {
+        struct buffer packed = pack_bytes(i % 2 ? COMPRESSION_GZIP : COMPRESSION_ZSTD, others[i / 2].beginning,
+                                          others[i / 2].byte, (size_t)16 << 20);
+        struct et_file et = {0};
+        struct sutra_error error;
+        assert_int_equal(ftruncate(file, 0), 0);
+        assert_int_equal(pwrite(file, packed.bytes, packed.length, 0), packed.length);
+        if (i / 2 < 3) {
+            assert_int_equal(et_open(&et, path, 0, &error), SUTRA_DATA);
+            assert_in_range(et.source.size, 1, 1 << 16);
+        } else { /* an unknown field */
+            assert_int_equal(et_open(&et, path, 0, &error), SUTRA_OK);
+            assert_int_equal(et.source.size, (size_t)16 << 20);
+        }
+        et_file_free(&et);
+        buffer_free(&packed);
+    }
+    close(file);
+    unlink(path);
 }
 
 int main(void) {
@@ -381,6 +426,7 @@ int main(void) {
         cmocka_unit_test(messages_end_at_a_length_of_nothing),
         cmocka_unit_test(an_empty_file_has_no_metadata),
         cmocka_unit_test(a_file_is_known_by_its_first_message),
+        cmocka_unit_test(compressed_files_of_other_formats_are_refused_by_their_first_bytes),
     };
     return cmocka_run_group_tests(tests, make_context, free_context);
 }

@@ -24,7 +24,7 @@
 #include "read/input_limit.h"
 
 /* Bytes that tell whether an input is JSON. */
-#define BEGINNING 4096
+#define BEGINNING ((size_t)1 << 16)
 
 static enum sutra_status map_file(struct source *source, int file, size_t size, struct sutra_error *error) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (size / page + 2) * page;
@@ -60,7 +60,7 @@ static enum sutra_status keep_buffer(struct source *source, struct buffer *buffe
 
 /* Whether what begins so is not of the kind that is wanted. */
 static bool is_other(const struct source *source, const char *bytes, size_t n) {
-    return source->kind != SOURCE_ANY && may_be_json(bytes, n) == (source->kind == SOURCE_NO_JSON);
+    return source->begins && !source->begins(bytes, n);
 }
 
 /* Whether the rest of an input need not be read: it is of another kind, and not compressed. */
@@ -95,6 +95,7 @@ static enum sutra_status read_all(struct source *source, int file, struct sutra_
                 "the limit (--max-input)",
                 (double)limit / 1e6);
     }
+    source->is_beginning = is_told(source, &buffer);
     if (!status)
         status = keep_buffer(source, &buffer, error);
     buffer_free(&buffer);
@@ -130,7 +131,8 @@ static enum sutra_status expand(struct source *source, struct sutra_error *error
     if (!gzip && !is_zstd(source->bytes, source->size))
         return SUTRA_OK;
     struct buffer buffer = {0};
-    if (source->kind != SOURCE_ANY && keep_beginning(source, gzip, &buffer)) {
+    if (source->begins && keep_beginning(source, gzip, &buffer)) {
+        source->is_beginning = true;
         drop_bytes(source);
         return keep_buffer(source, &buffer, error);
     }
@@ -206,12 +208,12 @@ static enum sutra_status open_source(struct source *source, const char *path, st
 }
 
 enum sutra_status source_open_any(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
-    *source = (struct source){.kind = SOURCE_ANY, .most = most};
-    return open_source(source, path, error);
+    return source_open_format(source, path, NULL, most, error);
 }
 
-enum sutra_status source_open_other(struct source *source, const char *path, uint64_t most, struct sutra_error *error) {
-    *source = (struct source){.kind = SOURCE_NO_JSON, .most = most};
+enum sutra_status source_open_format(struct source *source, const char *path, source_format *begins, uint64_t most,
+                                     struct sutra_error *error) {
+    *source = (struct source){.begins = begins, .most = most};
     return open_source(source, path, error);
 }
 
@@ -229,7 +231,7 @@ enum sutra_status source_copy_any(struct source *source, const char *name, const
 
 enum sutra_status source_open_by(struct source *source, const char *path, bool rest, struct pool *pool, uint64_t most,
                                  struct sutra_error *error) {
-    *source = (struct source){.kind = SOURCE_JSON, .pool = pool, .most = most, .keep_rest = rest};
+    *source = (struct source){.begins = may_be_json, .pool = pool, .most = most, .keep_rest = rest};
     return refuse_empty(source, open_source(source, path, error), error);
 }
 

@@ -18,7 +18,8 @@
 
 #define SOURCE_PADDING 64
 
-enum source_kind { SOURCE_ANY, SOURCE_JSON, SOURCE_NO_JSON };
+/* Whether an input that begins with these bytes may be of the expected format. */
+typedef bool source_format(const char *bytes, size_t size);
 
 struct source {
     char *name;
@@ -27,7 +28,8 @@ struct source {
     void *mapping; /* what to unmap, or NULL */
     size_t mapping_size;
     char *memory;          /* what to free, or NULL */
-    enum source_kind kind; /* what is of another one is not read to its end, nor decompressed */
+    source_format *begins; /* the expected format, or NULL: any */
+    bool is_beginning;     /* of another format, and a stream or compressed: only its first bytes were read */
     struct pool *pool;     /* of threads that decompress, or NULL */
     uint64_t most;         /* bytes to hold in memory, as input_limit() takes them */
     bool keep_rest;        /* of compressed bytes that are damaged or cut off what can be had counts; */
@@ -49,12 +51,13 @@ enum sutra_status source_open_by(struct source *source, const char *path, bool r
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,
                               struct sutra_error *error);
 
-/* Opens what may be of another format: of JSON that comes in a stream or compressed there may be no more than its first
- * bytes. */
-enum sutra_status source_open_other(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
-
-/* Both for formats in which a file may be empty, and which are not JSON. */
+/* Opens an input of any format, which may be empty. */
 enum sutra_status source_open_any(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
+
+/* The same for one format: of another one that comes in a stream or compressed only the first bytes are read, and
+ * `is_beginning` is set. */
+enum sutra_status source_open_format(struct source *source, const char *path, source_format *begins, uint64_t most,
+                                     struct sutra_error *error);
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
                                   struct sutra_error *error);
 

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "read/file_kind.h"
 #include "simulate/et_json.h"
 #include "simulate/et_lines.h"
 #include "simulate/et_values.h"
@@ -28,9 +29,14 @@ struct et_input {
 static enum sutra_status read_input(struct sutra_context *context, struct sutra_et *et, const struct et_input *input,
                                     bool damaged, struct sutra_error *error) {
     struct source *source = &et->file.source;
-    enum sutra_status status = input->bytes
-                                   ? source_copy_any(source, input->name, input->bytes, input->size, error)
-                                   : source_open_any(source, input->name, context->options.most_input_bytes, error);
+    const uint64_t most = context->options.most_input_bytes;
+    enum sutra_status status;
+    if (input->bytes)
+        status = source_copy_any(source, input->name, input->bytes, input->size, error);
+    else if (input->lines)
+        status = source_open_format(source, input->name, may_be_json, most, error);
+    else
+        status = et_open(&et->file, input->name, most, error);
     if (status)
         return status;
     stage_begin(context, "read .et", source->size);
@@ -97,10 +103,11 @@ void sutra_et_free(struct sutra_et *et) {
 enum sutra_status sutra_et_known(struct sutra_context *context, const char *path, bool *known,
                                  struct sutra_error *error) {
     struct source source;
-    enum sutra_status status = source_open_other(&source, path, context->options.most_input_bytes, error);
+    enum sutra_status status =
+        source_open_format(&source, path, et_may_begin, context->options.most_input_bytes, error);
     if (status)
         return status;
-    *known = et_looks_like(source.bytes, source.size);
+    *known = !source.is_beginning && et_looks_like(source.bytes, source.size);
     source_close(&source);
     return SUTRA_OK;
 }

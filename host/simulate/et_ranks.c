@@ -35,11 +35,9 @@ static enum sutra_status make_graph(struct rank_sources *sources, uint32_t r, co
 static enum sutra_status read_graph(struct rank_sources *sources, uint32_t r, struct pool *pool,
                                     struct sutra_error *error) {
     struct et_file file = {0};
-    enum sutra_status status =
-        source_open_any(&file.source, sources->paths[r], sources->context->options.most_input_bytes, error);
-    if (status)
-        return status;
-    status = et_read(&file, ET_SLIM, pool, error);
+    enum sutra_status status = et_open(&file, sources->paths[r], sources->context->options.most_input_bytes, error);
+    if (!status)
+        status = et_read(&file, ET_SLIM, pool, error);
     if (!status)
         status = make_graph(sources, r, &file.nodes, pool, error);
     et_file_free(&file);

@@ -411,8 +411,8 @@ static void found_json(const struct source *source, struct sutra_error *damage) 
                    "expected an .et file, found JSON: 'sutra link HOST DEVICE -o rank.0.et' makes one of two traces");
 }
 
-/* No message is whole: perhaps it is a file of another kind. */
-static void first_fault(const struct source *source, const struct et_parts *parts, struct sutra_error *damage) {
+/* Fills the error of a file whose first message is malformed: perhaps it is a file of another kind. */
+static void first_fault(const struct source *source, const char *fault, uint64_t offset, struct sutra_error *damage) {
     const struct file_kind kind = file_kind(source->bytes, source->size);
     if (is_json(source)) {
         found_json(source, damage);
@@ -423,9 +423,8 @@ static void first_fault(const struct source *source, const struct et_parts *part
             "rank.0.et'",
             kind.name);
     } else {
-        error_file(damage, SUTRA_DATA, source->name, "not an .et file, or a damaged one: the first message: %s",
-                   parts->fault);
-        damage->offset = (uint64_t)(parts->fault_at - source->bytes);
+        error_file(damage, SUTRA_DATA, source->name, "not an .et file, or a damaged one: the first message: %s", fault);
+        damage->offset = offset;
     }
 }
 
@@ -433,7 +432,7 @@ static enum sutra_status fault_error(const struct et_file *file, const struct et
                                      struct sutra_error *error) {
     struct sutra_error damage;
     if (!file->has_metadata || is_json(&file->source)) {
-        first_fault(&file->source, parts, &damage);
+        first_fault(&file->source, parts->fault, (uint64_t)(parts->fault_at - file->source.bytes), &damage);
     } else {
         error_file(&damage, SUTRA_DATA, file->source.name, "the file is damaged or cut off in node %u: %s", n_nodes + 1,
                    parts->fault);
@@ -500,9 +499,34 @@ enum sutra_status et_read(struct et_file *file, enum et_reading how, struct pool
     return status;
 }
 
+enum sutra_status et_open(struct et_file *file, const char *path, uint64_t most, struct sutra_error *error) {
+    struct source *source = &file->source;
+    enum sutra_status status = source_open_format(source, path, et_may_begin, most, error);
+    if (status || !source->is_beginning)
+        return status;
+    struct sutra_error other;
+    first_fault(source, "it is malformed", 0, &other);
+    return error_hand_on(error, SUTRA_DATA, &other);
+}
+
 void et_file_free(struct et_file *file) {
     et_nodes_free(&file->nodes);
     source_close(&file->source);
+}
+
+bool et_may_begin(const char *bytes, size_t size) {
+    struct wire file = wire_over(bytes, size), message;
+    struct wire_field field;
+    uint64_t length;
+    if (!wire_varint(&file, &length))
+        return false;
+    size_t left = (size_t)(file.end - file.at);
+    message = wire_over(file.at, length < left ? length : left);
+    while (wire_next(&message, &field))
+        if (field.number > 2 && may_be_json(bytes, size)) /* some JSON reads as fields that are unknown */
+            return false;
+    bool is_empty = length == 0 && left > 0 && *file.at == 0;
+    return !is_empty && (!message.fault || length > left);
 }
 
 bool et_looks_like(const char *bytes, size_t size) {
@@ -515,5 +539,5 @@ bool et_looks_like(const char *bytes, size_t size) {
     while (wire_next(&message, &field))
         if (field.number > 2 || field.type != WIRE_BYTES)
             return false;
-    return !message.fault;
+    return !message.fault && et_may_begin(bytes, size);
 }

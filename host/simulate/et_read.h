@@ -41,7 +41,14 @@ enum et_reading {
 enum sutra_status et_read(struct et_file *file, enum et_reading how, struct pool *pool, struct sutra_error *error);
 void et_file_free(struct et_file *file);
 
+/* Opens a file for et_read(). SUTRA_DATA: it begins as no such file does. */
+enum sutra_status et_open(struct et_file *file, const char *path, uint64_t most, struct sutra_error *error);
+
 /* Whether the bytes begin as such a file does: with a message that can be nothing but a GlobalMetadata. */
 bool et_looks_like(const char *bytes, size_t size);
+
+/* Whether a file that begins with these bytes may be such a file with content: its first message is well-formed as far
+ * as the bytes go, and the first two are not both empty. */
+bool et_may_begin(const char *bytes, size_t size);
 
 #endif
