@@ -118,17 +118,22 @@ static char *path_of_result(const struct rank_run *run, size_t number) {
 
 static bool put_result(struct rank_run *run, size_t number, struct buffer *out) {
     const struct rank_task *task = &run->tasks->list[number];
+    const struct rank_team *team = run->team;
+    const uint32_t source = task->source, status = task->status;
+    spool_begin(out);
     spool_put_text(out, task->path);
     spool_put(out, task->stamp);
     restriction_put(&run->tasks->restriction, out);
     spool_put(out, task->is_unwanted);
     spool_put(out, task->rank);
-    spool_put(out, task->source);
-    spool_put(out, task->status);
-    spool_put(out, task->error);
+    spool_put(out, source);
+    spool_put(out, status);
+    if (status)
+        spool_put_error(out, &task->error);
     spool_put_rows(out, task->warnings.bytes, task->warnings.length, 1);
     if (!task->status)
         run->tasks->spool->put(run->arg, number, out);
+    spool_end(out, &run->tasks->spool->kind, (struct spool_writer){(uint32_t)team->part, (uint32_t)team->n_parts});
     return !out->failed;
 }
 
@@ -168,38 +173,55 @@ static enum sutra_status take_warnings(struct rank_task *task, struct spool_read
     return failed ? error_memory(&task->error) : SUTRA_OK;
 }
 
+/* A partial result that cannot be used ends all: without it, a rank would be missing from the results. */
+static enum sutra_status refuse_result(struct rank_task *task, size_t number, const char *name, const char *what,
+                                       struct spool_writer writer) {
+    task->ends_all = true;
+    if (writer.n_parts > 0 && number % writer.n_parts == writer.part) /* else the header is damaged */
+        return error_file(&task->error, SUTRA_DATA, name, "%s: run part %u/%u again", what, writer.part + 1,
+                          writer.n_parts);
+    return error_file(&task->error, SUTRA_DATA, name, "%s: run the part of %s again", what, task->path);
+}
+
 static enum sutra_status take_bytes(struct rank_run *run, size_t number, const struct source *source) {
     struct rank_task *task = &run->tasks->list[number];
-    struct spool_reader reader = {.at = source->bytes, .end = source->bytes + source->size};
+    const struct rank_spool *spool = run->tasks->spool;
+    struct spool_reader reader;
+    struct spool_writer writer;
     struct buffer restriction = {0};
-    bool same = spool_take_same(&reader, task->path);
+    const char *refused = spool_open(&reader, source->bytes, source->size, &spool->kind, &writer);
+    if (refused)
+        return refuse_result(task, number, source->name, refused, writer);
+    if (!spool_take_same(&reader, task->path))
+        return refuse_result(task, number, source->name, "partial result of another trace", writer);
     spool_take(&reader, task->stamp);
     restriction_put(&run->tasks->restriction, &restriction);
-    bool whole = (size_t)(reader.end - reader.at) > restriction.length;
     enum sutra_status status = spool_take_options(&reader, &restriction, task->path, &task->error);
-    if (status == SUTRA_SYSTEM || (status && same && whole))
+    if (status)
         return status;
     task->is_unwanted = spool_take_bool(&reader);
     spool_take(&reader, task->rank);
-    spool_take(&reader, task->source);
-    spool_take(&reader, task->status);
-    spool_take(&reader, task->error);
-    task->error.file[sizeof task->error.file - 1] = task->error.message[sizeof task->error.message - 1] = 0;
+    task->source = (enum sutra_rank_source)spool_take_limited(&reader, SUTRA_RANK_POSITION);
+    task->status = spool_take_status(&reader);
+    if (task->status)
+        spool_take_error(&reader, &task->error);
     status = take_warnings(task, &reader);
-    if (reader.failed || !same)
-        return error_file(&task->error, SUTRA_DATA, source->name, "this is no result about %s", task->path);
+    if (status)
+        return status;
+    if (reader.failed)
+        return refuse_result(task, number, source->name, "malformed partial result", writer);
     if (file_stamps_differ(file_stamp_at(task->path), task->stamp)) {
         unlink(source->name); /* as if that part had not run */
         return error_file(&task->error, SUTRA_DATA, task->path,
                           "has changed since its part was analyzed: run that part again");
     }
-    if (status || task->status)
-        return status ? status : task->status;
+    if (task->status)
+        return task->status;
     status = claim_rank(run, number, &task->error);
     if (!status)
-        status = run->tasks->spool->take(run->arg, run, number, run->context, &reader, &task->error);
-    if (!status && reader.failed)
-        status = error_file(&task->error, SUTRA_DATA, source->name, "this is no result about %s", task->path);
+        status = spool->take(run->arg, run, number, run->context, &reader, &task->error);
+    if (!status && (reader.failed || reader.at != reader.end))
+        status = refuse_result(task, number, source->name, "malformed partial result", writer);
     return status;
 }
 
@@ -207,7 +229,8 @@ static void take_result(struct rank_run *run, size_t number) {
     struct rank_task *task = &run->tasks->list[number];
     struct source source = {0};
     char *path = path_of_result(run, number);
-    task->status = path ? source_open_any(&source, path, 0, &task->error) : error_memory(&task->error);
+    task->status =
+        path ? source_open_format(&source, path, spool_may_begin, 0, &task->error) : error_memory(&task->error);
     if (task->status == SUTRA_NO_INPUT)
         error_file(&task->error, SUTRA_NO_INPUT, task->path, "no process has analyzed it");
     if (!task->status)

@@ -72,6 +72,7 @@ struct rank_team {
 
 /* How an analysis hands on what it found about a trace. */
 struct rank_spool {
+    struct spool_kind kind;
     /* Appends the result, and frees it. */
     void (*put)(void *arg, size_t number, struct buffer *out);
     /* Makes it anew, and does all that a rank_work does behind reading. SUTRA_DATA: it was made in another way. */

@@ -1,9 +1,90 @@
 /*
- * spool.c - bytes in the order in which they are asked for.
+ * spool.c - bytes in the order in which they are asked for, behind a header.
  */
 #include "analyze/spool.h"
 
+#include <libdeflate.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "sutra/context.h"
+
+/* Counts up with each change of what is written. */
+#define SPOOL_FORMAT 1
+
+/* Eight bytes with the zero at its end. */
+#define SPOOL_MAGIC "SUTRAPR"
+
+/* All of a file before its content. The other byte order shows in the format. */
+struct spool_header {
+    char magic[8];
+    uint32_t format;
+    uint32_t checksum; /* CRC-32 of the whole file, with zero here */
+    uint64_t length;   /* of the file */
+    uint64_t layout;
+    struct spool_writer writer;
+    char version[24], analysis[16];
+};
+_Static_assert(sizeof(struct spool_header) == 80, "a header without padding");
+
+/* ---- The header ---- */
+
+static uint32_t checksum_of(const char *bytes, size_t size) {
+    const size_t at = offsetof(struct spool_header, checksum), n = sizeof(uint32_t);
+    uint32_t sum = libdeflate_crc32(0, bytes, at);
+    sum = libdeflate_crc32(sum, (const char[sizeof(uint32_t)]){0}, n);
+    return libdeflate_crc32(sum, bytes + at + n, size - at - n);
+}
+
+static struct spool_header header_of(const struct spool_kind *kind) {
+    struct spool_header header = {.magic = SPOOL_MAGIC, .format = SPOOL_FORMAT, .layout = kind->layout};
+    snprintf(header.version, sizeof header.version, "%s", sutra_version());
+    snprintf(header.analysis, sizeof header.analysis, "%s", kind->analysis);
+    return header;
+}
+
+void spool_begin(struct buffer *out) {
+    const struct spool_header header = {.format = 0};
+    spool_put(out, header);
+}
+
+void spool_end(struct buffer *out, const struct spool_kind *kind, struct spool_writer writer) {
+    struct spool_header header = header_of(kind);
+    header.length = out->length;
+    header.writer = writer;
+    if (out->failed)
+        return;
+    memcpy(out->bytes, &header, sizeof header);
+    header.checksum = checksum_of(out->bytes, out->length);
+    memcpy(out->bytes, &header, sizeof header);
+}
+
+bool spool_may_begin(const char *bytes, size_t size) {
+    static const char magic[] = SPOOL_MAGIC;
+    return size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+}
+
+const char *spool_open(struct spool_reader *reader, const char *bytes, size_t size, const struct spool_kind *kind,
+                       struct spool_writer *writer) {
+    const struct spool_header wanted = header_of(kind);
+    struct spool_header header = {.format = 0};
+    *writer = (struct spool_writer){0};
+    memcpy(&header, bytes, size < sizeof header ? size : sizeof header);
+    if (size < sizeof header || !spool_may_begin(bytes, size))
+        return "truncated, or not a partial result";
+    *writer = header.writer;
+    if (header.format != SPOOL_FORMAT || memcmp(header.version, wanted.version, sizeof header.version) != 0)
+        return "partial result of another sutra version";
+    if (header.length != size || header.checksum != checksum_of(bytes, size))
+        return "damaged partial result (checksum mismatch)";
+    if (header.layout != wanted.layout || memcmp(header.analysis, wanted.analysis, sizeof header.analysis) != 0)
+        return "partial result of another analysis or build";
+    *reader = (struct spool_reader){.at = bytes + sizeof header, .end = bytes + size};
+    return NULL;
+}
+
+/* ---- Content ---- */
 
 void spool_put_text(struct buffer *out, const char *text) {
     uint64_t length = text ? strlen(text) + 1 : 0;
@@ -39,8 +120,19 @@ void spool_put_strings(struct buffer *out, const struct strings *strings) {
 }
 
 void spool_put_rows(struct buffer *out, const void *rows, uint64_t n, size_t size) {
+    const uint64_t row_size = size;
     spool_put(out, n);
+    spool_put(out, row_size);
     buffer_append(out, rows, n * size);
+}
+
+void spool_put_error(struct buffer *out, const struct sutra_error *error) {
+    const uint32_t status = error->status;
+    spool_put(out, status);
+    spool_put(out, error->offset);
+    spool_put(out, error->line);
+    spool_put_text(out, error->file);
+    spool_put_text(out, error->message);
 }
 
 /* The next n bytes, or NULL. */
@@ -58,6 +150,51 @@ void spool_take_bytes(struct spool_reader *reader, void *to, size_t n) {
         memcpy(to, bytes, n);
     else
         memset(to, 0, n);
+}
+
+uint32_t spool_take_limited(struct spool_reader *reader, uint32_t most) {
+    uint32_t number;
+    spool_take(reader, number);
+    reader->failed |= number > most;
+    return reader->failed ? 0 : number;
+}
+
+enum sutra_status spool_take_status(struct spool_reader *reader) {
+    switch (spool_take_limited(reader, SUTRA_CANCELLED)) {
+#define STATUS(name)                                                                                                   \
+    case name:                                                                                                         \
+        return name
+        STATUS(SUTRA_OK);
+        STATUS(SUTRA_STRICT);
+        STATUS(SUTRA_USAGE);
+        STATUS(SUTRA_DATA);
+        STATUS(SUTRA_NO_INPUT);
+        STATUS(SUTRA_UNAVAILABLE);
+        STATUS(SUTRA_INTERNAL);
+        STATUS(SUTRA_SYSTEM);
+        STATUS(SUTRA_NO_OUTPUT);
+        STATUS(SUTRA_IO);
+        STATUS(SUTRA_CANCELLED);
+#undef STATUS
+    default:
+        reader->failed = true;
+        return SUTRA_OK;
+    }
+}
+
+/* A text of at most size - 1 characters. */
+static void take_text_into(struct spool_reader *reader, char *to, size_t size) {
+    const char *text = spool_take_text(reader);
+    int length = snprintf(to, size, "%s", text ? text : "");
+    reader->failed |= length < 0 || (size_t)length >= size;
+}
+
+void spool_take_error(struct spool_reader *reader, struct sutra_error *error) {
+    error->status = spool_take_status(reader);
+    spool_take(reader, error->offset);
+    spool_take(reader, error->line);
+    take_text_into(reader, error->file, sizeof error->file);
+    take_text_into(reader, error->message, sizeof error->message);
 }
 
 const char *spool_take_text(struct spool_reader *reader) {
@@ -103,8 +240,10 @@ bool spool_take_strings(struct spool_reader *reader, struct strings *strings) {
 }
 
 void *spool_take_rows(struct spool_reader *reader, uint64_t *n, size_t size) {
+    uint64_t row_size;
     spool_take(reader, *n);
-    reader->failed |= *n > (uint64_t)(reader->end - reader->at) / size;
+    spool_take(reader, row_size);
+    reader->failed |= row_size != size || *n > (uint64_t)(reader->end - reader->at) / size;
     const char *from = reader->failed ? NULL : take_bytes(reader, *n * size);
     char *rows = from ? malloc(*n * size + 1) : NULL;
     *n = rows ? *n : 0;
@@ -145,10 +284,11 @@ void spool_take_table(struct spool_reader *reader, struct sutra_table *table) {
     reader->failed |= n_columns != table->n_columns || n_rows >= UINT64_MAX / 8;
     for (uint32_t i = 0; i < n_columns && !reader->failed; i++) {
         struct column *column = &table->columns[i];
-        uint32_t kind;
-        spool_take(reader, kind);
-        reader->failed |= kind > SUTRA_COLUMN_TEXT;
-        column->spec.kind = (enum sutra_column_kind)(reader->failed ? 0 : kind);
+        uint32_t kind = spool_take_limited(reader, SUTRA_COLUMN_TEXT);
+        reader->failed |= (kind == SUTRA_COLUMN_TEXT) != (column->spec.kind == SUTRA_COLUMN_TEXT);
+        if (reader->failed)
+            break;
+        column->spec.kind = (enum sutra_column_kind)kind;
         take_buffer(reader, &column->values);
         take_buffer(reader, &column->bytes);
         table->failed |= column->values.failed || column->bytes.failed;

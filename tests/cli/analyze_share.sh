@@ -41,8 +41,48 @@ ls -d two/.parts 2>/dev/null
 echo "--- what is wrong"
 sutra analyze hta d -o two -q --part 1/1
 try sutra analyze hta d -o two -q --last-step --finish
-head -c 700 two/.parts/1 >x && mv x two/.parts/1
-cp two/.parts/0 two/.parts/2
+try sutra analyze operators d -o two -q --finish
+sutra analyze hta d -o two -q --part 1/2
+sutra analyze hta d -o two -q --part 2/2
+cp -r two kept
+# refused N COMMAND...: the command damages part N of a copy.
+refused() {
+    rm -rf two
+    cp -r kept two
+    part=two/.parts/$1
+    shift
+    printf '%s\n' "$*"
+    "$@"
+    try sutra analyze hta d -o two -q --finish
+}
+# overwrite TEXT OFFSET
+overwrite() {
+    printf "$1" | dd of="$part" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
+cut_to() {
+    head -c "$1" "$part" >x
+    mv x "$part"
+}
+swap_part() {
+    cp two/.parts/0 "$part"
+}
+pack_zeros() {
+    head -c 64M /dev/zero | gzip >"$part"
+}
+refused 1 cut_to 0
+refused 1 cut_to 40
+refused 3 cut_to 700
+refused 0 overwrite X 0
+refused 0 overwrite '\377' 8
+refused 0 overwrite '\377' 12
+refused 0 overwrite '9' 40
+refused 2 overwrite '\377' 36
+refused 2 overwrite '\377' 700
+refused 2 swap_part
+refused 2 pack_zeros
+ls -A two/.parts | xargs
+sutra analyze hta d -o two -q --part 1/2
+sutra analyze hta d -o two -q --part 2/2
 try sutra analyze hta d -o two -q --finish
 try sutra analyze hta d --part 1/2
 try sutra analyze hta d -o two --part 0/2

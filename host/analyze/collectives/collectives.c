@@ -107,7 +107,7 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
     return collective_part_restore(collective_part_of(of, number), reader) ? SUTRA_OK : error_memory(error);
 }
 
-static const struct rank_spool spool = {put, take};
+static const struct rank_spool spool = {{"collectives", 0}, put, take};
 
 static void name_ranks(struct sutra_collectives *of) {
     for (size_t i = 0; i < of->tasks.n; i++) {

@@ -179,7 +179,7 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
     return work->options.visit ? rank_run_visit(run, number, visit, &(struct showing){work, NULL}, error) : SUTRA_OK;
 }
 
-static const struct rank_spool spool = {put, take};
+static const struct rank_spool spool = {{"dlrm", sizeof(struct sutra_dlrm_report)}, put, take};
 
 /* ---- All of them together ---- */
 

@@ -111,7 +111,8 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
     return show(work, run, number, error);
 }
 
-static const struct rank_spool spool = {put, take};
+static const struct rank_spool spool = {
+    {"hta", sizeof(struct sutra_hta_summary) << 32 | sizeof(struct queue_series) << 8 | SUTRA_HTA_N_TABLES}, put, take};
 
 /* Frees the trace as soon as it is no longer needed. */
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,

@@ -120,11 +120,9 @@ void queue_list_put(const struct queue_list *list, struct buffer *out) {
 }
 
 bool queue_list_take(struct queue_list *list, struct spool_reader *reader) {
-    uint32_t n;
     bool ok = true;
     spool_take(reader, list->n_all);
-    spool_take(reader, n);
-    reader->failed |= n > QUEUES_KEPT;
+    const uint32_t n = spool_take_limited(reader, QUEUES_KEPT);
     for (uint32_t i = 0; i < n && ok && !reader->failed; i++) {
         struct queue_series series;
         spool_take(reader, series);

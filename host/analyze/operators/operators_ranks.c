@@ -128,7 +128,7 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
     return show(work, run, number, error);
 }
 
-static const struct rank_spool spool = {put, take};
+static const struct rank_spool spool = {{"operators", SUTRA_OPERATORS_N_TABLES}, put, take};
 
 /* Frees the trace as soon as it is no longer needed. */
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,

@@ -229,7 +229,11 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
     return rank_overview_restore(rank, &overview->options, &overview->tasks, number, reader, error);
 }
 
-static const struct rank_spool spool = {put, take};
+static const struct rank_spool spool = {{"overview", sizeof(struct rank_window) << 48 | SUTRA_OPERATORS_N_TABLES << 24 |
+                                                         SUTRA_HTA_N_TABLES << 16 | SUTRA_OVERVIEW_N_TABLES << 8 |
+                                                         N_FINDING_RULES},
+                                        put,
+                                        take};
 
 /* What all tables but those of HTA rest on, and these tables. */
 static enum sutra_status make_own(struct sutra_overview *overview, size_t number, struct sutra_context *context,

@@ -123,11 +123,10 @@ static const char *take_word(struct spool_reader *reader, struct arena *arena) {
 }
 
 static void take_finding(struct spool_reader *reader, struct overview_finding *finding, struct arena *arena) {
-    spool_take(reader, finding->rule);
+    finding->rule = (enum finding_rule)spool_take_limited(reader, N_FINDING_RULES - 1);
     spool_take(reader, finding->win);
     snprintf(finding->text, sizeof finding->text, "%s", take_word(reader, arena));
-    spool_take(reader, finding->n_numbers);
-    reader->failed |= (unsigned)finding->rule >= N_FINDING_RULES || finding->n_numbers > FINDING_NUMBERS;
+    finding->n_numbers = spool_take_limited(reader, FINDING_NUMBERS);
     for (unsigned k = 0; k < finding->n_numbers && !reader->failed; k++) {
         finding->numbers[k].name = take_word(reader, arena);
         spool_take(reader, finding->numbers[k].value);
@@ -144,11 +143,9 @@ static bool take_collectives(struct spool_reader *reader, struct rank_collective
 
 /* The tables of the overview itself. */
 static bool take_own(struct spool_reader *reader, struct rank_overview *rank, struct arena *arena) {
-    unsigned n;
     spool_take(reader, rank->busy_percent);
     spool_take(reader, rank->exposed_percent);
-    spool_take(reader, n);
-    reader->failed |= n > N_FINDING_RULES;
+    const uint32_t n = spool_take_limited(reader, FINDINGS_MOST);
     for (; rank->findings.n < n && !reader->failed; rank->findings.n++)
         take_finding(reader, &rank->findings.list[rank->findings.n], arena);
     bool done = take_collectives(reader, &rank->collectives) && !arena->failed;
