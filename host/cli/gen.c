@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/tool/arguments.h"
 #include "cli/tool/interrupt.h"
@@ -177,6 +178,8 @@ static int run(const struct command *command, int argc, char **argv) {
     double gpu_scale = 1;
     if (values.gpu_scale && !read_scale(values.gpu_scale, &gpu_scale))
         return message_fail(SUTRA_USAGE, "--gpu-scale: '%s' is no positive number", values.gpu_scale);
+    const bool makes_host = values.n_ranks && !path_is_folder(values.host);
+    const bool makes_device = values.n_ranks && !path_is_folder(values.device);
     if (values.n_ranks && (exit_code = make_folders(&values)) != SUTRA_OK)
         return exit_code;
     struct progress progress = progress_start(!values.quiet, NULL, 0);
@@ -207,6 +210,10 @@ static int run(const struct command *command, int argc, char **argv) {
     struct sutra_error error;
     enum sutra_status status = values.n_ranks ? generate_job(&job, &error) : generate_pair(&generate, &error);
     progress_clear(&progress);
+    if (status && makes_host) /* empty folders only */
+        rmdir(values.host);
+    if (status && makes_device)
+        rmdir(values.device);
     return status ? message_error(&error) : SUTRA_OK;
 }
 

@@ -69,7 +69,8 @@ mv h h1 && mv d d1
 job --ranks 3 --seed 4
 diff -r h h1 && diff -r d d1 && python3 check.py d 3
 echo "--- what is refused"
-sutra gen -n 2k --ranks 1 --host h --device d 2>&1
+sutra gen -n 2k --ranks 1 --host one_h --device one_d 2>&1
+ls -d one_h one_d 2>/dev/null
 sutra gen -n 2k --ranks 4 --slow-rank 4 --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --inject lost:4 --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --inject resize:4 --host h --device d 2>&1
