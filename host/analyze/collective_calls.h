@@ -83,6 +83,11 @@ int64_t trace_base_ns(const struct sutra_device_trace *trace);
 bool event_moments(const struct device_events *events, row_t event, int64_t base_ns, int64_t *start_ns,
                    int64_t *end_ns);
 
+/* Whether an interval of moments is ordered, and differences of moments like these fit 64 bits. */
+static inline bool moments_are_sound(int64_t from_ns, int64_t to_ns) {
+    return -(INT64_C(1) << 62) < from_ns && from_ns <= to_ns && to_ns < INT64_C(1) << 62;
+}
+
 /* Arithmetic of moments, which wraps round where a hostile trace has some beyond all ages. */
 static inline int64_t moment_plus(int64_t a, int64_t b) {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -99,9 +104,9 @@ static inline int64_t moment_size(int64_t a) {
 /* Adds the rows of `from` behind those of `to`. False: out of memory. */
 bool collective_calls_append(struct collective_calls *to, const struct collective_calls *from);
 
-/* The table as bytes, for another process, and from these into an empty one. False: out of memory. */
+/* The table of one rank as bytes, for another process, and from these into an empty one. False: out of memory. */
 void collective_calls_put(const struct collective_calls *calls, struct buffer *out);
-bool collective_calls_restore(struct collective_calls *calls, struct spool_reader *reader);
+bool collective_calls_restore(struct collective_calls *calls, int64_t rank, struct spool_reader *reader);
 
 /* A time of the trace, counted from there; 0 where that is no time. */
 int64_t trace_time_ns(double us, int64_t base_ns);

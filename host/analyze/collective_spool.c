@@ -42,20 +42,21 @@ static bool is_bool(const void *at) {
     return *(const unsigned char *)at <= 1;
 }
 
-static bool is_sound(const struct collective_calls *calls, const struct collective_call *call) {
+static bool is_sound(const struct collective_calls *calls, const struct collective_call *call, int64_t rank) {
     uint32_t n = calls->strings.n;
-    return is_bool(&call->is_message) && is_bool(&call->is_send) && call->group < calls->n_groups && call->what < n &&
-           call->type < n && call->in_split <= n && call->out_split <= n;
+    return call->rank == rank && moments_are_sound(call->start_ns, call->end_ns) && is_bool(&call->is_message) &&
+           is_bool(&call->is_send) && call->group < calls->n_groups && call->what < n && call->type < n &&
+           call->in_split <= n && call->out_split <= n;
 }
 
-bool collective_calls_restore(struct collective_calls *calls, struct spool_reader *reader) {
+bool collective_calls_restore(struct collective_calls *calls, int64_t rank, struct spool_reader *reader) {
     bool done = spool_take_strings(reader, &calls->strings) && restore_groups(calls, reader);
     if (!done || reader->failed)
         return done;
     calls->list = spool_take_rows(reader, &calls->n, sizeof *calls->list);
     calls->capacity = calls->n;
     for (uint64_t i = 0; i < calls->n && !reader->failed; i++)
-        reader->failed |= calls->n >= ROW_LIMIT || !is_sound(calls, &calls->list[i]);
+        reader->failed |= calls->n >= ROW_LIMIT || !is_sound(calls, &calls->list[i], rank);
     if (reader->failed)
         calls->n = 0;
     spool_take(reader, calls->n_untold);

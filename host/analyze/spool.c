@@ -51,10 +51,17 @@ void spool_begin(struct buffer *out) {
 
 void spool_end(struct buffer *out, const struct spool_kind *kind, struct spool_writer writer) {
     struct spool_header header = header_of(kind);
-    header.length = out->length;
     header.writer = writer;
     if (out->failed)
         return;
+    memcpy(out->bytes, &header, sizeof header);
+    spool_seal(out);
+}
+
+void spool_seal(struct buffer *out) {
+    struct spool_header header;
+    memcpy(&header, out->bytes, sizeof header);
+    header.length = out->length;
     memcpy(out->bytes, &header, sizeof header);
     header.checksum = checksum_of(out->bytes, out->length);
     memcpy(out->bytes, &header, sizeof header);

@@ -35,6 +35,9 @@ struct spool_writer {
 void spool_begin(struct buffer *out);
 void spool_end(struct buffer *out, const struct spool_kind *kind, struct spool_writer writer);
 
+/* Sets the length and the checksum of a header that is there: of content that has changed. */
+void spool_seal(struct buffer *out);
+
 /* Whether a file that begins with these bytes may be a partial result. */
 bool spool_may_begin(const char *bytes, size_t size);
 

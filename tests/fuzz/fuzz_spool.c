@@ -20,7 +20,7 @@ static void restore_calls(const char *bytes, size_t size) {
     struct collective_calls calls;
     struct buffer again = {0};
     check(collective_calls_init(&calls), "there is memory");
-    check(collective_calls_restore(&calls, &reader), "there is memory");
+    check(collective_calls_restore(&calls, 0, &reader), "there is memory");
     if (!reader.failed && (unsigned char)reader.at[-1] <= 1) { /* any byte but 0 is true */
         collective_calls_put(&calls, &again);
         check_again(bytes, &reader, &again);

@@ -78,7 +78,7 @@ void collective_part_free(struct collective_part *part);
 
 /* What is kept of a trace as bytes, for another process; and from these. False: out of memory. */
 void collective_part_put(const struct collective_part *part, struct buffer *out);
-bool collective_part_restore(struct collective_part *part, struct spool_reader *reader);
+bool collective_part_restore(struct collective_part *part, int64_t rank, struct spool_reader *reader);
 
 struct collective_part *collective_part_of(const struct sutra_collectives *of, size_t number);
 struct collective_part *collective_part_at(const struct sutra_collectives *of, size_t i); /* by rank */

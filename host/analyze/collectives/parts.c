@@ -92,7 +92,7 @@ void collective_part_put(const struct collective_part *part, struct buffer *out)
         collective_calls_put(&part->calls, out);
 }
 
-bool collective_part_restore(struct collective_part *part, struct spool_reader *reader) {
+bool collective_part_restore(struct collective_part *part, int64_t rank, struct spool_reader *reader) {
     spool_take(reader, part->n_devices);
     spool_take(reader, part->link_gb_per_s);
     spool_take(reader, part->compute_ns);
@@ -101,7 +101,7 @@ bool collective_part_restore(struct collective_part *part, struct spool_reader *
     if (!collective_calls_init(&part->calls))
         return false;
     bool done = spool_take_bool(reader) ? nccl_rows_restore(&part->nccl, reader)
-                                        : collective_calls_restore(&part->calls, reader);
+                                        : collective_calls_restore(&part->calls, rank, reader);
     part->taken = done && !reader->failed;
     return done;
 }

@@ -136,7 +136,7 @@ static void shift_column(struct sutra_table *table, uint32_t column, double us) 
     for (uint64_t row = 0; row < table->n_rows; row++) {
         char *at = table->columns[column].values.bytes + row * sizeof(double);
         if (table->columns[column].spec.kind == SUTRA_COLUMN_INTEGER)
-            *(int64_t *)(void *)at += (int64_t)us;
+            *(uint64_t *)(void *)at += (uint64_t)(int64_t)us; /* wraps around on invalid times */
         else
             *(double *)(void *)at += us;
     }

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/hta/hta.h"
+#include "analyze/hta/hta_stragglers.h"
+#include "facts/exact_times.h"
 
 static void put_options(const struct sutra_hta_options *options, struct buffer *out) {
     spool_put(out, options->n_kernels);
@@ -63,6 +64,22 @@ static void take_table(struct sutra_hta *hta, enum sutra_hta_table id, struct sp
     *failed |= hta->tables[id].failed;
 }
 
+/* Whether times of a table are such as traces have (exact_times.h), or `none`: differences of two fit 64 bits. */
+static bool times_are_sound(const struct sutra_table *table, uint32_t column, int64_t none) {
+    for (uint64_t row = 0; row < table->n_rows; row++) {
+        int64_t ns = table_get_integer(table, column, row);
+        if (!us_are_sound(us_of(ns)) && ns != none)
+            return false;
+    }
+    return true;
+}
+
+static bool collectives_are_sound(const struct sutra_hta *hta) {
+    return us_are_sound(us_of(hta->base)) && times_are_sound(&hta->collectives, COLLECTIVE_START, 0) &&
+           times_are_sound(&hta->collectives, COLLECTIVE_DUR, 0) &&
+           times_are_sound(&hta->spans, SPAN_FIRST, INT64_MAX) && times_are_sound(&hta->spans, SPAN_LAST, INT64_MIN);
+}
+
 static void take_tables(struct sutra_hta *hta, struct spool_reader *reader, bool *failed) {
     bool made[SUTRA_HTA_N_TABLES];
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
@@ -75,7 +92,9 @@ static void take_tables(struct sutra_hta *hta, struct spool_reader *reader, bool
     hta_collectives_init(hta);
     spool_take_table(reader, &hta->collectives);
     spool_take_table(reader, &hta->spans);
-    *failed |= hta->collectives.failed || hta->spans.failed || !queue_list_take(&hta->queues, reader);
+    *failed |= hta->collectives.failed || hta->spans.failed;
+    reader->failed |= !*failed && !collectives_are_sound(hta);
+    *failed |= !queue_list_take(&hta->queues, reader);
 }
 
 static void take_figures(struct sutra_hta *hta, struct spool_reader *reader) {

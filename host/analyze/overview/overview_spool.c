@@ -133,22 +133,24 @@ static void take_finding(struct spool_reader *reader, struct overview_finding *f
     }
 }
 
-static bool take_collectives(struct spool_reader *reader, struct rank_collectives *collectives) {
+static bool take_collectives(struct spool_reader *reader, int64_t rank, struct rank_collectives *collectives) {
     spool_take(reader, collectives->rank);
     spool_take(reader, collectives->window);
     spool_take(reader, collectives->n_steps);
     spool_take(reader, collectives->link);
-    return collective_calls_init(&collectives->calls) && collective_calls_restore(&collectives->calls, reader);
+    reader->failed |=
+        collectives->rank != rank || !moments_are_sound(collectives->window.from_ns, collectives->window.to_ns);
+    return collective_calls_init(&collectives->calls) && collective_calls_restore(&collectives->calls, rank, reader);
 }
 
 /* The tables of the overview itself. */
-static bool take_own(struct spool_reader *reader, struct rank_overview *rank, struct arena *arena) {
+static bool take_own(struct spool_reader *reader, int64_t number, struct rank_overview *rank, struct arena *arena) {
     spool_take(reader, rank->busy_percent);
     spool_take(reader, rank->exposed_percent);
     const uint32_t n = spool_take_limited(reader, FINDINGS_MOST);
     for (; rank->findings.n < n && !reader->failed; rank->findings.n++)
         take_finding(reader, &rank->findings.list[rank->findings.n], arena);
-    bool done = take_collectives(reader, &rank->collectives) && !arena->failed;
+    bool done = take_collectives(reader, number, &rank->collectives) && !arena->failed;
     for (int id = 0; id <= SUTRA_OVERVIEW_STEPS && done && !reader->failed; id++) {
         rank_overview_table(&rank->tables[id], (enum sutra_overview_table)id);
         spool_take_table(reader, &rank->tables[id]);
@@ -181,7 +183,7 @@ enum sutra_status rank_overview_restore(struct rank_overview *rank, const struct
     struct buffer wanted = {0};
     put_options(options, &wanted);
     enum sutra_status status = spool_take_options(reader, &wanted, task->path, error);
-    if (!status && !take_own(reader, rank, &tasks->arena))
+    if (!status && !take_own(reader, task->rank, rank, &tasks->arena))
         status = error_memory(error);
     if (!status && options->tables && !reader->failed)
         status = take_tables(rank, options->peaks, tasks, task, reader, error);
