@@ -282,7 +282,8 @@ static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
     assert_int_equal(sutra_device_trace_parse(context, "trace", trace_text, strlen(trace_text), &trace, NULL),
                      SUTRA_OK);
     assert_int_equal(sutra_hta_make(context, trace, NULL, &hta, NULL), SUTRA_OK);
-    assert_int_equal(sutra_hta_write_counters(context, trace, hta, path, &n_bytes, NULL), SUTRA_OK);
+    assert_int_equal(sutra_hta_write_counters(context, trace, hta, SUTRA_HTA_COUNTERS_ALL, path, &n_bytes, NULL),
+                     SUTRA_OK);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     size_t n = fread(text, 1, sizeof text - 1, file);

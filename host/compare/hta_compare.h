@@ -44,7 +44,4 @@ enum sutra_status hta_compare_table(const struct hta_names sides[2], enum sutra_
 enum sutra_status hta_compare_write_changes(struct sutra_context *context, const struct sutra_table *table,
                                             const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
-/* hta_short_name.c: a name as `use_short_name` has it, into a buffer that is emptied first. O(length). */
-void hta_short_name(const char *name, size_t length, struct buffer *shortened);
-
 #endif

@@ -41,6 +41,13 @@ struct sutra_hta_options {
     const char *sequences_of;  /* part of the names of operators in the table of kernel sequences; NULL: "aten::" */
     uint64_t sequence_kernels; /* minimum number of kernels of such an operator; 0: 3 */
     bool only_joined;          /* omit tables that exist only per rank */
+    double kept_ratio;      /* names whose running sum exceeds this quantile of running sums become "others"; 0: 0.8 */
+    uint64_t n_annotations; /* maximum number of annotation names before "others"; 0: 1000 */
+    const char *const *kept_annotations; /* annotations that contain one of these texts never become "others" */
+    size_t n_kept_annotations;
+    bool rows;        /* also make SUTRA_HTA_ROWS */
+    bool short_names; /* names in SUTRA_HTA_ANNOTATED without template and function arguments, as HTA shortens them */
+    bool no_memory_launches; /* SUTRA_HTA_LAUNCHES without copies and sets of memory */
 };
 
 /* Tables in the order of their files. Each comment lists the keys of a row, then the values. "sutra": not a table of
@@ -73,6 +80,9 @@ enum sutra_hta_table {
     SUTRA_HTA_STRAGGLERS,       /* sutra: rank: delay of its arrival at collectives; only for several ranks */
     SUTRA_HTA_STRAGGLER_METRIC, /* the collectives that HTA's straggler search uses; only for several ranks */
     SUTRA_HTA_BUSY_SERIES,      /* sutra: single rank: GPU busy share per time bin */
+    SUTRA_HTA_RANGES,           /* single rank: cuda_profiler_range event, operator that encloses its launch */
+    SUTRA_HTA_COUNTERS,         /* single rank: names of the performance counters of cuda_profiler_range events */
+    SUTRA_HTA_ROWS,             /* sutra: single rank: events that the other tables are made of; on request */
     SUTRA_HTA_N_TABLES
 };
 
@@ -118,11 +128,19 @@ struct sutra_hta_summary {
 };
 void sutra_hta_summary(const struct sutra_hta *hta, struct sutra_hta_summary *summary);
 
-/* Writes the trace with counters for Perfetto: queue lengths, memcpy bandwidths, and the busy share of each GPU. `hta`
- * has the tables of this trace. Writes as sutra_table_write() does. */
+/* The counters of sutra_hta_write_counters(), as bits; HTA has the first two. */
+enum sutra_hta_counters {
+    SUTRA_HTA_COUNTERS_QUEUE = 1,     /* lengths of queues */
+    SUTRA_HTA_COUNTERS_BANDWIDTH = 2, /* bandwidths of copies */
+    SUTRA_HTA_COUNTERS_BUSY = 4,      /* sutra: the share of time that each device works */
+    SUTRA_HTA_COUNTERS_ALL = 7
+};
+
+/* Writes the trace with the selected counters for Perfetto. `hta` has the tables of this trace. Writes as
+ * sutra_table_write() does. */
 enum sutra_status sutra_hta_write_counters(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                           const struct sutra_hta *hta, const char *path, uint64_t *n_bytes,
-                                           struct sutra_error *error);
+                                           const struct sutra_hta *hta, unsigned counters, const char *path,
+                                           uint64_t *n_bytes, struct sutra_error *error);
 
 /* The rank of the tables. */
 int64_t sutra_hta_rank_of(const struct sutra_hta *hta);
@@ -190,6 +208,12 @@ enum sutra_hta_list {
 enum sutra_status sutra_hta_ranks_write_list(struct sutra_context *context, const struct sutra_hta_ranks *ranks,
                                              enum sutra_hta_list list, const char *path, uint64_t *n_bytes,
                                              struct sutra_error *error);
+
+/* The same list of straggler candidates for any number of candidates, from the profiler steps in steps[0..n_steps) only
+ * (NULL: all): [3, 1], or null where HTA fails. */
+enum sutra_status sutra_hta_ranks_write_stragglers(struct sutra_context *context, const struct sutra_hta_ranks *ranks,
+                                                   const int64_t *steps, size_t n_steps, uint64_t n_candidates,
+                                                   const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
 /* Sums over all analyzed ranks. Exceptions: n_steps is the maximum, delay_median_us is the mean of the medians weighted
  * by launches, and the queue is the longest. */

@@ -23,9 +23,12 @@ static const struct sutra_table *hta_table(const void *thing, int number, const 
 static const struct kind hta_kind = {
     .name = "hta", .free = hta_release, .table = hta_table, .n_tables = SUTRA_HTA_N_TABLES};
 
-/* The options of a rank, from numbers in this order, and a text. */
-#define HTA_NUMBERS 10
-static struct sutra_hta_options hta_options(const struct job *job, const char *sequences_of) {
+/* The options of a rank, from numbers in this order, and texts: the operator of sequences, then as many annotations that
+ * stay as the last number tells. */
+#define HTA_NUMBERS 16
+static struct sutra_hta_options hta_options(const struct job *job, size_t first_text) {
+    char *const *texts = job->texts + first_text;
+    size_t n_texts = job->n_texts - first_text - 1, n_kept = (size_t)job->numbers[HTA_NUMBERS - 1];
     const double *numbers = job->numbers;
     return (struct sutra_hta_options){
         .size = sizeof(struct sutra_hta_options),
@@ -39,12 +42,19 @@ static struct sutra_hta_options hta_options(const struct job *job, const char *s
         .edition = (enum sutra_hta_edition)numbers[7],
         .full_queue = (uint64_t)numbers[8],
         .sequence_kernels = (uint64_t)numbers[9],
-        .sequences_of = sequences_of,
+        .sequences_of = texts[0],
+        .kept_ratio = numbers[10],
+        .n_annotations = (uint64_t)numbers[11],
+        .rows = numbers[12] != 0,
+        .short_names = numbers[13] != 0,
+        .no_memory_launches = numbers[14] != 0,
+        .kept_annotations = (const char *const *)texts + 1,
+        .n_kept_annotations = n_kept < n_texts ? n_kept : n_texts,
     };
 }
 
 static enum sutra_status run_hta(struct job *job, struct sutra_context *context) {
-    const struct sutra_hta_options options = hta_options(job, job->texts[0]);
+    const struct sutra_hta_options options = hta_options(job, 0);
     GIVE(job, sutra_hta_make(context, job->things[0]->thing, &options, &made, &job->error), sutra_hta);
 }
 
@@ -70,14 +80,14 @@ static const struct kind hta_ranks_kind = {.name = "hta_ranks",
                                            .rank = hta_ranks_rank};
 
 static enum sutra_status run_hta_ranks(struct job *job, struct sutra_context *context) {
-    enum { SEQUENCES = PART_TEXTS, PATHS };
-    const struct sutra_hta_options hta = hta_options(job, job->texts[SEQUENCES]);
+    const struct sutra_hta_options hta = hta_options(job, PART_TEXTS);
+    size_t paths = PART_TEXTS + 1 + hta.n_kept_annotations;
     const struct sutra_restriction *part = job_part(job, HTA_NUMBERS);
     if (!part)
         return SUTRA_SYSTEM;
     const struct sutra_hta_ranks_options options = {.size = sizeof options, .hta = &hta, .restriction = part};
     GIVE(job,
-         sutra_hta_ranks_make(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options, &made,
+         sutra_hta_ranks_make(context, (const char *const *)job->texts + paths, job->n_texts - paths, &options, &made,
                               &job->error),
          sutra_hta_ranks);
 }
@@ -91,9 +101,25 @@ static enum sutra_status run_hta_list(struct job *job, struct sutra_context *con
                                       job->texts[0], &job->number, &job->error);
 }
 
+/* The numbers are that of candidates, whether all steps count, and else the steps. */
+static enum sutra_status run_hta_stragglers(struct job *job, struct sutra_context *context) {
+    enum { CANDIDATES, ALL_STEPS, STEPS };
+    size_t n = job->n_numbers - STEPS;
+    int64_t *steps = malloc((n ? n : 1) * sizeof *steps);
+    if (!steps)
+        return job_fail(job, SUTRA_SYSTEM, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        steps[i] = (int64_t)job->numbers[STEPS + i];
+    enum sutra_status status =
+        sutra_hta_ranks_write_stragglers(context, job->things[0]->thing, job->numbers[ALL_STEPS] != 0 ? NULL : steps, n,
+                                         (uint64_t)job->numbers[CANDIDATES], job->texts[0], &job->number, &job->error);
+    free(steps);
+    return status;
+}
+
 static enum sutra_status run_hta_counters(struct job *job, struct sutra_context *context) {
-    return sutra_hta_write_counters(context, job->things[0]->thing, job->things[1]->thing, job->texts[0], &job->number,
-                                    &job->error);
+    return sutra_hta_write_counters(context, job->things[0]->thing, job->things[1]->thing, (unsigned)job->numbers[0],
+                                    job->texts[0], &job->number, &job->error);
 }
 
 /* ---- Operators and kernels ---- */
@@ -203,7 +229,8 @@ const struct operation analysis_operations[] = {
     {"hta_ranks", {NULL}, PART_TEXTS + 2, HTA_NUMBERS + PART_NUMBERS, GIVES_THING, run_hta_ranks, &hta_ranks_kind},
     {"hta_page", {"hta_ranks"}, 1, 0, GIVES_NUMBER, run_hta_page, NULL},
     {"hta_list", {"hta_ranks"}, 1, 1, GIVES_NUMBER, run_hta_list, NULL},
-    {"hta_counters", {"device_trace", "hta"}, 1, 0, GIVES_NUMBER, run_hta_counters, NULL},
+    {"hta_stragglers", {"hta_ranks"}, 1, 2, GIVES_NUMBER, run_hta_stragglers, NULL},
+    {"hta_counters", {"device_trace", "hta"}, 1, 1, GIVES_NUMBER, run_hta_counters, NULL},
     {"operators", {"device_trace"}, 0, OPERATORS_NUMBERS, GIVES_THING, run_operators, &operators_kind},
     {"operators_ranks",
      {NULL},

@@ -99,12 +99,15 @@ class HtaResult(Result):
     def _write_page(self, folder: bytes) -> None:
         self._run("hta_page", (self._thing,), (folder,))
 
-    def _list(self, number: int) -> Any:
+    def _read_json(self, operation: str, numbers: Sequence[float]) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "list.json")
-            self._run("hta_list", (self._thing,), (path_bytes(path),), (number,))
+            self._run(operation, (self._thing,), (path_bytes(path),), numbers)
             with open(path, encoding="utf-8") as file:
                 return json.load(file)
+
+    def _list(self, number: int) -> Any:
+        return self._read_json("hta_list", (number,))
 
     @property
     def steps(self) -> List[int]:
@@ -116,23 +119,31 @@ class HtaResult(Result):
         """Ranks that may be stragglers, for one to three candidates."""
         return dict(self._list(1))
 
+    def find_stragglers(self, candidates: int, steps: Optional[Sequence[int]] = None) -> Optional[List[int]]:
+        """The same list for any number of candidates, from these profiler steps only (None: all)."""
+        found = self._read_json("hta_stragglers", (candidates, steps is None, *(steps or ())))
+        return None if found is None else list(found)
+
 
 class HtaRankResult(Result):
     """Tables of one rank, including tables that exist only per rank. Returned by ``hta_rank()``."""
 
 
 def _hta_numbers(rank: int, kernels: int, delay: int, last_step: bool, all_launches: bool, nanoseconds: bool,
-                 compat: bool, edition: str, full_queue: int, sequence_kernels: int) -> Sequence[float]:
+                 compat: bool, edition: str, full_queue: int, sequence_kernels: int, kept_ratio: float, annotations: int,
+                 kept_annotations: Sequence[str], rows: bool = False, short_names: bool = False,
+                 memory_launches: bool = True) -> Sequence[float]:
     if edition not in ("0.5", "0.6"):
         raise ValueError(f"edition is 0.5 or 0.6, not {edition!r}")
     return (rank, kernels, delay, last_step, all_launches, nanoseconds, compat, int(edition == "0.6"), full_queue,
-            sequence_kernels)
+            sequence_kernels, kept_ratio, annotations, rows, short_names, not memory_launches, len(kept_annotations))
 
 
 def hta(paths: Union[Path, Sequence[Path]], compat: bool = False, edition: str = "0.5", kernels: int = 0,
         kernel_delay: int = 0, last_step: bool = False, all_launches: bool = False, nanoseconds: bool = False,
-        full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0, step: Step = None, from_us: float = 0,
-        to_us: float = 0, name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
+        full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0, kept_ratio: float = 0,
+        annotations: int = 0, kept_annotations: Sequence[str] = (), step: Step = None, from_us: float = 0, to_us: float = 0,
+        name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
         rank: Ranks = None, context: Optional[Context] = None, progress: Optional[Progress] = None) -> HtaResult:
     """Computes the tables of Holistic Trace Analysis for the device traces of one or many ranks.
 
@@ -150,25 +161,35 @@ def hta(paths: Union[Path, Sequence[Path]], compat: bool = False, edition: str =
         full_queue: capacity of a launch queue, in kernels (0: 1024).
         sequences_of: count kernel sequences of operators whose name contains this text (None: "aten::").
         sequence_kernels: minimum number of kernels in a sequence (0: 3).
+        kept_ratio: names whose running sum exceeds this quantile of running sums become "others" (0: 0.8).
+        annotations: maximum number of names of annotations before "others" (0: 1000).
+        kept_annotations: names of annotations that contain one of these texts never become "others".
         step, from_us, to_us, name, stream, category, rank: selection of the traces, see ``operators()``.
     """
     context = context or shared()
     part = Part(step, from_us, to_us, name, stream, category, rank)
     numbers = _hta_numbers(0, kernels, kernel_delay, last_step, all_launches, nanoseconds, compat, edition, full_queue,
-                           sequence_kernels)
-    texts = (*part.texts, sequences_of, *path_list(paths))
+                           sequence_kernels, kept_ratio, annotations, kept_annotations)
+    texts = (*part.texts, sequences_of, *kept_annotations, *path_list(paths))
     return HtaResult(context, context.run("hta_ranks", (), texts, (*numbers, *part.numbers), progress))
 
 
 def hta_rank(trace: DeviceTrace, rank: int = 0, compat: bool = False, edition: str = "0.5", kernels: int = 0,
              kernel_delay: int = 0, last_step: bool = False, all_launches: bool = False, nanoseconds: bool = False,
-             full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0,
-             progress: Optional[Progress] = None) -> HtaRankResult:
-    """Computes the tables of one rank from its open trace, including launches and queue lengths over time. For the arguments
-    see ``hta()``."""
+             full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0, kept_ratio: float = 0,
+             annotations: int = 0, kept_annotations: Sequence[str] = (), rows: bool = False, short_names: bool = False,
+             memory_launches: bool = True, progress: Optional[Progress] = None) -> HtaRankResult:
+    """Computes the tables of one rank from its open trace, including launches and queue lengths over time.
+
+    Args:
+        rows: also make the table ``rows``, the events that the other tables are made of.
+        short_names: shorten names of kernels with annotations: no template or function arguments.
+        memory_launches: include memcpys and memsets in the table of launches.
+
+    For the other arguments see ``hta()``."""
     numbers = _hta_numbers(rank, kernels, kernel_delay, last_step, all_launches, nanoseconds, compat, edition, full_queue,
-                           sequence_kernels)
-    thing = trace._run("hta", (trace._thing,), (sequences_of,), numbers, progress)
+                           sequence_kernels, kept_ratio, annotations, kept_annotations, rows, short_names, memory_launches)
+    thing = trace._run("hta", (trace._thing,), (sequences_of, *kept_annotations), numbers, progress)
     return HtaRankResult(trace._context, thing)
 
 

@@ -1,70 +1,74 @@
-"""HTA without the wait: ``TraceAnalysis`` with the methods, parameters and DataFrames of Holistic Trace Analysis 0.5.
+"""HTA without the wait: ``TraceAnalysis`` with the methods, parameters and DataFrames of Holistic Trace Analysis 0.5 and 0.6.
 
 >>> from pysutra.hta import TraceAnalysis                  # instead of: from hta.trace_analysis import TraceAnalysis
 >>> analysis = TraceAnalysis(trace_files={0: "rank0.json", 1: "rank1.json"})
 >>> analysis.get_temporal_breakdown(visualize=False)
 
 Numbers are HTA's, its faults included; integers are int64, where HTA takes less for small ones. Events of one time stand in the
-order of a stable sort, where HTA's is any; series of bandwidth are numbered from 0; kernels with annotations have the columns of
-times and names only. Nothing is drawn: ``visualize`` is taken and ignored, and ``pysutra.analyze.hta()``
-has the charts. What sutra does not compute raises ``NotImplementedError``, which names what to use. Needs pandas and pyarrow.
+order of a stable sort, where HTA's is any; series of bandwidth are numbered from 0. Nothing is drawn: ``visualize`` and
+``image_renderer`` are accepted and ignored, and ``pysutra.analyze.hta()`` has the charts. Methods that sutra does not have raise
+``NotImplementedError``, which names what to use. Needs pandas and pyarrow.
 """
 
 from __future__ import annotations
 
-import glob
-import gzip
 import os
-import re
-from typing import Any, Dict, List, NoReturn, Optional, Sequence, Tuple, Union
+from enum import Flag, auto
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple, Union
 
 from . import analyze
 from ._context import Context, path_bytes, shared
+from ._hta_trace import ARGUMENTS, ARGUMENTS_0_6, Argument, Trace, argument_columns, files_by_rank, files_of_folder, logger
 from ._traces import DeviceTrace
+
+
+class TimeSeriesTypes(Flag):
+    """The counters of ``generate_trace_with_counters()``; GPU_BUSY is not in HTA."""
+
+    QUEUE_LENGTH = auto()
+    MEMCPY_BANDWIDTH = auto()
+    GPU_BUSY = auto()
 
 
 def _missing(method: str, instead: str) -> NoReturn:
     raise NotImplementedError(f"{method} is not here: use {instead}")
 
 
-def _find_files(folder: str) -> Dict[int, str]:
-    """The traces of a folder, as HTA finds them: by the rank that each file tells."""
-    found: Dict[int, str] = {}
-    for path in sorted(glob.glob(os.path.join(os.path.expanduser(folder), "*.json*"))):
-        opened = gzip.open if path.endswith(".gz") else open
-        with opened(path, "rt", encoding="utf-8", errors="replace") as file:
-            told = re.search(r'"rank"\s*:\s*(\d+)', file.read(1 << 20))
-        if told:
-            found.setdefault(int(told.group(1)), path)
-    if not found:
-        raise ValueError(f"no trace in {folder} tells its rank")
-    return found
-
-
 class TraceAnalysis:
     """The analyses of Holistic Trace Analysis for the device traces of one or many ranks.
 
     Args:
-        trace_files: paths by rank, or a list of them; None: those of ``trace_dir``.
-        trace_dir: a folder with traces that tell their rank.
+        trace_files: paths by rank, or a list of paths, whose ranks are read from the files; None: the traces of ``trace_dir``.
+        trace_dir: a folder with traces; relative paths in ``trace_files`` that do not begin with it are below it.
         include_last_profiler_step: keep the last profiler step, which is left out otherwise.
         context: see ``pysutra.Context``.
+        edition: whose rules, of HTA "0.5" or "0.6".
     """
 
     def __init__(self, trace_files: Union[Dict[int, str], Sequence[str], None] = None, trace_dir: str = "./",
-                 include_last_profiler_step: Optional[bool] = False, context: Optional[Context] = None) -> None:
+                 include_last_profiler_step: Optional[bool] = False, context: Optional[Context] = None,
+                 edition: str = "0.5") -> None:
+        folder = os.path.expanduser(trace_dir)
         if trace_files is None:
-            trace_files = _find_files(trace_dir)
-        self.trace_files: Dict[int, str] = (dict(trace_files) if isinstance(trace_files, dict) else
-                                            dict(enumerate(trace_files)))
+            found = files_of_folder(folder)
+        elif isinstance(trace_files, dict):
+            found = {rank: _path_below(folder, path) for rank, path in trace_files.items()}
+        else:
+            found = {rank: _path_below(folder, path) for rank, path in files_by_rank(trace_files).items()}
+        self.trace_files: Dict[int, str] = dict(sorted(found.items()))
         self._context = context or shared()
-        self._options: Dict[str, Any] = {"compat": True, "last_step": bool(include_last_profiler_step)}
+        self._edition = edition
+        self._options: Dict[str, Any] = {"compat": True, "edition": edition, "last_step": bool(include_last_profiler_step)}
         self._results: Dict[Any, analyze.HtaResult] = {}
+        #: The events of each rank, read when they are requested.
+        self.t = Trace(self.trace_files, self._read_events)
 
     # ---- Tables ----
 
     def _all(self, **options: Any) -> analyze.HtaResult:
         """The tables of all ranks by these options; made once."""
+        if not self.trace_files:
+            raise ValueError("no traces: neither trace_files nor the folder trace_dir has one")
         key = tuple(sorted(options.items()))
         if key not in self._results:
             self._results[key] = analyze.hta(list(self.trace_files.values()), context=self._context, **self._options,
@@ -73,8 +77,7 @@ class TraceAnalysis:
 
     def _rank(self, rank: int, name: str, **options: Any) -> Any:
         """A table of one rank, or None where it cannot be made."""
-        if rank not in self.trace_files:
-            raise KeyError(rank)
+        self._wanted([rank])
         with DeviceTrace(self.trace_files[rank], self._context) as trace:
             with analyze.hta_rank(trace, rank, **self._options, **options) as result:
                 return self._frame(result, name)
@@ -95,9 +98,35 @@ class TraceAnalysis:
         many = isinstance(result, analyze.HtaResult)
         return {rank.rank: keys[rank.path] for rank in result.ranks if rank.reason is None} if many else {}
 
+    def _wanted(self, ranks: Optional[Sequence[int]]) -> List[int]:
+        """The requested ranks, or rank 0."""
+        wanted = list(ranks or [0])
+        for rank in wanted:
+            if rank not in self.trace_files:
+                raise ValueError(f"no trace of rank {rank}: there are {list(self.trace_files)}")
+        return wanted
+
     def _ranks_of(self, frame: Any, ranks: Optional[Sequence[int]]) -> Any:
-        wanted = [0] if not ranks else list(ranks)
-        return None if frame is None else frame[frame["rank"].isin(wanted)].reset_index(drop=True)
+        """The rows of the requested ranks, in the order of the request; rows of each rank are numbered from 0."""
+        import pandas
+
+        wanted = self._wanted(ranks)
+        return None if frame is None else pandas.concat(
+            [frame[frame["rank"] == rank].reset_index(drop=True) for rank in wanted])
+
+    def _read_events(self, rank: int) -> Any:
+        """The events of a rank as HTA's table, with texts as names and categories."""
+        with DeviceTrace(self.trace_files[rank], self._context) as trace:
+            with analyze.hta_rank(trace, rank, rows=True, **self._options) as result:
+                frame = self._shifted(self._frame(result, "rows"), rank)
+            columns = argument_columns(trace, ARGUMENTS_0_6 if self._edition == "0.6" else ARGUMENTS, frame["index"])
+        frame = frame.rename(columns={"s_cat": "cat", "s_name": "name"})
+        order = ["index", "cat", "name", "pid", "tid", "ts", "dur", "end", "stream", "correlation", *columns,
+                 "index_correlation", "iteration"]
+        frame["end"] += self._first_us(rank)
+        frame = frame.assign(**columns)[order].set_index("index", drop=False)
+        frame.index.name = None
+        return frame
 
     def _described(self, frame: Any, group: str, index: List[str]) -> Any:
         """Two levels of columns above those of describe(), and the rest as the index."""
@@ -116,7 +145,7 @@ class TraceAnalysis:
         return self._frame(self._all(), "temporal_breakdown")
 
     def get_comm_comp_overlap(self, visualize: bool = True) -> Any:
-        """How much of the communication is hidden by computation, in percent of each rank."""
+        """The share of communication that overlaps with computation, in percent of each rank."""
         return self._frame(self._all(), "comm_comp_overlap")
 
     def get_profiler_steps(self) -> List[int]:
@@ -124,23 +153,50 @@ class TraceAnalysis:
         return self._all().steps
 
     def get_potential_stragglers(self, profiler_steps: Optional[List[int]] = None, num_candidates: int = 2,
-                                 visualize: bool = False) -> List[int]:
-        """The ranks that come late to collectives."""
-        if profiler_steps is not None or not 1 <= num_candidates <= 3:
-            _missing("get_potential_stragglers() of some steps or of more than 3 candidates",
-                     "pysutra.analyze.hta(paths).tables['potential_stragglers.metric']")
-        found = self._all().stragglers[f"num_candidates={num_candidates}"]
+                                 visualize: bool = False,
+                                 straggler_identification_impl: Optional[Callable[..., Any]] = None) -> List[int]:
+        """The ranks that arrive late at collectives.
+
+        A function of the caller's is called as HTA calls it: with the events of all ranks in these steps, the symbol table,
+        ``num_candidates`` and ``visualize``; it returns a series of marks by rank.
+        """
+        result = self._all()
+        available, candidates = result.steps, max(num_candidates, 1)
+        steps = available if profiler_steps is None else [step for step in profiler_steps if step in available]
+        if not steps:
+            raise ValueError(f"invalid value for argument: profiler_steps={profiler_steps}; "
+                             f"available profiler steps={available}")
+        if straggler_identification_impl:
+            marks = straggler_identification_impl(self._events_of_steps(steps), self.t.symbol_table, candidates, visualize)
+            return list(marks.sort_values(ascending=False)[:candidates].index)
+        found = result.find_stragglers(candidates, steps)
+        if found is None and "potential_stragglers.metric" in result.tables:
+            raise IndexError(f"fewer than {candidates} ranks have the collective in a step")
         if found is None:
             raise ValueError("attempt to get argmax of an empty sequence")
-        told = self._keys_by_told_rank(self._all())
+        told = self._keys_by_told_rank(result)
         return [told[rank] for rank in found]
+
+    def _events_of_steps(self, steps: List[int]) -> Any:
+        import pandas
+
+        traces = self.t.get_all_traces()
+        frame = pandas.concat(list(traces.values()), keys=list(traces), names=["rank", "idx"]).reset_index()
+        return frame[frame["iteration"].isin(steps)]
+
+    @staticmethod
+    def _names_kept(duration_ratio: float, num_kernels: int, names: str) -> Dict[str, Any]:
+        """Options for the number of names before "others"."""
+        if not 0 <= duration_ratio <= 1:
+            raise ValueError("percentiles should all be in the interval [0, 1]. Try dividing by 100.")
+        if num_kernels < 1:
+            raise ValueError(f"num_kernels is at least 1, not {num_kernels}")
+        return {"kept_ratio": duration_ratio or 1e-300, names: num_kernels}
 
     def get_gpu_kernel_breakdown(self, visualize: bool = True, duration_ratio: float = 0.8, num_kernels: int = 10,
                                  include_memory_kernels: bool = True, image_renderer: str = "") -> Tuple[Any, Any]:
         """Time by type of kernel, and the longest kernels of each rank and type."""
-        if duration_ratio != 0.8:
-            _missing("duration_ratio other than 0.8", "num_kernels")
-        result = self._all(kernels=num_kernels)
+        result = self._all(**self._names_kept(duration_ratio, num_kernels, "kernels"))
         name = "gpu_kernel_breakdown_mem" if include_memory_kernels else "gpu_kernel_breakdown"
         return self._frame(result, f"{name}.types"), self._frame(result, f"{name}.kernels")
 
@@ -148,11 +204,10 @@ class TraceAnalysis:
                                           duration_ratio: float = 0.8, num_kernels: int = 1000,
                                           allowlist_patterns: Optional[List[str]] = None,
                                           image_renderer: Optional[str] = None) -> Any:
-        """Durations of annotations, on streams or on the host."""
-        if duration_ratio != 0.8 or num_kernels != 1000 or allowlist_patterns:
-            _missing("get_gpu_user_annotation_breakdown() with a ratio, a number or an allow list", "the defaults")
-        return self._frame(self._all(),
-                           "gpu_user_annotation_breakdown" if use_gpu_annotation else "user_annotation_breakdown")
+        """Durations of annotations, on streams or on the CPU. Patterns are texts that a name contains, as in HTA."""
+        kept = () if allowlist_patterns is None else tuple(allowlist_patterns) or ("",)
+        result = self._all(kept_annotations=kept, **self._names_kept(duration_ratio, num_kernels, "annotations"))
+        return self._frame(result, "gpu_user_annotation_breakdown" if use_gpu_annotation else "user_annotation_breakdown")
 
     def get_idle_time_breakdown(self, ranks: Optional[List[int]] = None, streams: Optional[List[int]] = None,
                                 visualize: bool = True, visualize_pctg: bool = True,
@@ -170,10 +225,9 @@ class TraceAnalysis:
     def get_cuda_kernel_launch_stats(self, ranks: Optional[List[int]] = None, runtime_cutoff: int = 50,
                                      launch_delay_cutoff: int = 100, include_memory_events: bool = True,
                                      visualize: bool = True) -> Dict[int, Any]:
-        """Each launch with its kernel, by rank."""
-        if not include_memory_events:
-            _missing("include_memory_events=False", "pysutra.DeviceTrace(path).correlate()")
-        return {rank: self._rank(rank, "cuda_kernel_launch_stats") for rank in ranks or [0]}
+        """Each launch with its kernel, by rank. The cutoffs are those of HTA's charts."""
+        return {rank: self._rank(rank, "cuda_kernel_launch_stats", memory_launches=include_memory_events)
+                for rank in ([0] if ranks is None else ranks)}
 
     def get_queue_length_time_series(self, ranks: Optional[List[int]] = None) -> Dict[int, Any]:
         """Each change of the length of a stream's queue, by rank."""
@@ -186,6 +240,31 @@ class TraceAnalysis:
         frame = self._ranks_of(self._frame(self._all(), "queue_length_summary"), ranks)
         return None if frame is None or frame.empty else self._described(frame, "queue_length", ["rank", "stream"])
 
+    def get_queue_length_summary_from_time_series(self, queue_length_dict: Dict[int, Any]) -> Any:
+        """The distribution of the lengths of queues in the given series."""
+        import pandas
+
+        described = [series[["stream", "queue_length"]].assign(rank=rank).groupby(["rank", "stream"]).describe()
+                     for rank, series in queue_length_dict.items()]
+        return pandas.concat(described) if described else None
+
+    def get_time_spent_blocked_on_full_queue(self, queue_length_dict: Dict[int, Any],
+                                             max_queue_length: int = 1024) -> Any:
+        """Time with a full queue in the given series: of each rank the last stream that has some, as in HTA."""
+        import pandas
+
+        rows = []
+        for rank, series in queue_length_dict.items():
+            duration_us = (series.groupby("stream")["ts"].shift(-1) - series["ts"])[series["queue_length"] >= max_queue_length]
+            if duration_us.empty:
+                continue
+            stream = series["stream"][series["queue_length"] >= max_queue_length]
+            last = [number for number in series["stream"].unique() if (stream == number).any()][-1]
+            blocked = duration_us[stream == last].sum()
+            rows.append((rank, last, blocked, blocked / self.t.get_trace_duration(rank)))
+        return pandas.DataFrame(rows, columns=["rank", "stream", "duration_at_max_queue_length",
+                                               "relative_duration_at_max_queue_length"])
+
     def get_memory_bw_time_series(self, ranks: Optional[List[int]] = None) -> Dict[int, Any]:
         """Each change of the bandwidth of copies, by rank."""
         series = {rank: self._rank(rank, "memory_bw_time_series") for rank in ranks or [0]}
@@ -196,17 +275,26 @@ class TraceAnalysis:
         frame = self._ranks_of(self._frame(self._all(), "memory_bw_summary"), ranks)
         return self._described(frame, "memory_bw_gbps", ["rank", "name"])
 
-    def get_gpu_kernels_with_user_annotations(self, rank: int, expand_names: bool = True,
-                                              shortern_names: bool = True) -> Any:
-        """Each kernel with the shortest annotation around it; names as they are."""
-        if shortern_names or not expand_names:
-            _missing("get_gpu_kernels_with_user_annotations() with short names", "shortern_names=False")
-        return self._rank(rank, "gpu_kernels_with_user_annotations")
+    def get_gpu_kernels_with_user_annotations(self, rank: int, expand_names: bool = True, shorten_names: bool = True,
+                                              shortern_names: Optional[bool] = None) -> Any:
+        """Each kernel with the shortest annotation around it; ``shortern_names`` is HTA 0.5's spelling."""
+        shorten = shorten_names if shortern_names is None else shortern_names
+        full = self._rank(rank, "gpu_kernels_with_user_annotations")
+        if full is None:
+            return None
+        events = self.t.get_trace(rank)
+        frame = events[~events.index.duplicated()].loc[full["index"]].reset_index(drop=True)
+        frame["end"] = frame["ts"] + frame["dur"]
+        frame["user_annotation"] = full["s_user_annotation"].map(self.t._symbols.sym_index).fillna(-1).astype("int64")
+        if expand_names:
+            names = self._rank(rank, "gpu_kernels_with_user_annotations", short_names=True) if shorten else full
+            frame = frame.assign(**{name: names[name] for name in ("s_name", "s_cat", "s_user_annotation")})
+        return frame
 
     def get_aten_op_kernels_and_delay(self, ranks: Optional[List[int]] = None,
                                       sort_by: Optional[List[str]] = None) -> Dict[int, Any]:
         """Operators with the kernels that they launch, how often and how late."""
-        frames = {rank: self._rank(rank, "aten_op_kernels_and_delay") for rank in ranks or [0]}
+        frames = {rank: self._rank(rank, "aten_op_kernels_and_delay") for rank in ([0] if ranks is None else ranks)}
         groups = {rank: frame.sort_values(["aten_op_name", "kernel_sequence"], kind="stable", ignore_index=True)
                   for rank, frame in frames.items()}
         return {rank: frame.sort_values(sort_by or ["occurrence_count"], ascending=False, kind="stable")
@@ -218,22 +306,63 @@ class TraceAnalysis:
         """Sequences of kernels that calls of an operator launch. The overlaid trace is not written."""
         import pandas
 
+        folder = os.path.expanduser(output_dir)
+        if not operator_name or not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+            logger.error("operator_name is empty or output_dir %r is not a writable directory: no sequences", output_dir)
+            return pandas.DataFrame()
         frame = self._rank(rank, "frequent_cuda_kernel_sequences", sequences_of=operator_name,
                            sequence_kernels=min_pattern_len)
         return pandas.DataFrame() if frame is None else frame
 
     def generate_trace_with_counters(self, time_series: Any = None, ranks: Optional[List[int]] = None,
                                      output_suffix: str = "_with_counters") -> None:
-        """Writes the traces once more, with counters of queues, bandwidth and busy devices."""
-        if time_series is not None:
-            _missing("generate_trace_with_counters() of one time series", "time_series=None, which gives all")
-        for rank in ranks or [0]:
+        """Writes the traces again with counters of queues and bandwidth, or of the given ``TimeSeriesTypes``, which may be
+        HTA's own. A rank without such a series has no file."""
+        names = {member.name for member in type(time_series) if member in time_series} if time_series is not None else set()
+        series = {TimeSeriesTypes.QUEUE_LENGTH: "queue_length_time_series",
+                  TimeSeriesTypes.MEMCPY_BANDWIDTH: "memory_bw_time_series", TimeSeriesTypes.GPU_BUSY: "gpu_busy_time_series"}
+        kinds = [kind for kind in series if (kind.name in names if names else kind is not TimeSeriesTypes.GPU_BUSY)]
+        for rank in self._wanted(ranks):
             path = self.trace_files[rank]
             with DeviceTrace(path, self._context) as trace, analyze.hta_rank(trace, rank, **self._options) as result:
                 output = path.replace(".json", f"{output_suffix or '_with_counters'}.json")
                 if output == path:
-                    raise ValueError(f"the name of {path} has no .json, so that it would be written over")
-                trace._run("hta_counters", (trace._thing, result._thing), (path_bytes(output),))
+                    raise ValueError(f"the name of {path} has no .json: the trace would be overwritten")
+                if any(series[kind] in result.tables for kind in kinds):
+                    trace._run("hta_counters", (trace._thing, result._thing), (path_bytes(output),),
+                               (sum(kind.value for kind in kinds),))
+
+    def get_cupti_counter_data_with_operators(self, ranks: Optional[List[int]] = None) -> List[Any]:
+        """Performance counters of CUPTI's range profiler, with the operators around each kernel's launch: a frame for each rank
+        that has as many ranges as kernel launches."""
+        frames = [self._counters_of(rank) for rank in self._wanted(ranks)] if self.trace_files else []
+        return [frame for frame in frames if frame is not None]
+
+    def _counters_of(self, rank: int) -> Any:
+        with DeviceTrace(self.trace_files[rank], self._context) as trace:
+            with analyze.hta_rank(trace, rank, **self._options) as result:
+                found = self._frame(result, "cuda_profiler_ranges")
+                if found is None:
+                    return None
+                names = list(self._frame(result, "cuda_profiler_counters")["counter"])
+            groups = found.groupby("index", sort=False)
+            ranges = groups.first().reset_index()
+            counters = argument_columns(trace, [Argument(name, name, -1) for name in names], ranges["index"])
+        events = self.t.get_trace(rank)
+        frame = events[~events.index.duplicated()].loc[ranges["index"]].reset_index(drop=True)
+        for column in ("name", "cat"):
+            frame[column] = self.t._symbols.names(frame[column])
+        for place, (name, values) in enumerate(counters.items(), frame.columns.get_loc("index_correlation")):
+            frame.insert(place, name, values)
+        frame["index_runtime"] = ranges["index_runtime"]
+        frame["op_stack"] = [[name for name in stack if name] for stack in groups["operator_name"].agg(list)]
+        frame["top_level_op"] = [stack[0] if stack else "" for stack in frame["op_stack"]]
+        frame["bottom_level_op"] = [stack[-1] if stack else "" for stack in frame["op_stack"]]
+        return frame
+
+    def _first_us(self, rank: int) -> float:
+        """The first start of an event of a rank, on the clock of the file."""
+        return self._frame(self._all(), "rank_summary").set_index("rank")["first_us"][rank]
 
     def _shifted(self, frame: Any, rank: int) -> Any:
         """Times since the first event of all ranks, where each rank's own count from its first."""
@@ -244,21 +373,8 @@ class TraceAnalysis:
 
     # ---- What is not here ----
 
-    def get_queue_length_summary_from_time_series(self, queue_length_dict: Dict[int, Any]) -> NoReturn:
-        """Not here: the error names what to use."""
-        _missing("get_queue_length_summary_from_time_series()", "get_queue_length_summary()")
-
-    def get_time_spent_blocked_on_full_queue(self, queue_length_dict: Dict[int, Any],
-                                             max_queue_length: int = 1024) -> Any:
-        """Time with a full queue; it is found anew, not in the series that is given."""
-        frame = self._frame(self._all(full_queue=max_queue_length), "time_spent_blocked_on_full_queue")
-        return self._ranks_of(frame, list(queue_length_dict))
-
-    def get_cupti_counter_data_with_operators(self, ranks: Optional[List[int]] = None) -> NoReturn:
-        """Not here: the error names what to use."""
-        _missing("get_cupti_counter_data_with_operators()", "pysutra.DeviceTrace(path).events(args=[...]) and .tree()")
-
-    def critical_path_analysis(self, rank: int, annotation: str, instance_id: Any) -> NoReturn:
+    def critical_path_analysis(self, rank: int, annotation: str, instance_id: Any,
+                               data_load_events: Optional[List[str]] = None) -> NoReturn:
         """Not here: the error names what to use."""
         _missing("critical_path_analysis()", "pysutra.DeviceTrace(path).critical_path(annotation, instance)")
 
@@ -267,3 +383,9 @@ class TraceAnalysis:
                                        show_all_edges: bool = False) -> NoReturn:
         """Not here: the error names what to use."""
         _missing("overlay_critical_path_analysis()", "pysutra.DeviceTrace(path).critical_path().write(path, 'chrome')")
+
+
+def _path_below(folder: str, path: str) -> str:
+    """A path as HTA finds it: below the folder, unless it begins with the folder or is absolute."""
+    path = os.fspath(path)
+    return path if path.startswith(folder) or os.path.isabs(path) or folder == "./" else os.path.join(folder, path)

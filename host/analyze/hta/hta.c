@@ -25,6 +25,12 @@ enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct
         taken->sequences_of = "aten::";
     if (taken->sequence_kernels == 0)
         taken->sequence_kernels = 3;
+    if (taken->n_annotations == 0)
+        taken->n_annotations = 1000;
+    if (taken->kept_ratio == 0)
+        taken->kept_ratio = 0.8;
+    if (!(taken->kept_ratio > 0 && taken->kept_ratio <= 1))
+        return error_set(error, SUTRA_USAGE, "kept_ratio %g is not between 0 and 1", taken->kept_ratio);
     if ((unsigned)taken->edition < SUTRA_HTA_N_EDITIONS)
         return SUTRA_OK;
     return error_set(error, SUTRA_USAGE, "HTA has no edition of the number %d", (int)taken->edition);
@@ -62,10 +68,11 @@ static enum sutra_status make_input(struct hta_making *making) {
 
 /* Of which each writes what is its own, the longest first. The first are of one rank; the last asks the trace for
  * texts, while nobody reads others. */
-static hta_metric *const metrics[] = {hta_operators, hta_annotated, hta_sequences,   hta_busy_series, hta_queue,
-                                      hta_bandwidth, hta_calls,     hta_launches,    hta_busy,        hta_steps,
-                                      hta_idle,      hta_spans,     hta_annotations, hta_names,       hta_collectives};
-enum { N_OF_RANK = 4, N_METRICS = sizeof metrics / sizeof *metrics, ASKING = N_METRICS - 1 };
+static hta_metric *const metrics[] = {hta_operators, hta_annotated,  hta_sequences, hta_busy_series, hta_ranges,
+                                      hta_row_table, hta_queue,      hta_bandwidth, hta_calls,       hta_launches,
+                                      hta_busy,      hta_steps,      hta_idle,      hta_spans,       hta_annotations,
+                                      hta_names,     hta_collectives};
+enum { N_OF_RANK = 6, N_METRICS = sizeof metrics / sizeof *metrics, ASKING = N_METRICS - 1 };
 
 struct metric_runs {
     struct hta_making *making;
@@ -192,7 +199,8 @@ int64_t sutra_hta_rank_of(const struct sutra_hta *hta) {
 
 bool hta_table_is_series(int id) {
     return id == SUTRA_HTA_LAUNCHES || id == SUTRA_HTA_QUEUE || id == SUTRA_HTA_ANNOTATED ||
-           id == SUTRA_HTA_BANDWIDTH_SERIES || id == SUTRA_HTA_BUSY_SERIES;
+           id == SUTRA_HTA_BANDWIDTH_SERIES || id == SUTRA_HTA_BUSY_SERIES || id == SUTRA_HTA_RANGES ||
+           id == SUTRA_HTA_COUNTERS || id == SUTRA_HTA_ROWS;
 }
 
 bool hta_table_of_rank(int id) {

@@ -23,6 +23,7 @@
 #include "analyze/spool.h"
 #include "analyze/table.h"
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "columns/key.h"
 #include "columns/row.h"
 #include "context/context.h"
@@ -193,7 +194,8 @@ enum sutra_status hta_correlated_find(const struct hta_input *input, const value
 typedef enum sutra_status hta_metric(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                      struct sutra_error *error);
 hta_metric hta_busy, hta_names, hta_idle, hta_launches, hta_calls, hta_queue, hta_bandwidth, hta_spans;
-hta_metric hta_busy_series, hta_steps, hta_annotations, hta_annotated, hta_operators, hta_sequences, hta_collectives;
+hta_metric hta_ranges, hta_row_table, hta_busy_series, hta_steps, hta_annotations, hta_annotated, hta_operators,
+    hta_sequences, hta_collectives;
 
 /* hta_iterations.c: the steps of all rows. */
 enum sutra_status hta_iterations_make(const struct hta_rows *rows, const struct sutra_hta_options *options,
@@ -238,8 +240,11 @@ void table_id(struct sutra_table *table, const struct values *values, value_key 
 /* The rows of a table of names and their durations, of names that by_name has something of: without a type, which the
  * table then has no column for. */
 enum sutra_status hta_names_fill(const struct hta_input *input, struct sutra_table *table,
-                                 const struct moments *by_name, uint64_t n_kept, struct arena *arena,
-                                 struct sutra_error *error);
+                                 const struct moments *by_name, struct arena *arena, struct sutra_error *error);
+
+/* hta_short_name.c: a name without template and function arguments, as HTA shortens it, into a buffer that is emptied
+ * first. O(length). */
+void hta_short_name(const char *name, size_t length, struct buffer *shortened);
 
 /* Nanoseconds as microseconds. */
 static inline double us_of(int64_t ns) {

@@ -11,7 +11,10 @@
  *
  * The reference's edition 0.6 looks kernels up by their times: a kernel also gets what one with the same times on
  * another stream has.
+ *
+ * The table of all rows, which has the same first columns, is made here as well.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,30 +180,55 @@ static enum sutra_status spread_by_times(struct annotated *annotated, struct are
 
 /* ---- The table ---- */
 
-static void add_rows(const struct annotated *annotated, struct sutra_hta *hta) {
-    enum { PID = 4, TID = 5 };
-    const struct hta_rows *rows = &annotated->input->rows;
-    const struct device_events *events = rows->events;
-    const struct values *values = &annotated->input->context->values;
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_ANNOTATED);
-    table_retype(table, PID, kind_of_ids(events->pid, annotated->event, annotated->n));
-    table_retype(table, TID, kind_of_ids(events->tid, annotated->event, annotated->n));
-    for (row_t i = 0; i < annotated->n; i++) {
-        row_t event = annotated->event[i], link = rows->link[event], given = annotated->of_kernel[i];
-        table_integer(table, event);
-        table_number(table, us_of(rows->start[event]));
-        table_number(table, us_of(rows->dur[event]));
-        table_number(table, us_of(rows->start[event] + rows->dur[event]));
-        table_id(table, values, events->pid[event]);
-        table_id(table, values, events->tid[event]);
-        table_integer(table, rows->stream[event]);
-        table_integer(table, column_key(events->correlation[event]));
-        table_integer(table, link == ROW_NONE ? -1 : (int64_t)link);
-        table_string(table, rows->strings, events->category[event]);
-        table_string(table, rows->strings, events->name[event]);
-        table_string(table, rows->strings,
-                     given == ROW_NONE ? STRING_NONE : events->name[annotated->annotation[given]]);
+/* A text in the length that the options request. */
+static void add_name(struct sutra_table *table, const struct hta_input *input, uint32_t string, struct buffer *room) {
+    if (!input->options.short_names || string == STRING_NONE) {
+        table_string(table, input->rows.strings, string);
+        return;
     }
+    hta_short_name(strings_text(input->rows.strings, string), strings_length(input->rows.strings, string), room);
+    table->failed |= room->failed;
+    table_text(table, room->length ? room->bytes : "", room->length);
+}
+
+/* The columns that all tables of events begin with. */
+static void add_event(struct sutra_table *table, const struct hta_input *input, row_t event, struct buffer *room) {
+    const struct hta_rows *rows = &input->rows;
+    const struct device_events *events = rows->events;
+    const struct values *values = &input->context->values;
+    row_t link = rows->link[event];
+    table_integer(table, event);
+    table_number(table, us_of(rows->start[event]));
+    table_number(table, us_of(rows->dur[event]));
+    table_number(table, us_of(rows->start[event] + rows->dur[event]));
+    table_id(table, values, events->pid[event]);
+    table_id(table, values, events->tid[event]);
+    table_integer(table, rows->stream[event]);
+    table_integer(table, column_key(events->correlation[event]));
+    table_integer(table, link == ROW_NONE ? -1 : (int64_t)link);
+    add_name(table, input, events->category[event], room);
+    add_name(table, input, events->name[event], room);
+}
+
+/* Process and thread ids are text where one of them is no integer. */
+static void type_ids(struct sutra_table *table, const struct device_events *events, const row_t *list, row_t n) {
+    enum { PID = 4, TID = 5 };
+    table_retype(table, PID, kind_of_ids(events->pid, list, n));
+    table_retype(table, TID, kind_of_ids(events->tid, list, n));
+}
+
+static void add_rows(const struct annotated *annotated, struct sutra_hta *hta) {
+    const struct device_events *events = annotated->input->rows.events;
+    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_ANNOTATED);
+    struct buffer room = {0};
+    type_ids(table, events, annotated->event, annotated->n);
+    for (row_t i = 0; i < annotated->n; i++) {
+        row_t given = annotated->of_kernel[i];
+        add_event(table, annotated->input, annotated->event[i], &room);
+        add_name(table, annotated->input, given == ROW_NONE ? STRING_NONE : events->name[annotated->annotation[given]],
+                 &room);
+    }
+    buffer_free(&room);
 }
 
 static void gather(struct annotated *annotated) {
@@ -249,4 +277,30 @@ enum sutra_status hta_annotated(const struct hta_input *input, struct arena *are
     enum sutra_status status = annotate(&annotated, arena, hta, error);
     tuples_free(&annotated.threads);
     return status;
+}
+
+/* Table of all rows, with their steps. */
+enum sutra_status hta_row_table(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
+                                struct sutra_error *error) {
+    enum { ITERATION = 11 };
+    const struct hta_rows *rows = &input->rows;
+    struct buffer room = {0};
+    (void)arena;
+    (void)error;
+    if (!input->options.rows) {
+        hta->reasons[SUTRA_HTA_ROWS] = "a table on request";
+        return SUTRA_OK;
+    }
+    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_ROWS);
+    type_ids(table, rows->events, rows->list, rows->n);
+    for (row_t i = 0; i < rows->n; i++)
+        if (hta_iteration(input, rows->list[i]) == ITERATION_NAN)
+            table_retype(table, ITERATION, SUTRA_COLUMN_REAL);
+    for (row_t i = 0; i < rows->n; i++) {
+        int64_t iteration = hta_iteration(input, rows->list[i]);
+        add_event(table, input, rows->list[i], &room);
+        table_number(table, iteration == ITERATION_NAN ? NAN : (double)iteration);
+    }
+    buffer_free(&room);
+    return SUTRA_OK;
 }

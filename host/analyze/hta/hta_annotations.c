@@ -7,9 +7,6 @@
 #include "analyze/hta/hta.h"
 #include "base/error.h"
 
-/* More names than that are others, as the reference has it. */
-#define NAMES_KEPT 1000
-
 static enum sutra_status break_down(const struct hta_input *input, uint32_t category, enum sutra_hta_table id,
                                     const char *reason, struct arena *arena, struct sutra_hta *hta,
                                     struct sutra_error *error) {
@@ -29,7 +26,7 @@ static enum sutra_status break_down(const struct hta_input *input, uint32_t cate
         hta->reasons[id] = reason;
         return SUTRA_OK;
     }
-    return hta_names_fill(input, hta_table_begin(hta, id), by_name, NAMES_KEPT, arena, error);
+    return hta_names_fill(input, hta_table_begin(hta, id), by_name, arena, error);
 }
 
 enum sutra_status hta_annotations(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,

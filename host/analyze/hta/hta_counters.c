@@ -16,6 +16,7 @@
 
 /* A table whose rows become counters: from a column of microseconds since `base`. */
 struct counter_kind {
+    enum sutra_hta_counters bit;
     enum sutra_hta_table table;
     uint32_t ts, pid, value;
     int name, id;       /* columns too; NO_COLUMN: the counter is called `called`, and has no id */
@@ -25,14 +26,15 @@ struct counter_kind {
 #define NO_COLUMN (-1)
 
 static const struct counter_kind kinds[] = {
-    {SUTRA_HTA_QUEUE, 1, 2, 5, NO_COLUMN, 4, "Queue Length"},
-    {SUTRA_HTA_BANDWIDTH_SERIES, 0, 1, 3, 2, NO_COLUMN, "Memcpy BW"},
-    {SUTRA_HTA_BUSY_SERIES, 0, 1, 2, NO_COLUMN, NO_COLUMN, "GPU busy, %"},
+    {SUTRA_HTA_COUNTERS_QUEUE, SUTRA_HTA_QUEUE, 1, 2, 5, NO_COLUMN, 4, "Queue Length"},
+    {SUTRA_HTA_COUNTERS_BANDWIDTH, SUTRA_HTA_BANDWIDTH_SERIES, 0, 1, 3, 2, NO_COLUMN, "Memcpy BW"},
+    {SUTRA_HTA_COUNTERS_BUSY, SUTRA_HTA_BUSY_SERIES, 0, 1, 2, NO_COLUMN, NO_COLUMN, "GPU busy, %"},
 };
 
 struct counted_trace {
     const struct sutra_device_trace *trace;
     const struct sutra_hta *hta;
+    unsigned counters;
 };
 
 /* A moment on the trace's own clock; microseconds, with nanoseconds behind the point where there are any. */
@@ -88,6 +90,8 @@ static bool write_trace(const void *of, struct text_out *text) {
         trace_copy_to(trace, text, &from, trace_events_end(trace));
     for (size_t i = 0; trace->events.n > 0 && i < sizeof kinds / sizeof *kinds; i++) {
         const struct sutra_table *table = sutra_hta_table(counted->hta, kinds[i].table, NULL);
+        if (!(counted->counters & kinds[i].bit))
+            continue;
         for (uint64_t row = 0; table && row < table->n_rows; row++)
             write_counter(text, &kinds[i], table, counted->hta->base, row);
     }
@@ -96,8 +100,8 @@ static bool write_trace(const void *of, struct text_out *text) {
 }
 
 enum sutra_status sutra_hta_write_counters(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                           const struct sutra_hta *hta, const char *path, uint64_t *n_bytes,
-                                           struct sutra_error *error) {
-    const struct counted_trace counted = {trace, hta};
+                                           const struct sutra_hta *hta, unsigned counters, const char *path,
+                                           uint64_t *n_bytes, struct sutra_error *error) {
+    const struct counted_trace counted = {trace, hta, counters};
     return text_file_write(context, path, write_trace, &counted, n_bytes, error);
 }

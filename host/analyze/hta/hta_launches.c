@@ -30,7 +30,9 @@ static bool is_launch(const struct hta_input *input, row_t event, row_t group) {
     row_t kernel = input->correlated.event[input->correlated.first[group]];
     if (input->options.all_launches)
         return !(rows->state[event] & HTA_STREAM) && rows->state[kernel] & HTA_WORK;
-    return name_roles(rows->events, rows->roles, event) & NAME_LAUNCH;
+    uint32_t roles = name_roles(rows->events, rows->roles, event);
+    return roles &
+           (input->options.no_memory_launches ? NAME_LAUNCH & ~(NAME_LAUNCH_COPY | NAME_LAUNCH_SET) : NAME_LAUNCH);
 }
 
 /* Takes all rows that have a correlation, then keeps those without a stream. */

@@ -45,6 +45,39 @@ static bool write_stragglers(const void *ranks, struct text_out *text) {
     return ok;
 }
 
+/* The list for one number of candidates, of requested steps only. */
+struct straggler_request {
+    const struct sutra_hta_ranks *ranks;
+    const int64_t *steps;
+    size_t n_steps;
+    uint64_t n_candidates;
+};
+
+static bool write_requested(const void *of, struct text_out *text) {
+    const struct straggler_request *request = of;
+    struct hta_stragglers stragglers = {0};
+    struct arena arena = {0};
+    bool ok = hta_ranks_find_stragglers(request->ranks, request->steps, request->n_steps, &stragglers, &arena);
+    int64_t *list = ok ? arena_take(&arena, stragglers.n_metric, sizeof *list) : NULL;
+    uint64_t n = list ? stragglers_list(&stragglers, request->n_candidates, list, &arena) : 0;
+    if (n)
+        out_list(text, list, n);
+    else
+        out_add(text, "null");
+    out_add(text, "\n");
+    ok = !arena.failed;
+    strings_free(&stragglers.strings);
+    arena_free(&arena);
+    return ok;
+}
+
+enum sutra_status sutra_hta_ranks_write_stragglers(struct sutra_context *context, const struct sutra_hta_ranks *ranks,
+                                                   const int64_t *steps, size_t n_steps, uint64_t n_candidates,
+                                                   const char *path, uint64_t *n_bytes, struct sutra_error *error) {
+    const struct straggler_request request = {ranks, steps, n_steps, n_candidates};
+    return text_file_write(context, path, write_requested, &request, n_bytes, error);
+}
+
 static bool write_rules(const void *ranks, struct text_out *text) {
     const struct sutra_hta_options *rules = sutra_hta_ranks_rules(ranks);
     out_format(text, "{\n \"edition\": \"%s\",\n", sutra_hta_edition_name(rules->edition));

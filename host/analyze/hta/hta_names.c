@@ -2,7 +2,8 @@
  * hta_names.c - which kernels took the time: durations by type and name.
  *
  * As the reference does it: names by falling sum of durations; if there are more than wanted, all behind that number
- * and all whose running sum is above its own 80 % quantile become "others", except those with a sum below 0. Then every
+ * and all whose running sum is above its own quantile (80 %, if no other is requested) become "others", except those with a
+ * sum below 0, or with a list of texts except those that contain one. Then every
  * name counts as one value, its sum, so that for the names kept the least, the largest and the mean are the sum, and
  * for "others" they tell about the sums of its names. O(k) for kernels and O(n log n) for names.
  */
@@ -14,14 +15,14 @@
 #include "base/error.h"
 #include "match/cpu_steps.h"
 
-#define KEPT_QUANTILE 0.8
-#define OTHERS        "others"
+#define OTHERS "others"
 
 /* Kernels of one name. */
 struct name_row {
     const char *name;
     size_t length;
     struct moments durs;
+    bool stays; /* it never becomes one of the others */
 };
 
 static int compare_text(const char *a, size_t n_a, const char *b, size_t n_b) {
@@ -40,6 +41,17 @@ static int compare_rows(const void *left, const void *right) {
 /* What stands for a type where names have none. */
 #define NO_TYPE KERNEL_N_TYPES
 
+/* Annotations that contain a requested text stay; without a list of texts negative sums do. */
+static bool stays(const struct hta_input *input, enum kernel_type type, uint32_t string, const struct moments *durs) {
+    const struct sutra_hta_options *options = &input->options;
+    if (type != NO_TYPE || options->n_kept_annotations == 0)
+        return durs->sum < 0;
+    for (size_t i = 0; i < options->n_kept_annotations; i++)
+        if (text_compare(input->rows.strings, string, TEXT_HAS, options->kept_annotations[i]))
+            return true;
+    return false;
+}
+
 /* Names of one type into rows[], which has room for all strings. */
 static uint32_t gather(const struct hta_input *input, enum kernel_type type, const struct moments *by_name,
                        struct name_row *rows) {
@@ -47,8 +59,8 @@ static uint32_t gather(const struct hta_input *input, enum kernel_type type, con
     uint32_t n = 0;
     for (uint32_t string = 0; string < strings->n; string++)
         if (type == NO_TYPE ? by_name[string].n > 0 : input->kernels.of_name[string] == type + 1)
-            rows[n++] =
-                (struct name_row){strings_text(strings, string), strings_length(strings, string), by_name[string]};
+            rows[n++] = (struct name_row){strings_text(strings, string), strings_length(strings, string),
+                                          by_name[string], stays(input, type, string, &by_name[string])};
     qsort(rows, n, sizeof *rows, compare_rows);
     return n;
 }
@@ -68,7 +80,7 @@ static void add_row(const struct sutra_hta_options *options, struct sutra_table 
 }
 
 /* above[i]: whether name i is one of the others. */
-static enum sutra_status judge(const struct name_row *rows, uint32_t n, uint64_t n_kept, uint8_t *above,
+static enum sutra_status judge(const struct name_row *rows, uint32_t n, uint64_t n_kept, double ratio, uint8_t *above,
                                struct arena *arena, struct sutra_error *error) {
     double *running = arena_take(arena, n, sizeof *running), *sorted = arena_take(arena, n, sizeof *sorted);
     uint64_t *keys = arena_take(arena, n, sizeof *keys);
@@ -86,8 +98,9 @@ static enum sutra_status judge(const struct name_row *rows, uint32_t n, uint64_t
         return status;
     for (uint32_t i = 0; i < n; i++)
         sorted[i] = running[order[i]];
+    double most = quantile_of(sorted, n, ratio);
     for (uint32_t i = 0; i < n; i++)
-        above[i] = rows[i].durs.sum >= 0 && (running[i] > quantile_of(sorted, n, KEPT_QUANTILE) || i >= n_kept);
+        above[i] = !rows[i].stays && (running[i] > most || i >= n_kept);
     return SUTRA_OK;
 }
 
@@ -102,7 +115,8 @@ static enum sutra_status add_with_others(const struct sutra_hta_options *options
                                          uint64_t n_kept, struct arena *arena, struct sutra_error *error) {
     struct moments others = {0};
     uint8_t *above = arena_take(arena, n, sizeof *above);
-    enum sutra_status status = arena->failed ? error_memory(error) : judge(rows, n, n_kept, above, arena, error);
+    enum sutra_status status =
+        arena->failed ? error_memory(error) : judge(rows, n, n_kept, options->kept_ratio, above, arena, error);
     for (uint32_t i = 0; i < n && !status; i++) {
         struct moments sum = {0};
         bool named_so = rows[i].length == strlen(OTHERS) && memcmp(rows[i].name, OTHERS, strlen(OTHERS)) == 0;
@@ -165,13 +179,13 @@ enum sutra_status hta_names_sort(struct sutra_table *table, struct arena *arena,
 }
 
 enum sutra_status hta_names_fill(const struct hta_input *input, struct sutra_table *table,
-                                 const struct moments *by_name, uint64_t n_kept, struct arena *arena,
-                                 struct sutra_error *error) {
+                                 const struct moments *by_name, struct arena *arena, struct sutra_error *error) {
     struct name_row *rows = arena_take(arena, input->rows.strings->n, sizeof *rows);
     if (!rows)
         return error_memory(error);
     uint32_t n = gather(input, NO_TYPE, by_name, rows);
-    enum sutra_status status = add_type(&input->options, table, NO_TYPE, rows, n, n_kept, arena, error);
+    enum sutra_status status =
+        add_type(&input->options, table, NO_TYPE, rows, n, input->options.n_annotations, arena, error);
     return status ? status : hta_names_sort(table, arena, error);
 }
 

@@ -207,15 +207,17 @@ static bool any_made(const struct sutra_hta_ranks *ranks, int id) {
     return false;
 }
 
-/* What stragglers are found by, from all ranks. */
-static enum sutra_status take_stragglers(struct sutra_hta_ranks *ranks, struct sutra_error *error) {
-    struct arena *arena = &ranks->arena;
+bool hta_ranks_find_stragglers(const struct sutra_hta_ranks *ranks, const int64_t *only, size_t n_only,
+                               struct hta_stragglers *stragglers, struct arena *arena) {
     const struct sutra_hta **list = arena_take(arena, ranks->tasks->n, sizeof(void *));
     size_t n = 0;
     for (; n < ranks->tasks->n && list && analyzed_at(ranks, n)->hta; n++)
         list[n] = analyzed_at(ranks, n)->hta;
-    bool ok =
-        list && stragglers_take(&ranks->stragglers, list, n, arena) && stragglers_choose(&ranks->stragglers, arena);
+    return list && stragglers_take(stragglers, list, n, only, n_only, arena) && stragglers_choose(stragglers, arena);
+}
+
+static enum sutra_status take_stragglers(struct sutra_hta_ranks *ranks, struct sutra_error *error) {
+    bool ok = hta_ranks_find_stragglers(ranks, NULL, 0, &ranks->stragglers, &ranks->arena);
     return ok ? SUTRA_OK : error_memory(error);
 }
 

@@ -17,6 +17,10 @@ enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, struct sutra_ht
 
 const struct hta_stragglers *hta_ranks_stragglers(const struct sutra_hta_ranks *ranks);
 
+/* The same of the steps in only[0..n_only) (NULL: all); false: out of memory. The strings are the caller's to free. */
+bool hta_ranks_find_stragglers(const struct sutra_hta_ranks *ranks, const int64_t *only, size_t n_only,
+                               struct hta_stragglers *stragglers, struct arena *arena);
+
 /* The longest queues of all. */
 const struct queue_list *hta_ranks_queues(const struct sutra_hta_ranks *ranks);
 

@@ -36,6 +36,14 @@ struct table_spec {
         "rank", COLUMN_INTEGER                                                                                         \
     }
 
+/* An event of the trace. */
+#define EVENT_COLUMNS                                                                                                  \
+    {"index", COLUMN_INTEGER}, {"ts", COLUMN_START}, {"dur", COLUMN_DUR}, {"end", COLUMN_TIME},                        \
+        {"pid", COLUMN_INTEGER}, {"tid", COLUMN_INTEGER}, {"stream", COLUMN_INTEGER}, {"correlation", COLUMN_INTEGER}, \
+        {"index_correlation", COLUMN_INTEGER}, {"s_cat", COLUMN_TEXT}, {                                               \
+        "s_name", COLUMN_TEXT                                                                                          \
+    }
+
 #define ANNOTATION_COLUMNS                                                                                             \
     {"name", COLUMN_TEXT}, {"sum (us)", COLUMN_DUR}, {"max (us)", COLUMN_DUR}, {"min (us)", COLUMN_DUR},               \
         {"stddev", COLUMN_REAL}, {"mean (us)", COLUMN_REAL}, {                                                         \
@@ -118,18 +126,8 @@ static const struct table_spec specs[SUTRA_HTA_N_TABLES] = {
                                                        {"exposed_communication_us", COLUMN_TIME}}},
     [SUTRA_HTA_GPU_ANNOTATIONS] = {"gpu_user_annotation_breakdown", .columns = {ANNOTATION_COLUMNS}},
     [SUTRA_HTA_ANNOTATIONS] = {"user_annotation_breakdown", .columns = {ANNOTATION_COLUMNS}},
-    [SUTRA_HTA_ANNOTATED] = {"gpu_kernels_with_user_annotations", .columns = {{"index", COLUMN_INTEGER},
-                                                                              {"ts", COLUMN_START},
-                                                                              {"dur", COLUMN_DUR},
-                                                                              {"end", COLUMN_TIME},
-                                                                              {"pid", COLUMN_INTEGER},
-                                                                              {"tid", COLUMN_INTEGER},
-                                                                              {"stream", COLUMN_INTEGER},
-                                                                              {"correlation", COLUMN_INTEGER},
-                                                                              {"index_correlation", COLUMN_INTEGER},
-                                                                              {"s_cat", COLUMN_TEXT},
-                                                                              {"s_name", COLUMN_TEXT},
-                                                                              {"s_user_annotation", COLUMN_TEXT}}},
+    [SUTRA_HTA_ANNOTATED] = {"gpu_kernels_with_user_annotations",
+                             .columns = {EVENT_COLUMNS, {"s_user_annotation", COLUMN_TEXT}}},
     [SUTRA_HTA_OPERATORS] = {"aten_op_kernels_and_delay", .columns = {{"aten_op_name", COLUMN_TEXT},
                                                                       {"kernel_sequence", COLUMN_TEXT},
                                                                       {"occurrence_count", COLUMN_INTEGER},
@@ -156,6 +154,12 @@ static const struct table_spec specs[SUTRA_HTA_N_TABLES] = {
                                                                                 {"sum_us", COLUMN_TIME}}},
     [SUTRA_HTA_BUSY_SERIES] = {"gpu_busy_time_series",
                                .columns = {{"ts", COLUMN_REAL}, {"pid", COLUMN_INTEGER}, {"busy_pctg", COLUMN_REAL}}},
+    [SUTRA_HTA_RANGES] = {"cuda_profiler_ranges", .columns = {{"index", COLUMN_INTEGER},
+                                                              {"index_runtime", COLUMN_INTEGER},
+                                                              {"operator", COLUMN_INTEGER},
+                                                              {"operator_name", COLUMN_TEXT}}},
+    [SUTRA_HTA_COUNTERS] = {"cuda_profiler_counters", .columns = {{"counter", COLUMN_TEXT}}},
+    [SUTRA_HTA_ROWS] = {"rows", .columns = {EVENT_COLUMNS, {"iteration", COLUMN_INTEGER}}},
     [SUTRA_HTA_STRAGGLERS] = {"potential_stragglers", .columns = {{"rank", COLUMN_INTEGER},
                                                                   {"collectives", COLUMN_INTEGER},
                                                                   {"times_last", COLUMN_INTEGER},

@@ -18,6 +18,12 @@ static void put_options(const struct sutra_hta_options *options, struct buffer *
     spool_put(out, options->full_queue);
     spool_put(out, options->sequence_kernels);
     spool_put_text(out, options->sequences_of);
+    spool_put(out, options->no_memory_launches);
+    spool_put(out, options->kept_ratio);
+    spool_put(out, options->n_annotations);
+    spool_put(out, options->n_kept_annotations);
+    for (size_t i = 0; i < options->n_kept_annotations; i++)
+        spool_put_text(out, options->kept_annotations[i]);
 }
 
 void hta_put(const struct sutra_hta *hta, struct buffer *out) {

@@ -59,9 +59,16 @@ static bool has_step(const struct hta_stragglers *stragglers, int64_t step) {
     return bsearch(&step, stragglers->steps, stragglers->n_steps, sizeof step, compare_numbers) != NULL;
 }
 
+static bool is_requested(const int64_t *only, size_t n_only, int64_t step) {
+    bool requested = !only;
+    for (size_t i = 0; i < n_only && !requested; i++)
+        requested = only[i] == step;
+    return requested;
+}
+
 /* The steps that rows are named after, and from when until when rows are in them. */
 static bool take_spans(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
-                       uint64_t n_spans, struct arena *arena) {
+                       uint64_t n_spans, const int64_t *only, size_t n_only, struct arena *arena) {
     int64_t *seen = arena_take(arena, n_spans, sizeof *seen);
     uint64_t n = 0;
     stragglers->steps = arena_take(arena, n_spans, sizeof *stragglers->steps);
@@ -71,7 +78,11 @@ static bool take_spans(struct hta_stragglers *stragglers, const struct sutra_hta
         for (uint64_t row = 0; row < ranks[i]->spans.n_rows; row++)
             if (table_get_integer(&ranks[i]->spans, SPAN_NAMED, row))
                 stragglers->steps[stragglers->n_steps++] = table_get_integer(&ranks[i]->spans, SPAN_STEP, row);
-    stragglers->n_steps = sort_distinct(stragglers->steps, stragglers->n_steps);
+    uint64_t n_distinct = sort_distinct(stragglers->steps, stragglers->n_steps);
+    stragglers->n_steps = 0;
+    for (uint64_t i = 0; i < n_distinct; i++)
+        if (is_requested(only, n_only, stragglers->steps[i]))
+            stragglers->steps[stragglers->n_steps++] = stragglers->steps[i];
     stragglers->first_ns = INT64_MAX;
     stragglers->last_ns = INT64_MIN;
     for (size_t i = 0; i < n_ranks; i++)
@@ -90,7 +101,7 @@ static bool take_spans(struct hta_stragglers *stragglers, const struct sutra_hta
 }
 
 bool stragglers_take(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
-                     struct arena *arena) {
+                     const int64_t *only, size_t n_only, struct arena *arena) {
     uint64_t n = 0, n_spans = 0;
     *stragglers = (struct hta_stragglers){.compat = n_ranks && ranks[0]->options.compat, .base_ns = INT64_MAX};
     for (size_t i = 0; i < n_ranks; i++) {
@@ -102,7 +113,7 @@ bool stragglers_take(struct hta_stragglers *stragglers, const struct sutra_hta *
     bool ok = stragglers->list && strings_init(&stragglers->strings);
     for (size_t i = 0; i < n_ranks && ok; i++)
         ok = take_collectives(stragglers, ranks[i]);
-    return ok && take_spans(stragglers, ranks, n_ranks, n_spans, arena);
+    return ok && take_spans(stragglers, ranks, n_ranks, n_spans, only, n_only, arena);
 }
 
 /* ---- The metric ---- */

@@ -47,9 +47,10 @@ struct hta_stragglers {
     bool compat;
 };
 
-/* Takes all ranks in; false: out of memory. What comes of it lies in the arena but for the strings. */
+/* Takes all ranks in, and of the steps only those in only[0..n_only) (NULL: all); false: out of memory. What comes of it
+ * lies in the arena but for the strings. */
 bool stragglers_take(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
-                     struct arena *arena);
+                     const int64_t *only, size_t n_only, struct arena *arena);
 
 /* Chooses the metric. */
 bool stragglers_choose(struct hta_stragglers *stragglers, struct arena *arena);

@@ -125,7 +125,7 @@ static enum sutra_status on_trace(void *arg, struct sutra_context *context, cons
     enum sutra_status status = result_place(job->run.results.path, "trace_with_counters", sutra_hta_rank_of(hta),
                                             endings[job->values.counters], &path, error);
     if (!status)
-        status = sutra_hta_write_counters(context, trace, hta, path.text, &n_bytes, error);
+        status = sutra_hta_write_counters(context, trace, hta, SUTRA_HTA_COUNTERS_ALL, path.text, &n_bytes, error);
     job->run.job.figures.output_bytes += n_bytes;
     return status;
 }

@@ -3,7 +3,9 @@
  *
  *     void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, 4>(...)    at::native::::CatArrayBatchedCopy
  */
-#include "compare/hta_compare.h"
+#include <string.h>
+
+#include "analyze/hta/hta.h"
 
 static bool begins_with(const char *name, size_t length, const char *text) {
     return length >= strlen(text) && memcmp(name, text, strlen(text)) == 0;
