@@ -28,7 +28,7 @@ static const char *const texts[] = {TRACE(EVENTS(2)), TRACE(EVENTS(1)), TRACE(""
 
 enum {
     N_RANKS = sizeof texts / sizeof *texts,
-    N_TABLES = SUTRA_HTA_N_TABLES - 7, /* those that the ranks share */
+    N_TABLES = SUTRA_HTA_N_TABLES - 10, /* those that the ranks share */
 };
 
 struct run {
@@ -82,6 +82,8 @@ static enum sutra_status run_once(void *arg, struct sutra_error *error) {
         status = write_tables(run, context, ranks, error);
     if (!status)
         status = sutra_hta_ranks_write_list(context, ranks, SUTRA_HTA_LIST_STRAGGLERS, run->out, NULL, error);
+    if (!status)
+        status = sutra_hta_ranks_write_stragglers(context, ranks, NULL, 0, 2, run->out, NULL, error);
     sutra_hta_ranks_free(ranks);
     sutra_context_free(context);
     return status;

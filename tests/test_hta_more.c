@@ -69,6 +69,76 @@ static void annotations_have_their_durations_by_name(void **state) {
           "none: no event has the category user_annotation: record_function() makes them");
 }
 
+static void names_beyond_a_number_or_quantile_become_others(void **state) {
+    static const char *const texts[] = {"zero"};
+    const struct sutra_hta_options two = {.size = sizeof two, .n_annotations = 2, .kept_ratio = 0.9},
+                                   quantile = {.size = sizeof quantile, .n_annotations = 2, .kept_ratio = 0.25},
+                                   named = {.size = sizeof named,
+                                            .n_annotations = 1,
+                                            .kept_annotations = texts,
+                                            .n_kept_annotations = 1},
+                                   wrong = {.size = sizeof wrong, .kept_ratio = 1.5};
+    struct sutra_context *context = make_context(1);
+    struct sutra_device_trace *trace = NULL;
+    struct sutra_hta *hta = NULL;
+    struct sutra_error error;
+    (void)state;
+#define NAMED(name, ts, dur) EVENT("user_annotation", name, 1, 1, ts, dur, "")
+#define FOUR_NAMES                                                                                                     \
+    TRACE(NAMED("step", 0, 8) "," NAMED("forward", 10, 4) "," NAMED("backward", 20, 2) "," NAMED("zero_grad", 30, 1))
+    check(FOUR_NAMES, &two, SUTRA_HTA_ANNOTATIONS,
+          "forward,4,4,4,0.0,4.0,0 | others,3,2,1,0.7071067811865476,1.5,0 | step,8,8,8,0.0,8.0,0");
+    check(FOUR_NAMES, &quantile, SUTRA_HTA_ANNOTATIONS,
+          "others,7,4,1,1.5275252316519468,2.3333333333333335,0 | step,8,8,8,0.0,8.0,0");
+    check(FOUR_NAMES, &named, SUTRA_HTA_ANNOTATIONS,
+          "others,6,4,2,1.4142135623730951,3.0,0 | step,8,8,8,0.0,8.0,0 | zero_grad,1,1,1,0.0,1.0,0");
+    assert_int_equal(sutra_device_trace_parse(context, "trace", FOUR_NAMES, strlen(FOUR_NAMES), &trace, NULL),
+                     SUTRA_OK);
+    assert_int_equal(sutra_hta_make(context, trace, &wrong, &hta, &error), SUTRA_USAGE);
+    assert_string_equal(error.message, "kept_ratio 1.5 is not between 0 and 1");
+    sutra_device_trace_free(trace);
+    sutra_context_free(context);
+}
+
+static void rows_and_short_names_are_made_on_request(void **state) {
+    const struct sutra_hta_options rows = {.size = sizeof rows, .rows = true, .short_names = true};
+    (void)state;
+#define TEMPLATES                                                                                                      \
+    TRACE(NAMED("ProfilerStep#3", 0, 50) "," LAUNCH(5, 2, 1) "," KERNEL("void a::b<float>(int)", 7, 10, 5,             \
+                                                                        1) "," ON_GPU("loss<x>", 7, 9, 8))
+    check(TEMPLATES, &ours, SUTRA_HTA_ROWS, "none: a table on request");
+    check(
+        TEMPLATES, &rows, SUTRA_HTA_ROWS,
+        "0,0,50,50,1,1,-1,-1,-1,user_annotation,ProfilerStep#3,3 | 1,5,2,7,1,1,-1,1,2,cuda_runtime,cudaLaunchKernel,3 | "
+        "2,10,5,15,0,7,7,1,1,kernel,a::b,3 | 3,9,8,17,0,7,-1,-1,-1,gpu_user_annotation,loss,3");
+    check(TEMPLATES, &rows, SUTRA_HTA_ANNOTATED, "2,10,5,15,0,7,7,1,1,kernel,a::b,loss");
+}
+
+#define RANGE(name, ts, counters) EVENT("cuda_profiler_range", name, 0, 0, ts, 1, counters)
+
+static void profiler_ranges_have_the_operators_around_their_launch(void **state) {
+    (void)state;
+#define TWO_LAUNCHES                                                                                                   \
+    OP("aten::conv", 0, 50)                                                                                            \
+    "," OP("aten::fft", 5, 20) "," LAUNCH(10, 2, 1) "," LAUNCH(60, 2, 2) "," RANGE(                                    \
+        "second", 62, "\"b\":2,\"a\":1") "," RANGE("first", 12, "\"a\":3")
+    check(TRACE(TWO_LAUNCHES), &ours, SUTRA_HTA_RANGES, "5,2,0,aten::conv | 5,2,1,aten::fft | 4,3,-1,");
+    check(TRACE(TWO_LAUNCHES), &ours, SUTRA_HTA_COUNTERS, "b | a");
+    check(TRACE(TWO_LAUNCHES "," LAUNCH(70, 2, 3)), &ours, SUTRA_HTA_RANGES,
+          "none: the numbers of cuda_profiler_range events and of kernel launches differ");
+    check(TRACE(LAUNCH(10, 2, 1)), &ours, SUTRA_HTA_COUNTERS, "none: no event has the category cuda_profiler_range");
+}
+
+static void launches_of_copies_are_omitted_on_request(void **state) {
+    const struct sutra_hta_options kernels = {.size = sizeof kernels, .no_memory_launches = true};
+    (void)state;
+#define KERNEL_AND_COPY                                                                                                \
+    TRACE(LAUNCH(0, 2, 1) "," KERNEL("k", 7, 5, 3, 1) "," CALL("cudaMemcpyAsync", 10, 2, 2) "," COPY("Memcpy HtoD", 7, \
+                                                                                                     15, 4, 2, 1))
+    check(KERNEL_AND_COPY, &ours, SUTRA_HTA_LAUNCHES, "1,2,3,3 | 2,2,4,3");
+    check(KERNEL_AND_COPY, &kernels, SUTRA_HTA_LAUNCHES, "1,2,3,3");
+}
+
 #define OP_ON(name, tid, ts, dur) EVENT("cpu_op", name, 1, tid, ts, dur, "")
 #define LAUNCH_ON(tid, ts, dur, correlation)                                                                           \
     EVENT("cuda_runtime", "cudaLaunchKernel", 1, tid, ts, dur, "\"correlation\":" #correlation)
@@ -294,6 +364,10 @@ static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
     assert_memory_equal(text, trace_text, head);
     assert_memory_equal(text + head, expected, strlen(expected));
     assert_string_equal(text + n - 2, "]}");
+    assert_int_equal(
+        sutra_hta_write_counters(context, trace, hta, SUTRA_HTA_COUNTERS_BUSY, "/dev/null", &n_bytes, NULL), SUTRA_OK);
+    assert_int_equal(n_bytes,
+                     n - (size_t)(strstr(expected, ",\n{\"pid\": 0, \"ts\": 110, \"args\": {\"GPU") - expected));
     sutra_hta_free(hta);
     sutra_device_trace_free(trace);
     sutra_context_free(context);
@@ -322,6 +396,10 @@ int main(void) {
         cmocka_unit_test(kernels_have_the_shortest_overlapping_annotation),
         cmocka_unit_test(hta_0_6_shares_annotations_of_kernels_with_equal_times),
         cmocka_unit_test(annotations_have_their_durations_by_name),
+        cmocka_unit_test(names_beyond_a_number_or_quantile_become_others),
+        cmocka_unit_test(rows_and_short_names_are_made_on_request),
+        cmocka_unit_test(profiler_ranges_have_the_operators_around_their_launch),
+        cmocka_unit_test(launches_of_copies_are_omitted_on_request),
         cmocka_unit_test(operators_have_the_kernels_of_their_launches),
         cmocka_unit_test(operators_belong_to_their_thread_except_in_hta_mode),
         cmocka_unit_test(sequences_count_what_operators_launch_in_the_order_of_time),

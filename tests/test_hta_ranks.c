@@ -260,17 +260,33 @@ static struct folder late_ranks(bool old_names) {
     return folder;
 }
 
-static void check_list(struct folder *folder, struct sutra_context *context, const struct sutra_hta_ranks *ranks,
-                       enum sutra_hta_list list, const char *expected) {
-    char path[256], text[512];
-    snprintf(path, sizeof path, "%s/list.json", folder->name);
-    assert_int_equal(sutra_hta_ranks_write_list(context, ranks, list, path, NULL, NULL), SUTRA_OK);
+static void check_file(const char *path, const char *expected) {
+    char text[512];
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     text[fread(text, 1, sizeof text - 1, file)] = 0;
     fclose(file);
     remove(path);
     assert_string_equal(text, expected);
+}
+
+static void check_list(struct folder *folder, struct sutra_context *context, const struct sutra_hta_ranks *ranks,
+                       enum sutra_hta_list list, const char *expected) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/list.json", folder->name);
+    assert_int_equal(sutra_hta_ranks_write_list(context, ranks, list, path, NULL, NULL), SUTRA_OK);
+    check_file(path, expected);
+}
+
+/* The candidates from one step, or from all for step 0. */
+static void check_stragglers(struct folder *folder, struct sutra_context *context, const struct sutra_hta_ranks *ranks,
+                             int64_t step, uint64_t n_candidates, const char *expected) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/list.json", folder->name);
+    assert_int_equal(sutra_hta_ranks_write_stragglers(context, ranks, step ? &step : NULL, step != 0, n_candidates,
+                                                      path, NULL, NULL),
+                     SUTRA_OK);
+    check_file(path, expected);
 }
 
 static void late_ranks_have_the_short_collectives(void **state) {
@@ -305,6 +321,23 @@ static void hta_suspects_who_starts_late_and_knows_only_old_names(void **state) 
         sutra_context_free(context);
         remove_folder(&folder);
     }
+}
+
+static void stragglers_are_listed_for_any_step_and_number(void **state) {
+    (void)state;
+    static const struct sutra_hta_options compat = {.size = sizeof compat, .compat = true};
+    struct folder folder = late_ranks(true);
+    struct sutra_context *context = make_context(2);
+    struct sutra_hta_ranks *ranks = analyze_ranks(&folder, context, &compat);
+    check_stragglers(&folder, context, ranks, 0, 2, "[1, 2]\n");
+    check_stragglers(&folder, context, ranks, 1, 2, "[1, 2]\n");
+    check_stragglers(&folder, context, ranks, 2, 1, "[1]\n");
+    check_stragglers(&folder, context, ranks, 2, 2, "[0, 1]\n");
+    check_stragglers(&folder, context, ranks, 2, 4, "null\n");
+    check_stragglers(&folder, context, ranks, 7, 1, "null\n");
+    sutra_hta_ranks_free(ranks);
+    sutra_context_free(context);
+    remove_folder(&folder);
 }
 
 static enum sutra_status on_series(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
@@ -354,6 +387,7 @@ int main(void) {
         cmocka_unit_test(the_slowest_rank_has_a_cause),
         cmocka_unit_test(late_ranks_have_the_short_collectives),
         cmocka_unit_test(hta_suspects_who_starts_late_and_knows_only_old_names),
+        cmocka_unit_test(stragglers_are_listed_for_any_step_and_number),
         cmocka_unit_test(times_of_series_count_from_the_rank_or_for_hta_from_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import re
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
 from ._traces import DeviceTrace
 
@@ -57,7 +57,6 @@ class Argument(NamedTuple):
     column: str
     name: str
     default: Any
-    is_json: bool = False
 
 
 #: The columns that HTA 0.5 makes of "args", and those that 0.6 adds.
@@ -66,9 +65,9 @@ ARGUMENTS = (
     Argument("memory_bw_gbps", "memory bandwidth (GB/s)", 0.0),
     Argument("wait_on_stream", "wait_on_stream", -1),
     Argument("wait_on_cuda_event_record_corr_id", "wait_on_cuda_event_record_corr_id", -1),
-    Argument("input_dims", "Input Dims", "-1", True),
-    Argument("input_type", "Input type", "-1", True),
-    Argument("input_strides", "Input Strides", "-1", True),
+    Argument("input_dims", "Input Dims", "-1"),
+    Argument("input_type", "Input type", "-1"),
+    Argument("input_strides", "Input Strides", "-1"),
     Argument("external_id", "External id", -1),
 )
 ARGUMENTS_0_6 = ARGUMENTS + (
@@ -80,8 +79,8 @@ ARGUMENTS_0_6 = ARGUMENTS + (
     Argument("msg_dtype", "dtype", ""),
     Argument("group_size", "Group size", 0),
     Argument("process_rank", "Rank", -1),
-    Argument("in_split_size", "In split size", "[]", True),
-    Argument("out_split_size", "Out split size", "[]", True),
+    Argument("in_split_size", "In split size", "[]"),
+    Argument("out_split_size", "Out split size", "[]"),
 )
 
 
@@ -89,23 +88,19 @@ def argument_columns(trace: DeviceTrace, arguments: Sequence[Argument], rows: An
     """Columns of "args" for these rows of the file."""
     table = trace.events(columns=[], args=[argument.name for argument in arguments]).to_arrow()
     columns = {}
-    for argument, column in zip(arguments, table.columns):
+    for argument, field, column in zip(arguments, table.schema, table.columns):
         values = column.to_pandas().reindex(rows).reset_index(drop=True)
         if values.dtype == "category":
             values = values.astype(object)
         missing = values.isna()
-        if argument.is_json:
-            values = values.astype(object).map(_value_of_json, na_action="ignore")
+        if (field.metadata or {}).get(b"encoding") == b"json":
+            values = values.astype(object).map(json.loads, na_action="ignore")
         if missing.any():
             values = values.astype(object).where(~missing, argument.default).infer_objects()
         if isinstance(argument.default, int) and values.dtype.kind == "f" and (values % 1 == 0).all():
             values = values.astype("int64")
         columns[argument.column] = values
     return columns
-
-
-def _value_of_json(text: Any) -> Any:
-    return json.loads(text) if isinstance(text, str) and text[:1] in "[{" else text
 
 
 class SymbolTable:
@@ -198,7 +193,7 @@ class Trace:
         steps = self.get_trace(rank)["iteration"].unique() if rank in self.trace_files else []
         return sorted(int(step) for step in steps if step >= 0)
 
-    def get_trace_duration(self, rank: Optional[int] = None) -> Union[int, float]:
+    def get_trace_duration(self, rank: Optional[int] = None) -> Any:
         """Microseconds from the first start of an event to the last."""
         starts = self.get_trace(self._first(rank))["ts"]
         return starts.max() - starts.min()

@@ -119,7 +119,10 @@ class TraceAnalysis:
         with DeviceTrace(self.trace_files[rank], self._context) as trace:
             with analyze.hta_rank(trace, rank, rows=True, **self._options) as result:
                 frame = self._shifted(self._frame(result, "rows"), rank)
-            columns = argument_columns(trace, ARGUMENTS_0_6 if self._edition == "0.6" else ARGUMENTS, frame["index"])
+                counters = self._frame(result, "cuda_profiler_counters")
+            arguments = [*(ARGUMENTS_0_6 if self._edition == "0.6" else ARGUMENTS),
+                         *(Argument(name, name, -1) for name in ([] if counters is None else counters["counter"]))]
+            columns = argument_columns(trace, arguments, frame["index"])
         frame = frame.rename(columns={"s_cat": "cat", "s_name": "name"})
         order = ["index", "cat", "name", "pid", "tid", "ts", "dur", "end", "stream", "correlation", *columns,
                  "index_correlation", "iteration"]
@@ -227,7 +230,7 @@ class TraceAnalysis:
                                      visualize: bool = True) -> Dict[int, Any]:
         """Each launch with its kernel, by rank. The cutoffs are those of HTA's charts."""
         return {rank: self._rank(rank, "cuda_kernel_launch_stats", memory_launches=include_memory_events)
-                for rank in ([0] if ranks is None else ranks)}
+                for rank in ranks or [0]}
 
     def get_queue_length_time_series(self, ranks: Optional[List[int]] = None) -> Dict[int, Any]:
         """Each change of the length of a stream's queue, by rank."""
@@ -294,7 +297,7 @@ class TraceAnalysis:
     def get_aten_op_kernels_and_delay(self, ranks: Optional[List[int]] = None,
                                       sort_by: Optional[List[str]] = None) -> Dict[int, Any]:
         """Operators with the kernels that they launch, how often and how late."""
-        frames = {rank: self._rank(rank, "aten_op_kernels_and_delay") for rank in ([0] if ranks is None else ranks)}
+        frames = {rank: self._rank(rank, "aten_op_kernels_and_delay") for rank in ranks or [0]}
         groups = {rank: frame.sort_values(["aten_op_name", "kernel_sequence"], kind="stable", ignore_index=True)
                   for rank, frame in frames.items()}
         return {rank: frame.sort_values(sort_by or ["occurrence_count"], ascending=False, kind="stable")
@@ -342,18 +345,14 @@ class TraceAnalysis:
         with DeviceTrace(self.trace_files[rank], self._context) as trace:
             with analyze.hta_rank(trace, rank, **self._options) as result:
                 found = self._frame(result, "cuda_profiler_ranges")
-                if found is None:
-                    return None
-                names = list(self._frame(result, "cuda_profiler_counters")["counter"])
-            groups = found.groupby("index", sort=False)
-            ranges = groups.first().reset_index()
-            counters = argument_columns(trace, [Argument(name, name, -1) for name in names], ranges["index"])
+        if found is None:
+            return None
+        groups = found.groupby("index", sort=False)
+        ranges = groups.first().reset_index()
         events = self.t.get_trace(rank)
         frame = events[~events.index.duplicated()].loc[ranges["index"]].reset_index(drop=True)
         for column in ("name", "cat"):
             frame[column] = self.t._symbols.names(frame[column])
-        for place, (name, values) in enumerate(counters.items(), frame.columns.get_loc("index_correlation")):
-            frame.insert(place, name, values)
         frame["index_runtime"] = ranges["index_runtime"]
         frame["op_stack"] = [[name for name in stack if name] for stack in groups["operator_name"].agg(list)]
         frame["top_level_op"] = [stack[0] if stack else "" for stack in frame["op_stack"]]
@@ -362,7 +361,7 @@ class TraceAnalysis:
 
     def _first_us(self, rank: int) -> float:
         """The first start of an event of a rank, on the clock of the file."""
-        return self._frame(self._all(), "rank_summary").set_index("rank")["first_us"][rank]
+        return float(self._frame(self._all(), "rank_summary").set_index("rank")["first_us"][rank])
 
     def _shifted(self, frame: Any, rank: int) -> Any:
         """Times since the first event of all ranks, where each rank's own count from its first."""

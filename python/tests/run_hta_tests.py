@@ -20,13 +20,13 @@ def replace_trace_analysis():
     """Replaces HTA's class by sutra's, with the rules of the checkout's version."""
     import hta.common.trace
     import hta.trace_analysis
-    from hta.version import __version__
+    from hta.version import __version_tuple__
 
     import pysutra.hta
 
     class TraceAnalysis(pysutra.hta.TraceAnalysis):
         def __init__(self, *args, **options):
-            super().__init__(*args, edition="0.5" if __version__.startswith("0.5") else "0.6", **options)
+            super().__init__(*args, edition="%d.%d" % __version_tuple__[:2], **options)
 
         def generate_trace_with_counters(self, time_series=None, ranks=None, output_suffix="_with_counters"):
             super().generate_trace_with_counters(time_series, ranks, output_suffix)

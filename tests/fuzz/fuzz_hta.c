@@ -50,6 +50,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                         .compat = size & 1,
                                         .edition = size & 2 ? SUTRA_HTA_EDITION_0_6 : SUTRA_HTA_EDITION_0_5,
                                         .full_queue = 2,
+                                        .rows = bits & 16,
+                                        .short_names = bits & 32,
+                                        .no_memory_launches = bits & 64,
+                                        .n_annotations = 1 + size % 2,
                                         .sequence_kernels = 1 + size % 3};
     struct made one = make(1, data, size, &options), two = make(2, data, size, &options);
     check((one.hta == NULL) == (two.hta == NULL), "tables for any number of threads or for none");

@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 
-static bool compat(const struct call_tree *tree) {
+static bool compat(const struct hta_call_tree *tree) {
     return tree->input->options.compat;
 }
 
-static int64_t call_end(const struct call_tree *tree, row_t event) {
+static int64_t call_end(const struct hta_call_tree *tree, row_t event) {
     return hta_end(&tree->input->rows, event);
 }
 
@@ -25,13 +25,13 @@ bool call_tree_has(const struct hta_input *input, row_t event) {
     return !input->options.compat || (rows->events->pid[event] != 0 && rows->events->tid[event] != 0);
 }
 
-static enum sutra_status sort_by(const struct call_tree *tree, uint64_t *keys, row_t *order,
+static enum sutra_status sort_by(const struct hta_call_tree *tree, uint64_t *keys, row_t *order,
                                  struct sutra_error *error) {
     const struct engine *engine = tree->input->engine;
     return engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, tree->n}, error);
 }
 
-static enum sutra_status sort_rows(struct call_tree *tree, struct arena *arena, struct sutra_error *error) {
+static enum sutra_status sort_rows(struct hta_call_tree *tree, struct arena *arena, struct sutra_error *error) {
     const struct hta_rows *rows = &tree->input->rows;
     uint64_t *keys = arena_take(arena, tree->n, sizeof *keys);
     enum sutra_status status = arena_status(arena, error);
@@ -66,7 +66,7 @@ static int compare_ends(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static enum sutra_status sort_ends(struct call_tree *tree, struct arena *arena, struct sutra_error *error) {
+static enum sutra_status sort_ends(struct hta_call_tree *tree, struct arena *arena, struct sutra_error *error) {
     tree->ends = arena_take(arena, tree->n, sizeof *tree->ends);
     if (!tree->ends)
         return error_memory(error);
@@ -79,7 +79,7 @@ static enum sutra_status sort_ends(struct call_tree *tree, struct arena *arena, 
 
 /* ---- Forward and backward ---- */
 
-static bool thread_has(const struct call_tree *tree, uint32_t thread, const uint8_t *names) {
+static bool thread_has(const struct hta_call_tree *tree, uint32_t thread, const uint8_t *names) {
     for (row_t i = tree->first[thread]; i < tree->first[thread + 1]; i++)
         if (names[tree->input->rows.events->name[tree->event[i]]])
             return true;
@@ -88,7 +88,7 @@ static bool thread_has(const struct call_tree *tree, uint32_t thread, const uint
 
 /* A thread with steps is one of forward, any other with names of autograd one of backward. Only where there is one of
  * each does the reference join them. */
-static void find_only_threads(struct call_tree *tree, const uint8_t *steps, const uint8_t *autograd) {
+static void find_only_threads(struct hta_call_tree *tree, const uint8_t *steps, const uint8_t *autograd) {
     uint32_t n_forward = 0, n_backward = 0;
     for (uint32_t thread = 0; thread < tree->threads.n; thread++) {
         if (thread_has(tree, thread, steps)) {
@@ -103,7 +103,7 @@ static void find_only_threads(struct call_tree *tree, const uint8_t *steps, cons
         tree->forward = tree->backward = TUPLE_NONE;
 }
 
-static enum sutra_status find_sides(struct call_tree *tree, struct arena *arena, struct sutra_error *error) {
+static enum sutra_status find_sides(struct hta_call_tree *tree, struct arena *arena, struct sutra_error *error) {
     const struct strings *strings = tree->input->rows.strings;
     uint8_t *steps = arena_take(arena, strings->n, 1), *autograd = arena_take(arena, strings->n, 1);
     if (arena->failed)
@@ -116,7 +116,7 @@ static enum sutra_status find_sides(struct call_tree *tree, struct arena *arena,
     return SUTRA_OK;
 }
 
-static void find_anchors(struct call_tree *tree, const char *begin) {
+static void find_anchors(struct hta_call_tree *tree, const char *begin) {
     const struct hta_rows *rows = &tree->input->rows;
     for (row_t i = tree->first[tree->forward]; i < tree->first[tree->forward + 1]; i++)
         if (text_compare(rows->strings, rows->events->name[tree->event[i]], TEXT_BEGINS, begin))
@@ -124,7 +124,7 @@ static void find_anchors(struct call_tree *tree, const char *begin) {
 }
 
 /* The last anchor that begins no later than a row, if the row lies in it; else ROW_NONE. */
-static row_t anchor_of(const struct call_tree *tree, row_t event) {
+static row_t anchor_of(const struct hta_call_tree *tree, row_t event) {
     const int64_t *start = tree->input->rows.start;
     row_t low = 0, high = tree->n_anchors;
     while (low < high) {
@@ -141,14 +141,14 @@ static row_t anchor_of(const struct call_tree *tree, row_t event) {
 /* ---- Nesting ---- */
 
 /* Whether what ends at a moment is over when a row begins: what takes no time lies in what it touches. */
-static bool is_over(const struct call_tree *tree, int64_t end, row_t event) {
+static bool is_over(const struct hta_call_tree *tree, int64_t end, row_t event) {
     int64_t start = tree->input->rows.start[event];
     return end < start || (end == start && call_end(tree, event) > start);
 }
 
 /* How many rows of the stack remain when a row begins. In the reference's way each row that ends takes away the last of
  * the stack, whichever that is; `ended` counts those that have. */
-static row_t unwind(const struct call_tree *tree, row_t n, row_t event, row_t *ended) {
+static row_t unwind(const struct hta_call_tree *tree, row_t n, row_t event, row_t *ended) {
     if (compat(tree)) {
         for (; n > 0 && is_over(tree, tree->ends[*ended], event); n--)
             ++*ended;
@@ -160,7 +160,7 @@ static row_t unwind(const struct call_tree *tree, row_t n, row_t event, row_t *e
 }
 
 /* Visits the rows of a thread with the parent of each, or ROW_NONE. */
-static void visit_thread(const struct call_tree *tree, uint32_t thread, call_visit *visit, void *arg) {
+static void visit_thread(const struct hta_call_tree *tree, uint32_t thread, call_visit *visit, void *arg) {
     row_t *stack = tree->stack, n = 0, ended = tree->first[thread];
     for (row_t i = tree->first[thread]; i < tree->first[thread + 1]; i++) {
         row_t event = tree->event[i];
@@ -171,7 +171,7 @@ static void visit_thread(const struct call_tree *tree, uint32_t thread, call_vis
     }
 }
 
-void call_tree_visit(const struct call_tree *tree, call_visit *visit, void *arg) {
+void call_tree_visit(const struct hta_call_tree *tree, call_visit *visit, void *arg) {
     for (uint32_t thread = 0; thread < tree->threads.n; thread++)
         if (thread != tree->backward)
             visit_thread(tree, thread, visit, arg);
@@ -179,10 +179,10 @@ void call_tree_visit(const struct call_tree *tree, call_visit *visit, void *arg)
         visit_thread(tree, tree->backward, visit, arg);
 }
 
-enum sutra_status call_tree_make(struct call_tree *tree, const struct hta_input *input, struct arena *arena,
+enum sutra_status call_tree_make(struct hta_call_tree *tree, const struct hta_input *input, struct arena *arena,
                                  struct sutra_error *error) {
     const struct hta_rows *rows = &input->rows;
-    *tree = (struct call_tree){.input = input,
+    *tree = (struct hta_call_tree){.input = input,
                                .event = arena_take(arena, rows->n, sizeof *tree->event),
                                .forward = TUPLE_NONE,
                                .backward = TUPLE_NONE};
@@ -209,6 +209,6 @@ enum sutra_status call_tree_make(struct call_tree *tree, const struct hta_input 
     return SUTRA_OK;
 }
 
-void call_tree_free(struct call_tree *tree) {
+void call_tree_free(struct hta_call_tree *tree) {
     tuples_free(&tree->threads);
 }

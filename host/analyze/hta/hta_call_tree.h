@@ -4,8 +4,8 @@
  *     thread    [ aten::linear                    ]      call_tree_visit(): aten::linear, parent ROW_NONE
  *                  [ aten::addmm  [launch] ]             aten::addmm, parent aten::linear; launch, parent aten::addmm
  *
- * HTA's way (`compat`): threads with the number 0 are a GPU's, each row that ends removes the last row of the stack, and
- * the rows of the backward thread hang below the annotations of backward (or the steps) of the forward thread. HTA
+ * HTA's way (`compat`): threads with the number 0 are a GPU's, each row that ends removes the last row of the stack,
+ * and the rows of the backward thread hang below the annotations of backward (or the steps) of the forward thread. HTA
  * fails at durations below 0, which are 0 here.
  */
 #ifndef ANALYZE_HTA_CALL_TREE_H
@@ -14,7 +14,7 @@
 #include "analyze/hta/hta.h"
 #include "columns/tuples.h"
 
-struct call_tree {
+struct hta_call_tree {
     const struct hta_input *input;
     row_t n; /* rows of threads, by thread, start, and falling duration */
     row_t *event;
@@ -32,10 +32,10 @@ struct call_tree {
 typedef void call_visit(void *arg, row_t event, row_t parent);
 
 /* On failure call_tree_free() is still due; all but `threads` is in the arena. */
-enum sutra_status call_tree_make(struct call_tree *tree, const struct hta_input *input, struct arena *arena,
+enum sutra_status call_tree_make(struct hta_call_tree *tree, const struct hta_input *input, struct arena *arena,
                                  struct sutra_error *error);
-void call_tree_visit(const struct call_tree *tree, call_visit *visit, void *arg);
-void call_tree_free(struct call_tree *tree);
+void call_tree_visit(const struct hta_call_tree *tree, call_visit *visit, void *arg);
+void call_tree_free(struct hta_call_tree *tree);
 
 /* Whether a row is in the tree of a thread. */
 bool call_tree_has(const struct hta_input *input, row_t event);

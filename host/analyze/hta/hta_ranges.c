@@ -48,7 +48,7 @@ static void visit_parent(void *arg, row_t event, row_t parent) {
 
 static enum sutra_status find_parents(struct ranges *ranges, struct arena *arena, struct sutra_error *error) {
     size_t n = ranges->input->rows.events->n;
-    struct call_tree tree;
+    struct hta_call_tree tree;
     ranges->parent = arena_take(arena, n, sizeof *ranges->parent);
     ranges->above = arena_take(arena, n, sizeof *ranges->above);
     if (arena->failed)
@@ -129,13 +129,14 @@ enum sutra_status hta_ranges(const struct hta_input *input, struct arena *arena,
         if (is_kernel_launch(rows, event))
             ranges.launch[ranges.n_launches++] = event;
     }
-    if (ranges.n == 0 || ranges.n != ranges.n_launches) {
-        hta->reasons[SUTRA_HTA_RANGES] = hta->reasons[SUTRA_HTA_COUNTERS] =
-            ranges.n ? "the numbers of cuda_profiler_range events and of kernel launches differ"
-                     : "no event has the category cuda_profiler_range";
-        return SUTRA_OK;
-    }
-    enum sutra_status status = sort_by_start(input, ranges.range, ranges.n, arena, error);
+    if (ranges.n == 0)
+        hta->reasons[SUTRA_HTA_RANGES] = hta->reasons[SUTRA_HTA_COUNTERS] = "no event has the category " RANGE_CATEGORY;
+    else if (ranges.n != ranges.n_launches)
+        hta->reasons[SUTRA_HTA_RANGES] = "the numbers of " RANGE_CATEGORY " events and of kernel launches differ";
+    enum sutra_status status = ranges.n ? add_counters(&ranges, hta, error) : SUTRA_OK;
+    if (status || hta->reasons[SUTRA_HTA_RANGES])
+        return status;
+    status = sort_by_start(input, ranges.range, ranges.n, arena, error);
     if (!status)
         status = sort_by_start(input, ranges.launch, ranges.n, arena, error);
     if (!status)
@@ -145,5 +146,5 @@ enum sutra_status hta_ranges(const struct hta_input *input, struct arena *arena,
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_RANGES);
     for (row_t i = 0; i < ranges.n; i++)
         add_range(&ranges, table, ranges.range[i], ranges.launch[i]);
-    return add_counters(&ranges, hta, error);
+    return SUTRA_OK;
 }

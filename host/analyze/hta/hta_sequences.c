@@ -28,7 +28,7 @@ struct sequences {
     const struct hta_input *input;
     uint8_t *wanted; /* of each string: it has the text */
 
-    struct call_tree tree;
+    struct hta_call_tree tree;
     int32_t *depth; /* of each event in a thread, where the reference is followed; else of none */
     int32_t least;  /* the least depth of a wanted row */
     row_t *root;    /* of each event: the call that it is in, or ROW_NONE */

@@ -47,8 +47,8 @@ struct hta_stragglers {
     bool compat;
 };
 
-/* Takes all ranks in, and of the steps only those in only[0..n_only) (NULL: all); false: out of memory. What comes of it
- * lies in the arena but for the strings. */
+/* Takes all ranks in, and of the steps only those in only[0..n_only) (NULL: all); false: out of memory. All results
+ * but the strings are in the arena. */
 bool stragglers_take(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
                      const int64_t *only, size_t n_only, struct arena *arena);
 
