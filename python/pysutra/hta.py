@@ -4,8 +4,8 @@
 >>> analysis = TraceAnalysis(trace_files={0: "rank0.json", 1: "rank1.json"})
 >>> analysis.get_temporal_breakdown(visualize=False)
 
-Numbers are HTA's, its faults included; integers are int64, where HTA takes less for small ones. Events of one time stand in the
-order of a stable sort, where HTA's is any; series of bandwidth are numbered from 0. Nothing is drawn: ``visualize`` and
+Numbers are HTA's, its faults included; integers are int64, where HTA uses smaller types for small numbers. Events with
+equal times are in the order of a stable sort, where HTA's order is arbitrary; series of bandwidth are numbered from 0. Nothing is drawn: ``visualize`` and
 ``image_renderer`` are accepted and ignored, and ``pysutra.analyze.hta()`` has the charts. Methods that sutra does not have raise
 ``NotImplementedError``, which names what to use. Needs pandas and pyarrow.
 """
@@ -40,9 +40,9 @@ class TraceAnalysis:
     Args:
         trace_files: paths by rank, or a list of paths, whose ranks are read from the files; None: the traces of ``trace_dir``.
         trace_dir: a folder with traces; relative paths in ``trace_files`` that do not begin with it are below it.
-        include_last_profiler_step: keep the last profiler step, which is left out otherwise.
+        include_last_profiler_step: keep the last profiler step, which is dropped otherwise.
         context: see ``pysutra.Context``.
-        edition: whose rules, of HTA "0.5" or "0.6".
+        edition: the HTA version whose rules apply, "0.5" or "0.6".
     """
 
     def __init__(self, trace_files: Union[Dict[int, str], Sequence[str], None] = None, trace_dir: str = "./",
@@ -228,7 +228,7 @@ class TraceAnalysis:
     def get_cuda_kernel_launch_stats(self, ranks: Optional[List[int]] = None, runtime_cutoff: int = 50,
                                      launch_delay_cutoff: int = 100, include_memory_events: bool = True,
                                      visualize: bool = True) -> Dict[int, Any]:
-        """Each launch with its kernel, by rank. The cutoffs are those of HTA's charts."""
+        """Each launch with its kernel, by rank. The cutoffs only change HTA's charts."""
         return {rank: self._rank(rank, "cuda_kernel_launch_stats", memory_launches=include_memory_events)
                 for rank in ranks or [0]}
 
@@ -280,7 +280,7 @@ class TraceAnalysis:
 
     def get_gpu_kernels_with_user_annotations(self, rank: int, expand_names: bool = True, shorten_names: bool = True,
                                               shortern_names: Optional[bool] = None) -> Any:
-        """Each kernel with the shortest annotation around it; ``shortern_names`` is HTA 0.5's spelling."""
+        """Each kernel with the shortest annotation that overlaps with it; ``shortern_names`` is HTA 0.5's spelling."""
         shorten = shorten_names if shortern_names is None else shortern_names
         full = self._rank(rank, "gpu_kernels_with_user_annotations")
         if full is None:
@@ -336,7 +336,7 @@ class TraceAnalysis:
                                (sum(kind.value for kind in kinds),))
 
     def get_cupti_counter_data_with_operators(self, ranks: Optional[List[int]] = None) -> List[Any]:
-        """Performance counters of CUPTI's range profiler, with the operators around each kernel's launch: a frame for each rank
+        """Performance counters of CUPTI's range profiler, with the operators that enclose each kernel's launch: a frame for each rank
         that has as many ranges as kernel launches."""
         frames = [self._counters_of(rank) for rank in self._wanted(ranks)] if self.trace_files else []
         return [frame for frame in frames if frame is not None]

@@ -183,9 +183,9 @@ enum sutra_status call_tree_make(struct hta_call_tree *tree, const struct hta_in
                                  struct sutra_error *error) {
     const struct hta_rows *rows = &input->rows;
     *tree = (struct hta_call_tree){.input = input,
-                               .event = arena_take(arena, rows->n, sizeof *tree->event),
-                               .forward = TUPLE_NONE,
-                               .backward = TUPLE_NONE};
+                                   .event = arena_take(arena, rows->n, sizeof *tree->event),
+                                   .forward = TUPLE_NONE,
+                                   .backward = TUPLE_NONE};
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < rows->n; i++)
