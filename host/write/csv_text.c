@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "text/digits.h"
 #include "text/visible.h"
 
 /* Whether it has to stand in quotes. */
@@ -30,8 +31,19 @@ void csv_text(struct text_out *text, const char *bytes, size_t length) {
     add_text(text, "", bytes, length);
 }
 
+/* A sign and digits with at most one point: a spreadsheet reads such a text as a number. */
+static bool is_signed_number(const char *bytes, size_t length) {
+    size_t n_digits = 0, n_points = 0;
+    for (size_t i = 1; i < length; i++) {
+        n_digits += is_digit(bytes[i]);
+        n_points += bytes[i] == '.';
+    }
+    return (bytes[0] == '-' || bytes[0] == '+') && n_digits > 0 && n_points <= 1 && n_digits + n_points == length - 1;
+}
+
 void csv_safe_text(struct text_out *text, const char *bytes, size_t length) {
-    add_text(text, length > 0 && memchr("=+-@\t\r", bytes[0], 6) ? "'" : "", bytes, length);
+    bool is_formula = length > 0 && memchr("=+-@\t\r", bytes[0], 6) && !is_signed_number(bytes, length);
+    add_text(text, is_formula ? "'" : "", bytes, length);
 }
 
 void csv_real(struct text_out *text, double value) {

@@ -10,7 +10,7 @@
 void csv_text(struct text_out *text, const char *bytes, size_t length);
 
 /* The same with ' before text that begins with =, +, -, @, a tab or a carriage return, which a spreadsheet would run as
- * a formula (OWASP, CSV injection). */
+ * a formula (OWASP, CSV injection), except numbers with a sign. */
 void csv_safe_text(struct text_out *text, const char *bytes, size_t length);
 
 /* As Python's repr() has it; nothing for NaN. */

@@ -35,6 +35,7 @@ for start in @ '\t' '\r' -; do
     grep -aoh ".*sum" start/operators.csv | tr '\t\r' 'TR'
     rm -r start
 done
+cat kernels/*.csv operators/*.csv | grep "'-7" || echo "no prefix before -7"
 echo "tables of other tools:"
 sutra analyze hta formula.json -o hta -q
 cells hta/gpu_kernel_breakdown.kernels.csv
