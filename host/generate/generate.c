@@ -55,12 +55,12 @@ static enum sutra_status check(const struct generate_options *options, struct su
     if (options->depth > DEPTH_MAX)
         return error_set(error, SUTRA_USAGE, "at most %d levels of operators", DEPTH_MAX);
     if (!lines_know_schema(options->schema))
-        return error_set(error, SUTRA_USAGE, "no host trace has the schema \"%s\"", options->schema);
+        return error_set(error, SUTRA_USAGE, "unknown schema \"%s\" of host traces", options->schema);
     if (!(options->gpu_scale >= GPU_SCALE_MIN && options->gpu_scale <= GPU_SCALE_MAX))
-        return error_set(error, SUTRA_USAGE, "GPU operators can take from %g to %g times as long", GPU_SCALE_MIN,
+        return error_set(error, SUTRA_USAGE, "the factor of GPU durations must be from %g to %g", GPU_SCALE_MIN,
                          GPU_SCALE_MAX);
     if ((size_t)options->shape >= N_SHAPES)
-        return error_set(error, SUTRA_USAGE, "there is no shape %d", (int)options->shape);
+        return error_set(error, SUTRA_USAGE, "unknown shape %d", (int)options->shape);
     return SUTRA_OK;
 }
 
@@ -247,7 +247,7 @@ enum sutra_status generate_pair(const struct generate_options *options, struct s
     struct arena arena = {0};
     struct generator generator;
     if (!options->host_path || !options->device_path || strcmp(options->host_path, options->device_path) == 0)
-        return error_set(error, SUTRA_USAGE, "the two traces need a file each");
+        return error_set(error, SUTRA_USAGE, "host and device trace need different files");
     enum sutra_status status = generate_options_take(options, &full, error);
     if (status)
         return status;

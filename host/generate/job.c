@@ -40,16 +40,16 @@ static enum sutra_status check_job(const struct generate_job_options *options, s
     const struct generate_options *run = &options->run;
     uint32_t n_ranks = options->n_ranks;
     if (n_ranks < 2 || n_ranks > N_RANKS_MAX)
-        return error_set(error, SUTRA_USAGE, "a job has from 2 to %d ranks", N_RANKS_MAX);
+        return error_set(error, SUTRA_USAGE, "a job has 2 to %d ranks", N_RANKS_MAX);
     if (run->shape != GENERATE_REALISTIC || run->no_gpu)
-        return error_set(error, SUTRA_USAGE, "the ranks of a job look like training on GPUs: no other shape");
+        return error_set(error, SUTRA_USAGE, "a job needs the shape \"realistic\"");
     if (run->n_streams == 1)
-        return error_set(error, SUTRA_USAGE, "the ranks of a job need a stream for collectives, two in all");
+        return error_set(error, SUTRA_USAGE, "a job needs at least two streams, one of them for collectives");
     const uint32_t chosen[] = {options->slow_rank, options->missing_rank, options->swapped_rank,
                                options->cut_rank,  options->lossy_rank,   options->resized_rank};
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
         if (chosen[i] != GENERATE_RANK_NONE && chosen[i] >= n_ranks)
-            return error_set(error, SUTRA_USAGE, "there is no rank %u: they are 0 to %u", chosen[i], n_ranks - 1);
+            return error_set(error, SUTRA_USAGE, "no rank %u: the ranks are 0 to %u", chosen[i], n_ranks - 1);
     return SUTRA_OK;
 }
 
@@ -131,14 +131,14 @@ static enum sutra_status write_rank(struct job_maker *job, uint32_t rank, struct
     int length = snprintf(host, sizeof host, "%s/host.%u.json", job->options->host_folder, rank);
     int other = snprintf(device, sizeof device, "%s/device.%u.json", job->options->device_folder, rank);
     if (length >= FILE_NAME_MAX || other >= FILE_NAME_MAX)
-        return error_set(error, SUTRA_USAGE, "the name of the folder is too long");
+        return error_set(error, SUTRA_USAGE, "the path of the directory is too long");
     if (strcmp(host, device) == 0)
-        return error_set(error, SUTRA_USAGE, "the two traces need a file each");
+        return error_set(error, SUTRA_USAGE, "host and device trace need different files");
     enum sutra_status status = generator_write(&job->generators[rank], host, device, error);
     if (status || rank != job->options->cut_rank)
         return status;
     if (stat(device, &written) || truncate(device, written.st_size / 2))
-        return error_file(error, SUTRA_IO, device, "cannot be cut: %s", strerror(errno));
+        return error_file(error, SUTRA_IO, device, "cannot truncate: %s", strerror(errno));
     return SUTRA_OK;
 }
 

@@ -40,7 +40,7 @@ void output_number(struct output *output, int64_t number) {
 }
 
 static enum sutra_status failed(struct output *output, struct sutra_error *error) {
-    return error_file(error, SUTRA_IO, output->path, "writing failed: %s", strerror(output->failure));
+    return error_file(error, SUTRA_IO, output->path, "cannot write: %s", strerror(output->failure));
 }
 
 enum sutra_status output_finish(struct output *output, struct sutra_error *error) {
