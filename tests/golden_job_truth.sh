@@ -58,7 +58,7 @@ assert waits[0]["us"] > 3000 and waits[0]["for"] != waits[0]["rank"], waits
 PYTHON
 
 make lost --seed 3 --inject missing:2
-told lost "rank 2: no pair of traces is there: 1 of 3 ranks"
+told lost "rank 2: no pair of traces for 1 of 3 ranks"
 told lost "collectives lack ranks"
 near "a rank is lost" "$(simulated lost)" "$(measured lost)" 0.003
 

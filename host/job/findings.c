@@ -1,5 +1,5 @@
 /*
- * findings.c - what is wrong with a job: ranks that are not there, files that fit nowhere, collectives, clocks.
+ * findings.c - findings of a job: missing ranks, unassigned files, mismatched collectives, clock offsets.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "analyze/rank_list.h"
 #include "job/whole.h"
 
-/* A clock is told where it is off by more than this, and more than so many times its spread. */
+/* Minimum clock offset of a finding: CLOCK_NS, and CLOCK_TIMES times its spread. */
 #define CLOCK_NS    10000
 #define CLOCK_TIMES 5
 
@@ -59,14 +59,14 @@ static void find_missing(struct job_whole *whole) {
     }
     if (n_none)
         find(whole, CHECK_ERROR, "missing rank", rank_list_text(&none),
-             "no pair of traces is there: %" PRId64 " of %" PRId64 " ranks", n_none, whole->world_size);
+             "no pair of traces for %" PRId64 " of %" PRId64 " ranks", n_none, whole->world_size);
     if (n_undone)
         find(whole, CHECK_ERROR, "not linked", rank_list_text(&undone),
-             "%zu %s not linked yet: the work was interrupted, or a part of it has not run; run it again", n_undone,
+             "%zu %s not linked: the run was interrupted, or a shard has not run; run it again", n_undone,
              n_undone == 1 ? "rank is" : "ranks are");
 }
 
-/* Ranks whose records are malformed, of which nothing else is known. */
+/* Ranks with malformed records; no other data of these ranks is known. */
 static void find_damaged(struct job_whole *whole) {
     for (size_t i = 0; i < whole->n_ranks; i++) {
         struct rank_list ranks = {0};
@@ -77,7 +77,7 @@ static void find_damaged(struct job_whole *whole) {
     }
 }
 
-/* Ranks whose files are not of what is there now. */
+/* Ranks whose files do not match the current traces or options. */
 static void find_stale(struct job_whole *whole) {
     struct rank_list changed = {0}, otherwise = {0};
     for (size_t i = 0; i < whole->n_ranks; i++) {
@@ -88,10 +88,10 @@ static void find_stale(struct job_whole *whole) {
     }
     if (changed.any)
         find(whole, CHECK_WARNING, "changed traces", rank_list_text(&changed),
-             "the traces have changed since these were linked: link the job, or their parts, again");
+             "the traces have changed since these ranks were linked: link the job, or its shards, again");
     if (otherwise.any)
         find(whole, CHECK_WARNING, "other options", rank_list_text(&otherwise),
-             "linked with other options than the job was planned with: link the job, or their parts, again");
+             "linked with options that differ from the plan of the job: link the job, or its shards, again");
 }
 
 static void find_broken(struct job_whole *whole) {
@@ -108,7 +108,7 @@ static void find_broken(struct job_whole *whole) {
 
 /* ---- Collectives ---- */
 
-/* Of the ranks that are done. Which ranks are missing is told of the job already. */
+/* Checks the linked ranks. find_missing() has reported missing ranks. */
 static void find_in_collectives(struct job_whole *whole) {
     int64_t *ranks = arena_take(&whole->arena, whole->n_ranks, sizeof *ranks);
     struct collective_checks checks = {0};
@@ -136,7 +136,7 @@ static void find_clocks(struct job_whole *whole) {
             continue;
         rank_list_add_run(&ranks, host->first_rank, host->last_rank);
         find(whole, CHECK_NOTE, "clock", rank_list_text(&ranks),
-             "the clock of host %" PRId64 " is %.1f us %s that of the first host, to within %.1f us", host->host,
+             "the clock of host %" PRId64 " is %.1f us %s the clock of the first host, to within %.1f us", host->host,
              (double)off_ns / 1e3, host->offset_ns > 0 ? "ahead of" : "behind", (double)host->spread_ns / 1e3);
     }
     for (row_t i = 1; i < whole->n_clocks; i++)
@@ -144,13 +144,13 @@ static void find_clocks(struct job_whole *whole) {
             rank_list_add(&alone, whole->clocks[i].rank);
     if (alone.any)
         find(whole, CHECK_NOTE, "clock", rank_list_text(&alone),
-             "no collective joins these ranks with rank %" PRId64 ": their clocks are not compared",
+             "no collective connects these ranks with rank %" PRId64 ": their clock offsets are unknown",
              whole->clocks[0].rank);
 }
 
 /* ---- Simulation ---- */
 
-/* What keeps simulated times of a job from being right. */
+/* Causes of wrong simulated times. */
 static void find_unmet(struct job_whole *whole) {
     const struct job_meetings *meetings = whole->meetings;
     if (!meetings)
@@ -158,27 +158,28 @@ static void find_unmet(struct job_whole *whole) {
     if (meetings->n_lacking + meetings->n_alone)
         find(whole, CHECK_WARNING, "simulation", "",
              "%" PRIu64
-             " collectives lack ranks, which are not waited for: the time of the job stays within 0.3 %%, but "
-             "what-ifs may be up to 53 %% off if the slowest rank is among those",
+             " collectives lack ranks, and a simulation does not wait for these ranks: the time of the job is within "
+             "0.3 %%, but what-ifs may be up to 53 %% off if the slowest rank is missing",
              meetings->n_lacking + meetings->n_alone);
     if (meetings->n_different)
         find(whole, CHECK_WARNING, "simulation", "",
-             "%" PRIu64 " collectives are of another kind on another rank: nobody waits for anybody there",
+             "%" PRIu64
+             " collectives differ in kind between ranks: the simulated ranks do not wait for each other there",
              meetings->n_different);
     if (meetings->n_apart)
         find(whole, CHECK_WARNING, "simulation", "",
-             "no collective joins the clock of %" PRIu32 " %s with that of the first one: when they begin, their own "
-             "clocks say",
+             "no collective connects %" PRIu32 " %s with the first rank: their start times come from their own clocks",
              meetings->n_apart, meetings->n_apart == 1 ? "rank" : "ranks");
     if (meetings->n_beside)
-        find(whole, CHECK_WARNING, "simulation", "",
-             "%" PRIu64
-             " collectives ran beside another one of their rank, but these files are for one resource: the time "
-             "of the job is right, and what-ifs may be up to 9 %% off; with '--gpu streams' they would not be",
-             meetings->n_beside);
+        find(
+            whole, CHECK_WARNING, "simulation", "",
+            "%" PRIu64
+            " collectives overlap with another collective of their rank, but these files are for one resource per GPU: "
+            "the time of the job is right, but what-ifs may be up to 9 %% off; '--gpu streams' avoids this error",
+            meetings->n_beside);
 }
 
-/* The gravest first; of those, in the order in which they were found. */
+/* Sorts by descending severity; stable. */
 static void sort_findings(struct job_whole *whole) {
     struct job_finding *sorted = arena_take(&whole->arena, whole->n_findings, sizeof *sorted);
     uint64_t n = 0;
