@@ -63,19 +63,19 @@ static PyObject *thing_kind(PyObject *self, void *unused) {
 }
 
 static PyMethodDef thing_methods[] = {
-    {"close", thing_close, METH_NOARGS, "Lets go of what this stands for; its memory goes with the last who needs it."},
+    {"close", thing_close, METH_NOARGS, "Releases the object; its memory is freed with the last result that uses it."},
     {0},
 };
 static PyGetSetDef thing_members[] = {
-    {"closed", thing_is_closed, NULL, "Whether it was closed.", NULL},
-    {"kind", thing_kind, NULL, "What it is.", NULL},
+    {"closed", thing_is_closed, NULL, "Whether close() was called.", NULL},
+    {"kind", thing_kind, NULL, "Kind of the object.", NULL},
     {0},
 };
 static PyType_Slot thing_slots[] = {
     {Py_tp_dealloc, (void *)thing_dealloc},
     {Py_tp_methods, thing_methods},
     {Py_tp_getset, thing_members},
-    {Py_tp_doc, "Something of libsutra's."},
+    {Py_tp_doc, "An object of libsutra."},
     {0, NULL},
 };
 static PyType_Spec thing_spec = {

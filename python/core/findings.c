@@ -68,7 +68,7 @@ static enum sutra_status run_overview(struct job *job, struct sutra_context *con
 static enum sutra_status run_overview_page(struct job *job, struct sutra_context *context) {
     const struct sutra_overview *overview = job->things[0]->thing;
     if (!sutra_overview_operators(overview))
-        return job_fail(job, SUTRA_USAGE, "there is no page of this overview: make it with page=True");
+        return job_fail(job, SUTRA_USAGE, "this overview has no HTML page; compute it with page=True");
     return sutra_report_write_overview(context, overview, job->texts[0], &job->number, &job->error);
 }
 
@@ -201,7 +201,7 @@ static const struct kind diff_kind = {
 static enum sutra_status run_diff(struct job *job, struct sutra_context *context) {
     size_t n_renames = (size_t)job->numbers[3], n_a = (size_t)job->numbers[4], first = DIFF_TEXTS + 2 * n_renames;
     if (first > job->n_texts || n_a > job->n_texts - first)
-        return job_fail(job, SUTRA_USAGE, "too few texts");
+        return job_fail(job, SUTRA_USAGE, "internal error: too few texts");
     struct sutra_rename *renames = job_ranks(job, DIFF_NUMBERS) ? calloc(n_renames + 1, sizeof *renames) : NULL;
     if (!renames)
         return job_fail(job, SUTRA_SYSTEM, "out of memory");

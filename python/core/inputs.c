@@ -12,16 +12,16 @@ bool take_box(PyObject *object, const char *kind, struct box **box) {
     if (optional && object == Py_None)
         return true;
     if (!PyObject_TypeCheck(object, thing_type)) {
-        PyErr_Format(PyExc_TypeError, "a %s is needed", name);
+        PyErr_Format(PyExc_TypeError, "expected a %s, not %R", name, object);
         return false;
     }
     struct box *given = ((struct thing_object *)object)->box;
     if (!given) {
-        PyErr_Format(PyExc_ValueError, "this %s was closed", name);
+        PyErr_Format(PyExc_ValueError, "this %s is closed", name);
         return false;
     }
     if (!any && strcmp(given->kind->name, name)) {
-        PyErr_Format(PyExc_TypeError, "a %s is needed, and this is a %s", name, given->kind->name);
+        PyErr_Format(PyExc_TypeError, "expected a %s, got a %s", name, given->kind->name);
         return false;
     }
     *box = box_hold(given);
@@ -48,7 +48,7 @@ static bool take_text(PyObject *object, char **text) {
         return false;
     bool ok = strlen(given) == (size_t)length;
     if (!ok)
-        PyErr_SetString(PyExc_ValueError, "a text has a NUL character in it");
+        PyErr_SetString(PyExc_ValueError, "a string contains a NUL character");
     else if (!(*text = strdup(given)))
         PyErr_NoMemory();
     Py_DECREF(bytes);
@@ -58,7 +58,7 @@ static bool take_text(PyObject *object, char **text) {
 bool take_texts(struct job *job, PyObject *texts) {
     Py_ssize_t n = PyTuple_Size(texts);
     if (n < 0 || (size_t)n < job->operation->n_texts) {
-        PyErr_SetString(PyExc_TypeError, "too few texts");
+        PyErr_SetString(PyExc_TypeError, "internal error: too few texts");
         return false;
     }
     job->texts = calloc((size_t)n + 1, sizeof *job->texts);
@@ -76,7 +76,7 @@ bool take_texts(struct job *job, PyObject *texts) {
 bool take_numbers(struct job *job, PyObject *numbers) {
     Py_ssize_t n = PyTuple_Size(numbers);
     if (n < 0 || (size_t)n < job->operation->n_numbers) {
-        PyErr_SetString(PyExc_TypeError, "too few numbers");
+        PyErr_SetString(PyExc_TypeError, "internal error: too few numbers");
         return false;
     }
     job->numbers = calloc((size_t)n + 1, sizeof *job->numbers);

@@ -14,7 +14,7 @@ static enum sutra_status run_table(struct job *job, struct sutra_context *contex
         table = box->kind->table(box->thing, (int)job->numbers[0], &reason);
     if (table)
         return sutra_table_arrow(table, &job->stream, &job->error);
-    return job_fail(job, SUTRA_DATA, reason ? reason : "there is no such table");
+    return job_fail(job, SUTRA_DATA, reason ? reason : "no such table");
 }
 
 /* Texts are names of columns, then of args; the first number tells how many are the former, below 0: the usual ones. */
@@ -29,7 +29,7 @@ static enum sutra_status run_columns(struct job *job, struct sutra_context *cont
         .n_args = job->n_texts - n_names,
     };
     if (!box->kind->columns)
-        return job_fail(job, SUTRA_USAGE, "it has no columns");
+        return job_fail(job, SUTRA_USAGE, "the result has no columns");
     return box->kind->columns(job, context, box->thing, &options);
 }
 
@@ -46,7 +46,7 @@ static const struct operation *operation_named(const char *name) {
         for (const struct operation *operation = lists[i]; operation->name; operation++)
             if (strcmp(operation->name, name) == 0)
                 return operation;
-    PyErr_Format(PyExc_ValueError, "there is no operation %s", name);
+    PyErr_Format(PyExc_ValueError, "internal error: unknown operation %s", name);
     return NULL;
 }
 

@@ -49,7 +49,7 @@ PyObject *core_report(PyObject *self, PyObject *object) {
     if (box && box->kind->report)
         result = box->kind->report(box->thing);
     else if (box)
-        PyErr_SetString(PyExc_TypeError, "it has no report");
+        PyErr_SetString(PyExc_TypeError, "the result has no report");
     box_leave(box);
     return result;
 }
@@ -63,7 +63,7 @@ PyObject *core_ranks(PyObject *self, PyObject *object) {
     if (box && box->kind->rank)
         list = PyList_New(0);
     else if (box)
-        PyErr_SetString(PyExc_TypeError, "it has no ranks");
+        PyErr_SetString(PyExc_TypeError, "the result has no ranks");
     for (size_t i = 0; list && box->kind->rank(box->thing, i, &rank); i++)
         list = list_add(list, Py_BuildValue("(NLz)", text_of(rank.path), rank.rank, rank.reason));
     box_leave(box);

@@ -65,7 +65,7 @@ static enum sutra_status read_files(struct job *job, struct sutra_context *conte
 static enum sutra_status run_simulation(struct job *job, struct sutra_context *context) {
     size_t n_changes = (size_t)job->numbers[6], n = job->n_numbers - SIMULATE_NUMBERS;
     if (n_changes > job->n_texts - 1 || n != job->n_texts - 1 - n_changes || n < 1 || n > UINT32_MAX)
-        return job_fail(job, SUTRA_USAGE, "each file needs a rank");
+        return job_fail(job, SUTRA_USAGE, "the number of ranks differs from the number of files");
     struct simulated *made = calloc(1, sizeof *made + n * sizeof *made->ets);
     if (!made)
         return job_fail(job, SUTRA_SYSTEM, "out of memory");

@@ -37,7 +37,7 @@ class Context:
     def __init__(self, threads: int = 0, device: str = "auto", strict: bool = False, lenient: bool = False,
                  progress: Optional[Progress] = None) -> None:
         if device not in DEVICES:
-            raise ValueError(f"device is one of {', '.join(DEVICES)}, not {device!r}")
+            raise ValueError(f"device must be one of {', '.join(DEVICES)}, not {device!r}")
         self.progress = progress
         self._thing = _core.context(threads, DEVICES[device], strict, lenient)
 

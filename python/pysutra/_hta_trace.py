@@ -1,4 +1,4 @@
-"""Events of ranks as HTA's ``TraceAnalysis.t`` has them: a table for each rank, names and categories as numbers of symbols."""
+"""Events as HTA's ``TraceAnalysis.t`` has them: one table per rank, with names and categories as symbol numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RANK = re.compile(rb'"rank":\s+(\d+)')
 
 
 def rank_of_file(path: str) -> Optional[int]:
-    """The first ``"rank": N`` of a file, or None."""
+    """Returns the first ``"rank": N`` of a file, or None."""
     opened = gzip.open if path.endswith("gz") else open
     with opened(path, "rb") as file:
         for line in file:
@@ -28,20 +28,20 @@ def rank_of_file(path: str) -> Optional[int]:
 
 
 def files_by_rank(paths: Iterable[str]) -> Dict[int, str]:
-    """Traces by the rank that each file records; HTA treats a file without a rank as rank 0, and uses the last of several."""
+    """Returns traces by recorded rank. As in HTA, a file without a rank is rank 0, and the last file of a rank is used."""
     by_rank: Dict[int, str] = {}
     for path in paths:
         rank = rank_of_file(path)
         if rank is None:
-            logger.warning("%s records no rank: used as rank 0; \"distributedInfo\": {\"rank\": N} in the file sets it", path)
+            logger.warning("%s records no rank: used as rank 0; to set the rank, add \"distributedInfo\": {\"rank\": N}", path)
         if (rank or 0) in by_rank:
-            logger.warning("%s and %s are of rank %d: the first is skipped", by_rank[rank or 0], path, rank or 0)
+            logger.warning("%s and %s are both rank %d: the first file is skipped", by_rank[rank or 0], path, rank or 0)
         by_rank[rank or 0] = path
     return by_rank
 
 
 def files_of_folder(folder: str) -> Dict[int, str]:
-    """The traces of a folder by rank, in the order of their names."""
+    """Returns the traces of a directory by rank, in the order of their names."""
     if not os.path.isdir(folder):
         logger.warning("%s is not a directory: no traces", folder)
         return {}
@@ -52,7 +52,7 @@ def files_of_folder(folder: str) -> Dict[int, str]:
 
 
 class Argument(NamedTuple):
-    """A member of an event's "args" as a column: its name there, and the value of events without it."""
+    """A member of "args" as a column, with the default for events without it."""
 
     column: str
     name: str
@@ -85,7 +85,7 @@ ARGUMENTS_0_6 = ARGUMENTS + (
 
 
 def argument_columns(trace: DeviceTrace, arguments: Sequence[Argument], rows: Any) -> Dict[str, Any]:
-    """Columns of "args" for these rows of the file."""
+    """Returns columns of "args" for these rows of the file."""
     table = trace.events(columns=[], args=[argument.name for argument in arguments]).to_arrow()
     columns = {}
     for argument, field, column in zip(arguments, table.schema, table.columns):
@@ -111,22 +111,22 @@ class SymbolTable:
         self.sym_index: Dict[str, int] = {}
 
     def add_symbols(self, symbols: Iterable[str]) -> None:
-        """Gives each new symbol the next number."""
+        """Assigns the next number to each new symbol."""
         for symbol in symbols:
             if symbol not in self.sym_index:
                 self.sym_index[symbol] = len(self.sym_table)
                 self.sym_table.append(symbol)
 
     def get_sym_id_map(self) -> Dict[str, int]:
-        """Numbers by symbol."""
+        """Returns numbers by symbol."""
         return self.sym_index
 
     def get_sym_table(self) -> List[str]:
-        """Symbols by number."""
+        """Returns symbols by number."""
         return self.sym_table
 
     def find_matched_symbols(self, patterns: Sequence[str]) -> List[str]:
-        """The symbols that contain one of the texts."""
+        """Returns the symbols that contain one of the patterns, or all symbols without patterns."""
         return [symbol for symbol in self.sym_table if not patterns or any(text in symbol for text in patterns)]
 
     def add_symbols_to_trace_df(self, trace_df: Any, col: str) -> None:
@@ -134,7 +134,7 @@ class SymbolTable:
         trace_df[col] = self.names(trace_df[col])
 
     def names(self, numbers: Any) -> Any:
-        """A column of symbols for one of numbers; "" for a number without a symbol."""
+        """Maps a column of numbers to symbols, or "" for a number without a symbol."""
         return numbers.map(dict(enumerate(self.sym_table))).fillna("")
 
 
@@ -159,7 +159,7 @@ class Trace:
     def get_trace(self, rank: int) -> Any:
         """The events of a rank as a ``DataFrame``, always the same object."""
         if rank not in self.trace_files:
-            raise ValueError(f"no trace of rank {rank}: there are {self.get_ranks()}")
+            raise ValueError(f"no trace of rank {rank}; available ranks: {self.get_ranks()}")
         if rank not in self._traces:
             frame = self._read(rank)
             self._symbols.add_symbols(frame["cat"].unique())
@@ -201,7 +201,7 @@ class Trace:
     def get_raw_trace_for_one_rank(self, rank: int = 0) -> Dict[str, Any]:
         """The file of a rank, parsed."""
         if rank not in self.trace_files:
-            raise ValueError(f"no trace of rank {rank}: there are {self.get_ranks()}")
+            raise ValueError(f"no trace of rank {rank}; available ranks: {self.get_ranks()}")
         path = self.trace_files[rank]
         opened = gzip.open if path.endswith("gz") else open
         with opened(path, "rt", encoding="utf-8") as file:
@@ -210,7 +210,8 @@ class Trace:
     def decode_symbol_ids(self, use_shorten_name: bool = False) -> None:
         """Adds the columns s_name and s_cat."""
         if use_shorten_name:
-            raise NotImplementedError("decode_symbol_ids() with short names is not here: use get_gpu_kernels_with_user_annotations()")
+            raise NotImplementedError("decode_symbol_ids() with short names is not implemented: "
+                                      "use get_gpu_kernels_with_user_annotations()")
         for frame in self.get_all_traces().values():
             for column in ("name", "cat"):
                 frame[f"s_{column}"] = self._symbols.names(frame[column])

@@ -15,7 +15,7 @@ CLOCKS = {"collectives": 0, "none": 1}
 
 def _selection(from_us: float, to_us: float, min_us: float, only: str, python: bool) -> Tuple[float, ...]:
     if only not in SIDES:
-        raise ValueError(f"only is one of {', '.join(SIDES)}, not {only!r}")
+        raise ValueError(f"only must be one of {', '.join(SIDES)}, not {only!r}")
     return (from_us, to_us, min_us, SIDES[only], not python)
 
 
@@ -102,7 +102,7 @@ def merge(paths: Sequence[Path], output: Path, step: Union[None, int, str] = Non
         arrows: connect the kernels of a collective on all ranks by flow arrows.
     """
     if clocks not in CLOCKS:
-        raise ValueError(f"clocks is one of {', '.join(CLOCKS)}, not {clocks!r}")
+        raise ValueError(f"clocks must be one of {', '.join(CLOCKS)}, not {clocks!r}")
     context = context or shared()
     numbers = (*_selection(from_us, to_us, min_us, only, python), CLOCKS[clocks], not arrows)
     texts = (None if step is None else str(step), path_bytes(output), *path_list(paths))

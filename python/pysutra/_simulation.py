@@ -75,7 +75,7 @@ def simulate(paths: Union[Path, Sequence[Path]], scales: Sequence[str] = (), net
     >>> fast.time_us / base.time_us
     """
     if gpu not in GPUS:
-        raise ValueError(f"gpu is \"one\", \"streams\" or None, not {gpu!r}")
+        raise ValueError(f"gpu must be \"one\", \"streams\" or None, not {gpu!r}")
     context = context or shared()
     files = path_list(paths)
     numbers = (GPUS[gpu], threads, alone, not launch_latency, not straggler, bandwidth, len(scales), *_ranks_of(files))

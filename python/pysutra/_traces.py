@@ -199,7 +199,7 @@ def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: b
     with opened(host, HostTrace, context, progress) as host_trace:
         with opened(device, DeviceTrace, context, progress) as device_trace:
             if host_trace._context is not device_trace._context:
-                raise ValueError("traces of two contexts cannot be linked: read both with the same one")
+                raise ValueError("the traces have different contexts: read both with the same context")
             return Linked(host_trace, device_trace, sync, progress)
 
 

@@ -39,7 +39,7 @@ class Tables(Mapping[str, Table]):
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._tables:
-            raise KeyError(f"there is no table {name!r}; there are {', '.join(self._tables)}")
+            raise KeyError(f"no table {name!r}; available: {', '.join(self._tables)}")
         return self._tables[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -72,7 +72,7 @@ class Result(Closing):
     _page = "report"
 
     def _write_page(self, folder: bytes) -> None:
-        raise NotImplementedError("there is no page of this result")
+        raise NotImplementedError("this result has no HTML page")
 
     def write_report(self, folder: Path) -> str:
         """Writes the page and its charts to a directory and returns the path of the page. Each kind of result has its own page
@@ -134,7 +134,7 @@ def _hta_numbers(rank: int, kernels: int, delay: int, last_step: bool, all_launc
                  kept_annotations: Sequence[str], rows: bool = False, short_names: bool = False,
                  memory_launches: bool = True) -> Sequence[float]:
     if edition not in ("0.5", "0.6"):
-        raise ValueError(f"edition is 0.5 or 0.6, not {edition!r}")
+        raise ValueError(f"edition must be 0.5 or 0.6, not {edition!r}")
     return (rank, kernels, delay, last_step, all_launches, nanoseconds, compat, int(edition == "0.6"), full_queue,
             sequence_kernels, kept_ratio, annotations, rows, short_names, not memory_launches, len(kept_annotations))
 
@@ -431,12 +431,12 @@ def diff(a: Side, b: Side, compat: bool = False, renames: Optional[Mapping[str, 
     texts = (of_a.texts[0], *of_b.texts, *pairs)
     if isinstance(a, DeviceTrace) and isinstance(b, DeviceTrace):
         if a._context is not b._context:
-            raise ValueError("traces of two contexts cannot be compared: read both with the same one")
+            raise ValueError("the traces have different contexts: read both with the same context")
         numbers = (compat, from_us, to_us, len(pairs) // 2, 0, *rank_bounds(rank))
         thing = a._run("diff", (a._thing, b._thing), texts, numbers, progress)
         return DiffResult(a._context, thing, (_name_of(a), _name_of(b)))
     if isinstance(a, DeviceTrace) or isinstance(b, DeviceTrace):
-        raise TypeError("a and b are both traces, or both paths")
+        raise TypeError("a and b must both be traces or both be paths")
     context = context or shared()
     paths = path_list(a)
     thing = context.run("diff", (None, None), (*texts, *paths, *path_list(b)),

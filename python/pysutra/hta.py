@@ -4,10 +4,10 @@
 >>> analysis = TraceAnalysis(trace_files={0: "rank0.json", 1: "rank1.json"})
 >>> analysis.get_temporal_breakdown(visualize=False)
 
-Numbers are HTA's, its faults included; integers are int64, where HTA uses smaller types for small numbers. Events with
-equal times are in the order of a stable sort, where HTA's order is arbitrary; series of bandwidth are numbered from 0. Nothing is drawn: ``visualize`` and
-``image_renderer`` are accepted and ignored, and ``pysutra.analyze.hta()`` has the charts. Methods that sutra does not have raise
-``NotImplementedError``, which names what to use. Needs pandas and pyarrow.
+The numbers equal HTA's, including its bugs, with these differences: integers are always int64; events with equal times are in
+the order of a stable sort; the index of bandwidth series starts at 0. ``visualize`` and ``image_renderer`` are accepted and
+ignored; ``pysutra.analyze.hta()`` has the charts. Methods that sutra does not implement raise ``NotImplementedError`` with the
+replacement. Requires pandas and pyarrow.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class TimeSeriesTypes(Flag):
 
 
 def _missing(method: str, instead: str) -> NoReturn:
-    raise NotImplementedError(f"{method} is not here: use {instead}")
+    raise NotImplementedError(f"{method} is not implemented: use {instead}")
 
 
 class TraceAnalysis:
     """The analyses of Holistic Trace Analysis for the device traces of one or many ranks.
 
     Args:
-        trace_files: paths by rank, or a list of paths, whose ranks are read from the files; None: the traces of ``trace_dir``.
-        trace_dir: a folder with traces; relative paths in ``trace_files`` that do not begin with it are below it.
-        include_last_profiler_step: keep the last profiler step, which is dropped otherwise.
+        trace_files: paths by rank, or a list of paths to files that record their rank (None: the traces in ``trace_dir``).
+        trace_dir: directory of traces, and base of relative paths in ``trace_files`` that do not begin with it.
+        include_last_profiler_step: keep the last profiler step instead of skipping it.
         context: see ``pysutra.Context``.
         edition: the HTA version whose rules apply, "0.5" or "0.6".
     """
@@ -66,9 +66,9 @@ class TraceAnalysis:
     # ---- Tables ----
 
     def _all(self, **options: Any) -> analyze.HtaResult:
-        """The tables of all ranks by these options; made once."""
+        """Computes and caches the tables of all ranks for these options."""
         if not self.trace_files:
-            raise ValueError("no traces: neither trace_files nor the folder trace_dir has one")
+            raise ValueError("no traces in trace_files or the directory trace_dir")
         key = tuple(sorted(options.items()))
         if key not in self._results:
             self._results[key] = analyze.hta(list(self.trace_files.values()), context=self._context, **self._options,
@@ -76,38 +76,38 @@ class TraceAnalysis:
         return self._results[key]
 
     def _rank(self, rank: int, name: str, **options: Any) -> Any:
-        """A table of one rank, or None where it cannot be made."""
+        """Returns a table of one rank, or None if the table has no data."""
         self._wanted([rank])
         with DeviceTrace(self.trace_files[rank], self._context) as trace:
             with analyze.hta_rank(trace, rank, **self._options, **options) as result:
                 return self._frame(result, name)
 
     def _frame(self, result: analyze.Result, name: str) -> Any:
-        """A table as HTA has it: texts are str, and columns of describe() have two levels."""
+        """Converts a table to HTA's DataFrame; its ranks become the keys of ``trace_files``."""
         if name not in result.tables:
             return None
         frame = result.tables[name].to_arrow().to_pandas()
-        told = self._keys_by_told_rank(result) if "rank" in frame else {}
+        told = self._keys_by_recorded_rank(result) if "rank" in frame else {}
         if any(key != rank for rank, key in told.items()):
             frame["rank"] = frame["rank"].map(told)
         return frame
 
-    def _keys_by_told_rank(self, result: analyze.Result) -> Dict[int, int]:
-        """Ranks are the keys of ``trace_files``, whatever the traces tell."""
+    def _keys_by_recorded_rank(self, result: analyze.Result) -> Dict[int, int]:
+        """Maps the ranks recorded in the traces to the keys of ``trace_files``."""
         keys = {path: key for key, path in self.trace_files.items()}
         many = isinstance(result, analyze.HtaResult)
         return {rank.rank: keys[rank.path] for rank in result.ranks if rank.reason is None} if many else {}
 
     def _wanted(self, ranks: Optional[Sequence[int]]) -> List[int]:
-        """The requested ranks, or rank 0."""
+        """Returns the requested ranks, or rank 0."""
         wanted = list(ranks or [0])
         for rank in wanted:
             if rank not in self.trace_files:
-                raise ValueError(f"no trace of rank {rank}: there are {list(self.trace_files)}")
+                raise ValueError(f"no trace of rank {rank}; available ranks: {list(self.trace_files)}")
         return wanted
 
     def _ranks_of(self, frame: Any, ranks: Optional[Sequence[int]]) -> Any:
-        """The rows of the requested ranks, in the order of the request; rows of each rank are numbered from 0."""
+        """Returns the rows of the requested ranks in the order of the request, with an index from 0 per rank."""
         import pandas
 
         wanted = self._wanted(ranks)
@@ -115,7 +115,7 @@ class TraceAnalysis:
             [frame[frame["rank"] == rank].reset_index(drop=True) for rank in wanted])
 
     def _read_events(self, rank: int) -> Any:
-        """The events of a rank as HTA's table, with texts as names and categories."""
+        """Reads the events of a rank as HTA's table, with names and categories as text."""
         with DeviceTrace(self.trace_files[rank], self._context) as trace:
             with analyze.hta_rank(trace, rank, rows=True, **self._options) as result:
                 frame = self._shifted(self._frame(result, "rows"), rank)
@@ -132,7 +132,7 @@ class TraceAnalysis:
         return frame
 
     def _described(self, frame: Any, group: str, index: List[str]) -> Any:
-        """Two levels of columns above those of describe(), and the rest as the index."""
+        """Sets the index, and adds ``group`` as the upper level of the columns of describe()."""
         import pandas
 
         if frame is None:
@@ -144,24 +144,24 @@ class TraceAnalysis:
     # ---- HTA's methods ----
 
     def get_temporal_breakdown(self, visualize: bool = True) -> Any:
-        """Idle, compute and other time of each rank."""
+        """Returns idle, compute and other time of each rank."""
         return self._frame(self._all(), "temporal_breakdown")
 
     def get_comm_comp_overlap(self, visualize: bool = True) -> Any:
-        """The share of communication that overlaps with computation, in percent of each rank."""
+        """Returns the share of the communication that overlaps with compute, in percent per rank."""
         return self._frame(self._all(), "comm_comp_overlap")
 
     def get_profiler_steps(self) -> List[int]:
-        """The numbers of the profiler's steps."""
+        """Returns the numbers of the profiler steps."""
         return self._all().steps
 
     def get_potential_stragglers(self, profiler_steps: Optional[List[int]] = None, num_candidates: int = 2,
                                  visualize: bool = False,
                                  straggler_identification_impl: Optional[Callable[..., Any]] = None) -> List[int]:
-        """The ranks that arrive late at collectives.
+        """Returns the ranks that arrive late at collectives.
 
-        A function of the caller's is called as HTA calls it: with the events of all ranks in these steps, the symbol table,
-        ``num_candidates`` and ``visualize``; it returns a series of marks by rank.
+        ``straggler_identification_impl`` is called as in HTA, with the events of all ranks in these steps, the symbol table,
+        ``num_candidates`` and ``visualize``. It returns a series of scores by rank.
         """
         result = self._all()
         available, candidates = result.steps, max(num_candidates, 1)
@@ -177,7 +177,7 @@ class TraceAnalysis:
             raise IndexError(f"fewer than {candidates} ranks have the collective in a step")
         if found is None:
             raise ValueError("attempt to get argmax of an empty sequence")
-        told = self._keys_by_told_rank(result)
+        told = self._keys_by_recorded_rank(result)
         return [told[rank] for rank in found]
 
     def _events_of_steps(self, steps: List[int]) -> Any:
@@ -189,16 +189,16 @@ class TraceAnalysis:
 
     @staticmethod
     def _names_kept(duration_ratio: float, num_kernels: int, names: str) -> Dict[str, Any]:
-        """Options for the number of names before "others"."""
+        """Returns the options for the number of names before "others"."""
         if not 0 <= duration_ratio <= 1:
             raise ValueError("percentiles should all be in the interval [0, 1]. Try dividing by 100.")
         if num_kernels < 1:
-            raise ValueError(f"num_kernels is at least 1, not {num_kernels}")
+            raise ValueError(f"num_kernels must be at least 1, not {num_kernels}")
         return {"kept_ratio": duration_ratio or 1e-300, names: num_kernels}
 
     def get_gpu_kernel_breakdown(self, visualize: bool = True, duration_ratio: float = 0.8, num_kernels: int = 10,
                                  include_memory_kernels: bool = True, image_renderer: str = "") -> Tuple[Any, Any]:
-        """Time by type of kernel, and the longest kernels of each rank and type."""
+        """Returns the time by kernel type, and the longest kernels of each rank and type."""
         result = self._all(**self._names_kept(duration_ratio, num_kernels, "kernels"))
         name = "gpu_kernel_breakdown_mem" if include_memory_kernels else "gpu_kernel_breakdown"
         return self._frame(result, f"{name}.types"), self._frame(result, f"{name}.kernels")
@@ -207,7 +207,7 @@ class TraceAnalysis:
                                           duration_ratio: float = 0.8, num_kernels: int = 1000,
                                           allowlist_patterns: Optional[List[str]] = None,
                                           image_renderer: Optional[str] = None) -> Any:
-        """Durations of annotations, on streams or on the CPU. Patterns are texts that a name contains, as in HTA."""
+        """Returns the durations of annotations on the GPU or CPU. A pattern matches names that contain it, as in HTA."""
         kept = () if allowlist_patterns is None else tuple(allowlist_patterns) or ("",)
         result = self._all(kept_annotations=kept, **self._names_kept(duration_ratio, num_kernels, "annotations"))
         return self._frame(result, "gpu_user_annotation_breakdown" if use_gpu_annotation else "user_annotation_breakdown")
@@ -216,7 +216,7 @@ class TraceAnalysis:
                                 visualize: bool = True, visualize_pctg: bool = True,
                                 show_idle_interval_stats: bool = False,
                                 consecutive_kernel_delay: int = 30) -> Tuple[Any, Any]:
-        """What streams waited for, and the distribution of the gaps."""
+        """Returns the idle time of streams by category, and the distribution of the idle intervals."""
         result = self._all(kernel_delay=consecutive_kernel_delay)
         rows = self._ranks_of(self._frame(result, "idle_time_breakdown.rows"), ranks)
         stats = self._ranks_of(self._frame(result, "idle_time_breakdown.stats"), ranks)
@@ -228,23 +228,23 @@ class TraceAnalysis:
     def get_cuda_kernel_launch_stats(self, ranks: Optional[List[int]] = None, runtime_cutoff: int = 50,
                                      launch_delay_cutoff: int = 100, include_memory_events: bool = True,
                                      visualize: bool = True) -> Dict[int, Any]:
-        """Each launch with its kernel, by rank. The cutoffs only change HTA's charts."""
+        """Returns each launch with its kernel, by rank. The cutoffs only change HTA's charts."""
         return {rank: self._rank(rank, "cuda_kernel_launch_stats", memory_launches=include_memory_events)
                 for rank in ranks or [0]}
 
     def get_queue_length_time_series(self, ranks: Optional[List[int]] = None) -> Dict[int, Any]:
-        """Each change of the length of a stream's queue, by rank."""
+        """Returns each change of the queue length of a stream, by rank."""
         series = {rank: self._rank(rank, "queue_length_time_series") for rank in ranks or [0]}
         return {rank: self._shifted(frame, rank).set_index("index") for rank, frame in series.items()
                 if frame is not None and len(frame)}
 
     def get_queue_length_summary(self, ranks: Optional[List[int]] = None) -> Any:
-        """The distribution of the lengths of queues."""
+        """Returns the distribution of queue lengths."""
         frame = self._ranks_of(self._frame(self._all(), "queue_length_summary"), ranks)
         return None if frame is None or frame.empty else self._described(frame, "queue_length", ["rank", "stream"])
 
     def get_queue_length_summary_from_time_series(self, queue_length_dict: Dict[int, Any]) -> Any:
-        """The distribution of the lengths of queues in the given series."""
+        """Returns the distribution of the queue lengths in the given series."""
         import pandas
 
         described = [series[["stream", "queue_length"]].assign(rank=rank).groupby(["rank", "stream"]).describe()
@@ -253,7 +253,7 @@ class TraceAnalysis:
 
     def get_time_spent_blocked_on_full_queue(self, queue_length_dict: Dict[int, Any],
                                              max_queue_length: int = 1024) -> Any:
-        """Time with a full queue in the given series: of each rank the last stream that has some, as in HTA."""
+        """Returns the time with a full queue in the given series, for the last such stream of each rank, as HTA does."""
         import pandas
 
         rows = []
@@ -269,18 +269,18 @@ class TraceAnalysis:
                                                "relative_duration_at_max_queue_length"])
 
     def get_memory_bw_time_series(self, ranks: Optional[List[int]] = None) -> Dict[int, Any]:
-        """Each change of the bandwidth of copies, by rank."""
+        """Returns each change of the memory bandwidth of memcpy and memset, by rank."""
         series = {rank: self._rank(rank, "memory_bw_time_series") for rank in ranks or [0]}
         return {rank: self._shifted(frame, rank) for rank, frame in series.items() if frame is not None and len(frame)}
 
     def get_memory_bw_summary(self, ranks: Optional[List[int]] = None) -> Any:
-        """The distribution of the bandwidth of copies."""
+        """Returns the distribution of the memory bandwidth."""
         frame = self._ranks_of(self._frame(self._all(), "memory_bw_summary"), ranks)
         return self._described(frame, "memory_bw_gbps", ["rank", "name"])
 
     def get_gpu_kernels_with_user_annotations(self, rank: int, expand_names: bool = True, shorten_names: bool = True,
                                               shortern_names: Optional[bool] = None) -> Any:
-        """Each kernel with the shortest annotation that overlaps with it; ``shortern_names`` is HTA 0.5's spelling."""
+        """Returns each kernel with the shortest annotation that overlaps with it; ``shortern_names`` is HTA 0.5's spelling."""
         shorten = shorten_names if shortern_names is None else shortern_names
         full = self._rank(rank, "gpu_kernels_with_user_annotations")
         if full is None:
@@ -296,7 +296,7 @@ class TraceAnalysis:
 
     def get_aten_op_kernels_and_delay(self, ranks: Optional[List[int]] = None,
                                       sort_by: Optional[List[str]] = None) -> Dict[int, Any]:
-        """Operators with the kernels that they launch, how often and how late."""
+        """Returns operators with their kernels, counts and launch delays."""
         frames = {rank: self._rank(rank, "aten_op_kernels_and_delay") for rank in ranks or [0]}
         groups = {rank: frame.sort_values(["aten_op_name", "kernel_sequence"], kind="stable", ignore_index=True)
                   for rank, frame in frames.items()}
@@ -306,7 +306,7 @@ class TraceAnalysis:
     def get_frequent_cuda_kernel_sequences(self, operator_name: str, output_dir: str, min_pattern_len: int = 3,
                                            rank: int = 0, top_k: int = 5, visualize: bool = False,
                                            compress_other_kernels: bool = True) -> Any:
-        """Sequences of kernels that calls of an operator launch. The overlaid trace is not written."""
+        """Returns the kernel sequences that calls of an operator launch. Does not write the overlaid trace."""
         import pandas
 
         folder = os.path.expanduser(output_dir)
@@ -319,8 +319,8 @@ class TraceAnalysis:
 
     def generate_trace_with_counters(self, time_series: Any = None, ranks: Optional[List[int]] = None,
                                      output_suffix: str = "_with_counters") -> None:
-        """Writes the traces again with counters of queues and bandwidth, or of the given ``TimeSeriesTypes``, which may be
-        HTA's own. A rank without such a series has no file."""
+        """Writes copies of the traces with counters of queue length and bandwidth, or with the given ``TimeSeriesTypes`` of
+        sutra or HTA. Writes no file for a rank without such a series."""
         names = {member.name for member in type(time_series) if member in time_series} if time_series is not None else set()
         series = {TimeSeriesTypes.QUEUE_LENGTH: "queue_length_time_series",
                   TimeSeriesTypes.MEMCPY_BANDWIDTH: "memory_bw_time_series", TimeSeriesTypes.GPU_BUSY: "gpu_busy_time_series"}
@@ -330,14 +330,14 @@ class TraceAnalysis:
             with DeviceTrace(path, self._context) as trace, analyze.hta_rank(trace, rank, **self._options) as result:
                 output = path.replace(".json", f"{output_suffix or '_with_counters'}.json")
                 if output == path:
-                    raise ValueError(f"the name of {path} has no .json: the trace would be overwritten")
+                    raise ValueError(f"{path} has no .json in its name, so the output would overwrite it")
                 if any(series[kind] in result.tables for kind in kinds):
                     trace._run("hta_counters", (trace._thing, result._thing), (path_bytes(output),),
                                (sum(kind.value for kind in kinds),))
 
     def get_cupti_counter_data_with_operators(self, ranks: Optional[List[int]] = None) -> List[Any]:
-        """Performance counters of CUPTI's range profiler, with the operators that enclose each kernel's launch: a frame for each rank
-        that has as many ranges as kernel launches."""
+        """Returns performance counters of CUPTI's range profiler, with the operators that enclose the launch of each kernel: one
+        frame per rank that has as many ranges as kernel launches."""
         frames = [self._counters_of(rank) for rank in self._wanted(ranks)] if self.trace_files else []
         return [frame for frame in frames if frame is not None]
 
@@ -360,31 +360,31 @@ class TraceAnalysis:
         return frame
 
     def _first_us(self, rank: int) -> float:
-        """The first start of an event of a rank, on the clock of the file."""
+        """Returns the first start time of a rank, on the clock of the file."""
         return float(self._frame(self._all(), "rank_summary").set_index("rank")["first_us"][rank])
 
     def _shifted(self, frame: Any, rank: int) -> Any:
-        """Times since the first event of all ranks, where each rank's own count from its first."""
+        """Shifts times from the first event of the rank to the first event of all ranks."""
         if len(self.trace_files) > 1:
             firsts = self._frame(self._all(), "rank_summary").set_index("rank")["first_us"]
             frame["ts"] += type(frame["ts"].iloc[0])(firsts[rank] - firsts.min())
         return frame
 
-    # ---- What is not here ----
+    # ---- Not implemented ----
 
     def critical_path_analysis(self, rank: int, annotation: str, instance_id: Any,
                                data_load_events: Optional[List[str]] = None) -> NoReturn:
-        """Not here: the error names what to use."""
+        """Raises NotImplementedError with the replacement."""
         _missing("critical_path_analysis()", "pysutra.DeviceTrace(path).critical_path(annotation, instance)")
 
     def overlay_critical_path_analysis(self, rank: int, critical_path_graph: Any, output_dir: str,
                                        only_show_critical_events: bool = True,
                                        show_all_edges: bool = False) -> NoReturn:
-        """Not here: the error names what to use."""
+        """Raises NotImplementedError with the replacement."""
         _missing("overlay_critical_path_analysis()", "pysutra.DeviceTrace(path).critical_path().write(path, 'chrome')")
 
 
 def _path_below(folder: str, path: str) -> str:
-    """A path as HTA finds it: below the folder, unless it begins with the folder or is absolute."""
+    """Resolves a path as HTA does: below the folder, unless it begins with the folder or is absolute."""
     path = os.fspath(path)
     return path if path.startswith(folder) or os.path.isabs(path) or folder == "./" else os.path.join(folder, path)

@@ -77,7 +77,7 @@ def test_results_show_their_page():
         page = result._repr_html_()
         assert page.startswith("<iframe srcdoc=") and "&lt;svg" in page
         assert "idle_time(us)" in result.tables["temporal_breakdown"]._repr_html_()
-        with pytest.raises(KeyError, match="there are temporal_breakdown"):
+        with pytest.raises(KeyError, match="available: temporal_breakdown"):
             result.tables["speed"]
 
 
