@@ -69,7 +69,7 @@ static void absent_nodes_are_not_named(void **state) {
     struct outcome outcome;
     CONVERT(lines, true, &outcome);
     assert_int_equal(outcome.status, SUTRA_DATA);
-    assert_non_null(strstr(outcome.error.message, "node 3: it waits for a node (inter_thread_dep)"));
+    assert_non_null(strstr(outcome.error.message, "node 3: inter_thread_dep is not a node of the file"));
     end(&outcome);
     CONVERT(lines, false, &outcome);
     assert_int_equal(outcome.status, SUTRA_OK);
@@ -89,8 +89,8 @@ static void a_ring_is_named(void **state) {
     struct outcome outcome;
     CONVERT(lines, true, &outcome);
     assert_int_equal(outcome.status, SUTRA_DATA);
-    assert_non_null(strstr(outcome.error.message, "dependencies in a ring of 3: 3 'a' -(inter-thread)-> 5 'c' "
-                                                  "-(order of the thread)-> 4 'b' -(order of the thread)-> 3"));
+    assert_non_null(strstr(outcome.error.message, "dependency cycle of 3 nodes: 3 'a' -(inter-thread)-> 5 'c' "
+                                                  "-(thread order)-> 4 'b' -(thread order)-> 3"));
     end(&outcome);
     CONVERT(lines, false, &outcome);
     assert_int_equal(outcome.status, SUTRA_OK);
@@ -215,12 +215,12 @@ static void collectives_have_types_and_sizes(void **state) {
     convert_with(lines, 4, &options, &outcome);
     assert_int_equal(outcome.status, SUTRA_DATA);
     assert_string_equal(outcome.error.message,
-                        "node 5: 'ncclDevKernel_Reduce_Sum_f32' is no collective that chakra_converter knows");
+                        "node 5: 'ncclDevKernel_Reduce_Sum_f32': collective unknown to chakra_converter");
     end(&outcome);
     options = (struct sutra_convert_options){.size = sizeof options, .refuse_nested = true};
     convert_with(lines, 5, &options, &outcome);
     assert_int_equal(outcome.status, SUTRA_DATA);
-    assert_string_equal(outcome.error.message, "node 6: its inputs hold a list of lists of tensors");
+    assert_string_equal(outcome.error.message, "node 6: the inputs contain a list of lists of tensors");
     end(&outcome);
 }
 
@@ -232,7 +232,7 @@ static void fields_of_wrong_types_are_named(void **state) {
         CONVERT(lines, compat, &outcome);
         assert_int_equal(outcome.status, SUTRA_DATA);
         assert_string_equal(outcome.error.message,
-                            "node 3: field 'exclusive_dur': a number from 0 to 2^64 - 1 was expected");
+                            "node 3: field 'exclusive_dur': expected a number from 0 to 2^64 - 1");
         assert_true(outcome.error.offset > 0);
         end(&outcome);
     }

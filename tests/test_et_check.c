@@ -236,7 +236,7 @@ static void cycle_is_reported(void **state) {
     assert_int_equal(finding.count, 3);
     assert_int_equal(finding.n_ids, 2);
     assert_int_equal(finding.ids[0] + finding.ids[1], 15);
-    assert_string_equal(finding.detail, "a cycle of 2 nodes");
+    assert_string_equal(finding.detail, "the cycle has 2 nodes");
     sutra_et_check_free(check);
 }
 

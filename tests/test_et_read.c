@@ -174,23 +174,23 @@ static void malformed_messages_are_errors_with_a_byte_offset(void **state) {
         size_t length, place; /* behind the node's beginning */
         const char *fault;
     } cases[] = {
-        {"\x08", 1, 1, "a number is cut off"},
-        {"\x00\x01", 2, 0, "no field has such a number"},
-        {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12, 1, "a number of more than ten bytes"},
+        {"\x08", 1, 1, "truncated number"},
+        {"\x00\x01", 2, 0, "invalid field number"},
+        {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12, 1, "number longer than ten bytes"},
         {"\x12\x05"
          "ab",
-         4, 1, "a length reaches beyond what it lies in"},
-        {"\x12\x01\xff", 3, 2, "a text is not UTF-8"},
-        {"\x42\x03\x0a\x01\xc3", 5, 4, "a text is not UTF-8"},
-        {"\x7b\x08\x05", 3, 3, "a group is cut off"},
-        {"\x7c", 1, 0, "a group ends that did not begin"},
-        {"\x7b\x84\x01", 3, 1, "a group ends that did not begin"},
-        {"\x0e", 1, 0, "no field has such a type"},
-        {"\x22\x01\x80", 3, 2, "a number is cut off"},
-        {"\x09\x01\x02", 3, 1, "a number is cut off"},
-        {"\x52\x05\x52\x03\x0a\x01\x80", 7, 6, "a number is cut off"},     /* int64_list */
-        {"\x52\x06\xf2\x01\x03\x0a\x01\xff", 8, 7, "a text is not UTF-8"}, /* string_list */
-        {"\x52\x06\x22\x04\x0a\x02\x01\x02", 8, 6, "a number is cut off"}, /* double_list */
+         4, 1, "length exceeds the enclosing message"},
+        {"\x12\x01\xff", 3, 2, "invalid UTF-8"},
+        {"\x42\x03\x0a\x01\xc3", 5, 4, "invalid UTF-8"},
+        {"\x7b\x08\x05", 3, 3, "truncated group"},
+        {"\x7c", 1, 0, "end of a group without its start"},
+        {"\x7b\x84\x01", 3, 1, "end of a group without its start"},
+        {"\x0e", 1, 0, "invalid field type"},
+        {"\x22\x01\x80", 3, 2, "truncated number"},
+        {"\x09\x01\x02", 3, 1, "truncated number"},
+        {"\x52\x05\x52\x03\x0a\x01\x80", 7, 6, "truncated number"},     /* int64_list */
+        {"\x52\x06\xf2\x01\x03\x0a\x01\xff", 8, 7, "invalid UTF-8"},    /* string_list */
+        {"\x52\x06\x22\x04\x0a\x02\x01\x02", 8, 6, "truncated number"}, /* double_list */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buffer node = {0}, start = {0};

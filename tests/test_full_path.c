@@ -145,8 +145,9 @@ static void a_window_that_is_not_there_or_empty_is_refused(void **state) {
     } cases[] = {
         {TWO_STEPS, NULL, 2, "no instance 2"},
         {TWO_STEPS, "nothing", 0, "\"nothing\""},
-        {DEVICE_OF(""), NULL, 0, "nothing happens"},
-        {DEVICE_OF(STEP("ProfilerStep#1", "100", "5") "," OP("a", "1", "105", "20")), NULL, 0, "nothing happens"},
+        {DEVICE_OF(""), NULL, 0, "no events in the window"},
+        {DEVICE_OF(STEP("ProfilerStep#1", "100", "5") "," OP("a", "1", "105", "20")), NULL, 0,
+         "no events in the window"},
         {DEVICE_OF(OP("a", "1", "0", "1e300")), NULL, 0, "146 years"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

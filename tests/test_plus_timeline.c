@@ -209,7 +209,7 @@ static void trace_without_times_is_an_error(void **state) {
     const struct timed nodes[] = {OP(2, -1, 0), OP(3, -1, 0)};
     struct outcome outcome = MAKE(nodes);
     assert_int_equal(outcome.status, SUTRA_DATA);
-    assert_non_null(strstr(outcome.error.message, "no node has times"));
+    assert_non_null(strstr(outcome.error.message, "no node has a start time and a duration"));
     end(&outcome);
     outcome = make(nodes, 2, false);
     assert_int_equal(outcome.status, SUTRA_USAGE);

@@ -149,13 +149,13 @@ static void unknown_ranks_streams_and_names_are_errors(void **state) {
     static const struct {
         const char *change, *message;
     } cases[] = {
-        {"rank=1:cpu:2", "no file is rank 1; the nearest rank is 0"},
+        {"rank=1:cpu:2", "no file of rank 1; the nearest rank is 0"},
         {"stream=-1:0", "no stream -1; the nearest stream is 0"},
         {"stream=19:0", "no stream 19; the nearest stream is 20"},
-        {"name=gem:0", "no node has the name 'gem'; did you mean 'gemm'?"},
-        {"op=op c:0", "no operator has the name 'op c'; did you mean 'op a'?"},
-        {"name=a:b:0", "no node has the name 'a:b'; '=~REGEX' selects names by a pattern"},
-        {"name=~^z:0", "'name=~^z:0': no node has a name that matches '^z'"},
+        {"name=gem:0", "no node is named 'gem'; did you mean 'gemm'?"},
+        {"op=op c:0", "no operator is named 'op c'; did you mean 'op a'?"},
+        {"name=a:b:0", "no node is named 'a:b'; select names by a regular expression with =~REGEX"},
+        {"name=~^z:0", "'name=~^z:0': no node name matches '^z'"},
     };
     struct simulated_job job = job_read(digits);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

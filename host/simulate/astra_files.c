@@ -84,11 +84,11 @@ static bool write_system(const void *of, struct text_out *text) {
 
 static bool write_network(const void *of, struct text_out *text) {
     const struct astra_files *files = of;
-    out_add(text, "# A ring of all ranks; ASTRA-sim needs two at least.\n"
+    out_add(text, "# A ring of all ranks; ASTRA-sim needs at least two ranks.\n"
                   "topology: [ Ring ]\n");
     out_format(text, "npus_count: [ %u ]\n", files->n_ranks);
     if (files->met)
-        out_add(text, "# Meeting costs nothing: what a collective takes stands in its own node.\n"
+        out_add(text, "# Synchronization takes no time: the node of a collective has its duration.\n"
                       "bandwidth: [ 1000000.0 ]\n"
                       "latency: [ 0.0 ]\n");
     else

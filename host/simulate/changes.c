@@ -56,7 +56,7 @@ static enum sutra_status read_rank(const char *word, char *text, struct change *
     errno = 0;
     change->rank = strtoull(text + 5, &end, 10);
     if (end == text + 5 || *end != ':' || errno)
-        return unreadable(word, "expected rank=N:WHAT:FACTOR, with a number N", error);
+        return unreadable(word, "expected rank=N:WHAT:FACTOR, where N is a number", error);
     change->one_rank = true;
     *rest = end + 1;
     return SUTRA_OK;
@@ -77,7 +77,7 @@ static enum sutra_status fit_regex(const char *word, const char *pattern, const 
     for (uint32_t i = 0; i < names->n; i++)
         if (fits[i])
             return SUTRA_OK;
-    return error_set(error, SUTRA_USAGE, "'%s': no node has a name that matches '%s'", word, pattern);
+    return error_set(error, SUTRA_USAGE, "'%s': no node name matches '%s'", word, pattern);
 }
 
 /* Names the nearest name of a node. */
@@ -87,8 +87,9 @@ static enum sutra_status unknown_name(const char *kind, const char *name, const 
     for (uint32_t i = 0; i < names->n; i++)
         nearest_try(&nearest, strings_text(names, i));
     if (nearest.word)
-        return error_set(error, SUTRA_USAGE, "no %s has the name '%s'; did you mean '%s'?", kind, name, nearest.word);
-    return error_set(error, SUTRA_USAGE, "no %s has the name '%s'; '=~REGEX' selects names by a pattern", kind, name);
+        return error_set(error, SUTRA_USAGE, "no %s is named '%s'; did you mean '%s'?", kind, name, nearest.word);
+    return error_set(error, SUTRA_USAGE, "no %s is named '%s'; select names by a regular expression with =~REGEX", kind,
+                     name);
 }
 
 /* Finds the names that a selector "=TEXT" or "=~REGEX" fits. */
@@ -181,7 +182,7 @@ static enum sutra_status check_rank(const struct change *change, const struct ch
             nearest = target->ranks[r];
     if (!change->one_rank || target->n == 0 || nearest == change->rank)
         return SUTRA_OK;
-    return error_set(error, SUTRA_USAGE, "no file is rank %" PRIu64 "; the nearest rank is %" PRIu64, change->rank,
+    return error_set(error, SUTRA_USAGE, "no file of rank %" PRIu64 "; the nearest rank is %" PRIu64, change->rank,
                      nearest);
 }
 

@@ -43,20 +43,21 @@ static struct figure lacking(uint64_t n_messages) {
 /* What a simulator may miss in the file. */
 static void warn_of_lacks(struct sutra_context *context, const struct sutra_convert_report *report,
                           const struct comm_ends *ends) {
-    static const char then[] = "; ASTRA-sim runs them only where it replays durations (\"replay-only\": 1)";
+    static const char then[] = "; ASTRA-sim runs them only if it replays durations (\"replay-only\": 1)";
     uint64_t n_messages = report->n_sends + report->n_receives;
     if (report->n_unknown)
-        context_warn(context, "%s as computation",
-                     counted_text(report->n_unknown, "kernel of NCCL whose name tells no collective was taken",
-                                  "kernels of NCCL whose names tell no collective were taken")
+        context_warn(context, "%s written as computation",
+                     counted_text(report->n_unknown, "NCCL kernel of an unknown collective",
+                                  "NCCL kernels of unknown collectives")
                          .text);
     if (!ends && n_messages)
         context_warn(context, "%s%s", lacking(n_messages).text, then);
     if (ends && ends->n_without_peer)
-        context_warn(context, "%s: no record_param_comms, c10d::send or c10d::recv_ above names a peer%s",
+        context_warn(context, "%s: no peer in the record_param_comms, c10d::send or c10d::recv_ above%s",
                      lacking(ends->n_without_peer).text, then);
     if (ends && ends->n_without_members)
-        context_warn(context, "%s: the trace names the peer's rank in a process group, but not the group's members%s",
+        context_warn(context,
+                     "%s: the trace has the peer's rank in a process group, but not the members of the group%s",
                      lacking(ends->n_without_members).text, then);
 }
 
@@ -68,7 +69,7 @@ static enum sutra_status open_rings(struct node_graph *graph, bool refuse, struc
     enum sutra_status status = node_rings_refuse(graph, &ring);
     if (status != SUTRA_DATA)
         return status ? error_memory(error) : SUTRA_OK;
-    context_warn(graph->context, "%s; such rings are opened where a node waits for another thread", ring.message);
+    context_warn(graph->context, "%s; such cycles are broken at a dependency on another thread", ring.message);
     return node_rings_open(graph, error);
 }
 
@@ -244,7 +245,8 @@ static enum sutra_status convert_input(struct sutra_context *context, const stru
         status = converted_make(made, context, &taken, error);
     if (!status && input->file && made->plus.nodes.n > 0 && !document_is_linked(&made->document))
         context_warn(context,
-                     "%s is a host trace that was not linked: its nodes have no durations, and none is on a GPU",
+                     "%s: an unlinked host trace, so the nodes have no durations and none is on a GPU; link it with "
+                     "'sutra link HOST DEVICE'",
                      made->document.source.name);
     if (status)
         sutra_converted_free(made);

@@ -118,7 +118,7 @@ enum sutra_status sutra_et_lines_known(const char *path, bool *known, struct sut
     ssize_t n = file < 0 ? -1 : read(file, beginning, sizeof beginning);
     enum sutra_status status = SUTRA_OK;
     if (n < 0)
-        status = error_file(error, SUTRA_NO_INPUT, path, "cannot be read: %s", strerror(errno));
+        status = error_file(error, SUTRA_NO_INPUT, path, "cannot read: %s", strerror(errno));
     else
         *known = et_lines_look_like(beginning, (size_t)n);
     if (file >= 0)

@@ -47,7 +47,7 @@ static void read_ranks(struct groups_reading *reading, struct et_group *group) {
     for (bool more = walk_array(walker); more && !reading->failed; more = walk_element_end(walker)) {
         int64_t rank;
         if (!integer_at(walker, &rank)) {
-            walk_fail(walker, "the number of a rank");
+            walk_fail(walker, "a rank number");
             break;
         }
         walk_value(walker);
@@ -78,7 +78,7 @@ static void read_file_groups(struct groups_reading *reading) {
         struct et_group group = {0};
         struct json_place key = walk_key(walker);
         if (walker->expected || !name_number(walker, key, &group.number)) {
-            walk_fail(walker, "a group's number in double quotes");
+            walk_fail(walker, "a group number in double quotes");
             return;
         }
         read_ranks(reading, &group);
@@ -101,7 +101,7 @@ static void read_described_group(struct groups_reading *reading) {
             has_ranks = true;
         } else if (place_is(walker->source, key, "pg_name") && walk_char(walker) == '"') {
             if (!name_number(walker, walk_string(walker), &group.number))
-                walk_fail(walker, "a group's number in double quotes");
+                walk_fail(walker, "a group number in double quotes");
         } else {
             walk_value(walker);
         }

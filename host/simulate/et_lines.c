@@ -87,7 +87,7 @@ static uint64_t read_integer(struct lines_reader *lines, int64_t least, uint64_t
     struct et_text text = read_number_text(lines);
     if (!lines->walker.expected && !integer_of(text, least, most, &bits)) {
         walk_to(&lines->walker, at);
-        walk_fail(&lines->walker, "an integer within its bounds");
+        walk_fail(&lines->walker, "an integer within the range of the type");
     }
     return bits;
 }
@@ -175,7 +175,7 @@ static struct et_text read_bytes(struct lines_reader *lines) {
         return (struct et_text){"", 0};
     if (!decode_base64(text, decoded, &n)) {
         walk_to(&lines->walker, at);
-        walk_fail(&lines->walker, "bytes in base64");
+        walk_fail(&lines->walker, "base64 data");
     }
     return (struct et_text){decoded, n};
 }
@@ -302,7 +302,7 @@ static struct et_attribute read_attribute(struct lines_reader *lines) {
             else
                 attribute.text = read_list(lines, kind - 1);
         } else {
-            walk_fail(walker, "a name, a docString or a value, each once,");
+            walk_fail(walker, "a name, a docString and a value, at most one of each,");
         }
     }
     return attribute;
@@ -348,7 +348,7 @@ static int32_t read_type(struct lines_reader *lines) {
     int type = et_type_of(name.bytes, name.length);
     if (type < 0 && !lines->walker.expected) {
         walk_to(&lines->walker, at);
-        walk_fail(&lines->walker, "the name of a type, such as \"COMP_NODE\"");
+        walk_fail(&lines->walker, "a node type, such as \"COMP_NODE\"");
     }
     return type;
 }
@@ -406,7 +406,7 @@ static void read_member(struct lines_reader *lines, enum node_key key, struct et
         read_attributes(lines, et_fill_attribute);
         break;
     case N_KEYS:
-        walk_fail(&lines->walker, "a member that nodes have");
+        walk_fail(&lines->walker, "a known member of a node");
         break;
     }
 }
@@ -436,7 +436,7 @@ static void read_metadata(struct lines_reader *lines) {
         else if (place_is(walker->source, key, "attr"))
             read_attributes(lines, et_fill_metadata);
         else
-            walk_fail(walker, "version or attr, since the first object is the metadata,");
+            walk_fail(walker, "\"version\" or \"attr\" in the first object, the metadata,");
     }
 }
 
@@ -445,7 +445,7 @@ static void read_objects(struct lines_reader *lines, const struct source *source
     read_metadata(lines);
     while (walker->at < source->size && !lines->filler.nodes->arena.failed) {
         if (lines->filler.n.n_nodes == ROW_LIMIT)
-            walk_fail(walker, "fewer nodes: that many do not fit 32 bits; the end");
+            walk_fail(walker, "the end of the file (limit: 2^32 - 2 nodes)");
         else
             read_node(lines);
     }

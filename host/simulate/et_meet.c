@@ -46,14 +46,15 @@ static enum sutra_status find_rows(struct meeting_work *work, struct arena *aren
     work->next_id = alone->n ? alone->id[alone->n - 1] + 1 : 0;
     work->first = rank->has_start ? rising_id_place(alone->id, alone->n, rank->first_node) : alone->n;
     if (rank->has_start && work->first == alone->n)
-        return error_set(error, SUTRA_DATA, "the file lacks node %" PRIu64 ", with which the rank begins",
+        return error_set(error, SUTRA_DATA, "node %" PRIu64 " is not in the file; it is the first node of the rank",
                          rank->first_node);
     if (rank->has_start)
         work->start_id = work->next_id++;
     for (row_t i = 0; i < rank->n; i++) {
         work->row[i] = rising_id_place(alone->id, alone->n, rank->nodes[i].node);
         if (work->row[i] == alone->n)
-            return error_set(error, SUTRA_DATA, "the file lacks node %" PRIu64 ", a collective", rank->nodes[i].node);
+            return error_set(error, SUTRA_DATA, "node %" PRIu64 " is not in the file; it is a collective",
+                             rank->nodes[i].node);
         work->meet_id[i] = has_meet_node(work, i) ? work->next_id++ : 0;
     }
     return SUTRA_OK;
@@ -66,7 +67,7 @@ static enum sutra_status take_nodes(struct meeting_work *work, struct sutra_erro
     for (row_t i = 0; i < n; i++)
         n_nodes += has_meet_node(work, i);
     if (n_nodes > ROW_LIMIT)
-        return error_set(error, SUTRA_DATA, "the rank has more nodes than a file can hold");
+        return error_set(error, SUTRA_DATA, "too many nodes: the rank has more than %u", ROW_LIMIT);
     return et_nodes_take(work->made, (row_t)n_nodes, alone->ctrl.first[alone->n],
                          alone->data.first[alone->n] + 3 * (uint64_t)n + 1,
                          alone->attr_first[alone->n] + (uint64_t)n * 2 * MORE_ATTRIBUTES + 1, error);

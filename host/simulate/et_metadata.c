@@ -55,11 +55,12 @@ static bool put_value(struct et_nodes *nodes, uint64_t at, enum et_kind kind, co
 
 static enum sutra_status refuse(const struct document *document, const struct document_member *found,
                                 const struct member *member, struct sutra_error *error) {
-    const char *expected = member->kind == ET_STRING ? "a string that can be encoded in UTF-8" : "an integer from 0 on";
+    const char *expected =
+        member->kind == ET_STRING ? "a string that can be encoded in UTF-8" : "a non-negative integer";
     if (!found)
-        return error_file(error, SUTRA_DATA, document->source.name, "\"%s\" is missing, which stands beside \"nodes\"",
+        return error_file(error, SUTRA_DATA, document->source.name, "missing member \"%s\" next to \"nodes\"",
                           member->key);
-    return source_error(&document->source, error, found->value, "\"%s\": %s was expected", member->key, expected);
+    return source_error(&document->source, error, found->value, "\"%s\": expected %s", member->key, expected);
 }
 
 enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document *document, bool needed,

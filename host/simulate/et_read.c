@@ -49,7 +49,7 @@ static struct et_text text_of(struct et_reader *reader, const struct wire_field 
     if (!reader->filler.fill) {
         size_t good = utf8_check(field->bytes, field->bits);
         if (good < field->bits)
-            note_fault(reader, field->bytes + good, "a text is not UTF-8");
+            note_fault(reader, field->bytes + good, "invalid UTF-8");
     }
     return (struct et_text){field->bytes, (uint32_t)field->bits};
 }
@@ -294,7 +294,7 @@ static bool cut_parts(struct et_parts *parts, struct file_cursor *cursor) {
     bool added = true;
     for (uint64_t n = 0; added && next_message(cursor, false, &message); n++) {
         if (n == ROW_LIMIT) {
-            cursor->fault = "more nodes than fit 32 bits";
+            cursor->fault = "more than 2^32 - 2 nodes";
             cursor->fault_at = message.at;
             break;
         }
@@ -395,20 +395,21 @@ static void found_json(const struct source *source, struct sutra_error *damage) 
     const char *name = source->name;
     if (et_lines_look_like(source->bytes, source->size))
         error_file(damage, SUTRA_DATA, name,
-                   "expected an .et file, found its JSON lines: 'sutra convert --lines %s -o rank.0.et' makes one",
+                   "expected an .et file, found its JSON lines; convert them: 'sutra convert --lines %s -o rank.0.et'",
                    name);
     else if (head.side == SIDE_DEVICE)
         error_file(damage, SUTRA_DATA, name,
-                   "expected an .et file, found a device trace: 'sutra link HOST %s -o rank.0.et' makes one", name);
+                   "expected an .et file, found a device trace; link it: 'sutra link HOST %s -o rank.0.et'", name);
     else if (head.side == SIDE_HOST && nodes_have_durations(source->bytes, source->size))
         error_file(damage, SUTRA_DATA, name,
-                   "expected an .et file, found ET+ (a linked trace): 'sutra convert %s -o rank.0.et' makes one", name);
+                   "expected an .et file, found ET+ (a linked trace); convert it: 'sutra convert %s -o rank.0.et'",
+                   name);
     else if (head.side == SIDE_HOST)
         error_file(damage, SUTRA_DATA, name,
-                   "expected an .et file, found a host trace: 'sutra link %s DEVICE -o rank.0.et' makes one", name);
+                   "expected an .et file, found a host trace; link it: 'sutra link %s DEVICE -o rank.0.et'", name);
     else
         error_file(damage, SUTRA_DATA, name,
-                   "expected an .et file, found JSON: 'sutra link HOST DEVICE -o rank.0.et' makes one of two traces");
+                   "expected an .et file, found JSON; link two traces: 'sutra link HOST DEVICE -o rank.0.et'");
 }
 
 /* Fills the error of a file whose first message is malformed: perhaps it is a file of another kind. */
@@ -417,13 +418,10 @@ static void first_fault(const struct source *source, const char *fault, uint64_t
     if (is_json(source)) {
         found_json(source, damage);
     } else if (kind.name && !kind.is_et) {
-        error_file(
-            damage, SUTRA_DATA, source->name,
-            "expected an .et file, found %s: make one of a host and a device trace with 'sutra link HOST DEVICE -o "
-            "rank.0.et'",
-            kind.name);
+        error_file(damage, SUTRA_DATA, source->name,
+                   "expected an .et file, found %s; link two traces: 'sutra link HOST DEVICE -o rank.0.et'", kind.name);
     } else {
-        error_file(damage, SUTRA_DATA, source->name, "not an .et file, or a damaged one: the first message: %s", fault);
+        error_file(damage, SUTRA_DATA, source->name, "not an .et file, or corrupt in the first message: %s", fault);
         damage->offset = offset;
     }
 }
@@ -434,7 +432,7 @@ static enum sutra_status fault_error(const struct et_file *file, const struct et
     if (!file->has_metadata || is_json(&file->source)) {
         first_fault(&file->source, parts->fault, (uint64_t)(parts->fault_at - file->source.bytes), &damage);
     } else {
-        error_file(&damage, SUTRA_DATA, file->source.name, "the file is damaged or cut off in node %u: %s", n_nodes + 1,
+        error_file(&damage, SUTRA_DATA, file->source.name, "corrupt or truncated in node %u: %s", n_nodes + 1,
                    parts->fault);
         damage.offset = (uint64_t)(parts->fault_at - file->source.bytes);
     }

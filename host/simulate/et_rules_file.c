@@ -47,9 +47,9 @@ void et_rule_whole(const struct et_checking *checking, struct et_found *found) {
     if (file->has_metadata && file->damage.status)
         found_damage(file, found);
     else if (file->cut_at != ET_NOWHERE)
-        found_once(found, "the message at byte %" PRIu64 " is cut off", file->cut_at);
+        found_once(found, "the message at byte %" PRIu64 " is truncated", file->cut_at);
     else if (file->empty_at != ET_NOWHERE)
-        found_once(found, "a message of no bytes at byte %" PRIu64, file->empty_at);
+        found_once(found, "the message at byte %" PRIu64 " is empty", file->empty_at);
 }
 
 void et_rule_no_nodes(const struct et_checking *checking, struct et_found *found) {
@@ -136,7 +136,7 @@ static void tell_cycle(const struct et_checking *checking, const bool *is_ordere
         et_found_add(found, checking->nodes->id[at]);
         at = unordered_above(graph, is_ordered, at);
     } while (at != begin);
-    snprintf(found->detail, sizeof found->detail, "a cycle of %" PRIu64 " nodes", found->count);
+    snprintf(found->detail, sizeof found->detail, "the cycle has %" PRIu64 " nodes", found->count);
 }
 
 void et_rule_cycle(const struct et_checking *checking, struct et_found *found) {

@@ -130,13 +130,13 @@ void et_rule_ranks(struct sutra_et_check *check, struct et_found *found) {
     for (uint64_t i = 0; i < check->n_members && check->n_members > 1 && !found->count; i++) {
         found->count = 1;
         if (members[i].rank == RANK_UNKNOWN)
-            snprintf(text, size, "%.200s has no rank", members[i].name);
+            snprintf(text, size, "no rank in the name of %.200s", members[i].name);
         else if (has_other_prefix(&members[i], &members[0]))
-            snprintf(text, size, "%.100s and %.100s", members[0].name, members[i].name);
+            snprintf(text, size, "different prefixes: %.100s and %.100s", members[0].name, members[i].name);
         else if (i > 0 && members[i].rank == members[i - 1].rank)
-            snprintf(text, size, "rank %" PRId64 " is there twice", members[i].rank);
+            snprintf(text, size, "duplicate rank %" PRId64, members[i].rank);
         else if (members[i].rank != (int64_t)i)
-            snprintf(text, size, "rank %" PRIu64 " is missing", i);
+            snprintf(text, size, "missing rank %" PRIu64, i);
         else
             found->count = 0;
     }
@@ -169,7 +169,7 @@ struct call_words {
 };
 
 static struct call_words describe(struct group_calls calls, uint64_t place) {
-    struct call_words made = {"none"};
+    struct call_words made = {"missing"};
     const char *name = place < calls.n ? et_collective_name(calls.list[place].type) : NULL;
     if (place < calls.n)
         snprintf(made.text, sizeof made.text, "%.20s of %" PRId64 " bytes (node %" PRIu64 ")", name ? name : "UNKNOWN",
@@ -197,7 +197,7 @@ static bool differ(const struct sutra_et_check *check, const struct et_member *o
         return false;
     if (found->count == 0)
         snprintf(found->detail, sizeof found->detail,
-                 "collective %" PRIu64 " of group %s is %s on rank %" PRId64 ", %s on rank %" PRId64, i + 1,
+                 "collective %" PRIu64 " of group %s is %s on rank %" PRId64 " and %s on rank %" PRId64, i + 1,
                  name_group(check, group).text, describe(a, i).text, one->rank, describe(b, i).text, other->rank);
     return true;
 }
@@ -291,8 +291,7 @@ static void found_lonely(const struct et_message *message, struct et_found *foun
     if (found->count == 0)
         snprintf(found->detail, sizeof found->detail,
                  "%s from rank %" PRId64 " to rank %" PRId64 ", tag %" PRId64 ", %" PRId64 " bytes",
-                 message->sent ? "a send" : "a receive", message->from, message->to, message->tag,
-                 (int64_t)message->size);
+                 message->sent ? "send" : "receive", message->from, message->to, message->tag, (int64_t)message->size);
     et_found_add(found, message->id);
 }
 

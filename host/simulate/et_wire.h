@@ -59,7 +59,7 @@ static inline bool wire_varint(struct wire *wire, uint64_t *value) {
     uint64_t sum = 0;
     for (unsigned shift = 0; shift < 7 * WIRE_VARINT_MAX; shift += 7) {
         if (at == wire->end)
-            return wire_fail(wire, wire->at, "a number is cut off");
+            return wire_fail(wire, wire->at, "truncated number");
         uint64_t byte = (unsigned char)*at++;
         sum |= (byte & 0x7f) << shift;
         if (byte < 0x80) {
@@ -68,14 +68,14 @@ static inline bool wire_varint(struct wire *wire, uint64_t *value) {
             return true;
         }
     }
-    return wire_fail(wire, wire->at, "a number of more than ten bytes");
+    return wire_fail(wire, wire->at, "number longer than ten bytes");
 }
 
 /* The n bytes at the cursor, n being 4 or 8, as a number. */
 static inline bool wire_fixed(struct wire *wire, size_t n, uint64_t *value) {
     char bytes[8] = {0};
     if ((size_t)(wire->end - wire->at) < n)
-        return wire_fail(wire, wire->at, "a number is cut off");
+        return wire_fail(wire, wire->at, "truncated number");
     memcpy(bytes, wire->at, n);
     *value = word_load(bytes);
     wire->at += n;
@@ -87,7 +87,7 @@ static inline bool wire_bytes(struct wire *wire, struct wire_field *field) {
     if (!wire_varint(wire, &field->bits))
         return false;
     if (field->bits > (uint64_t)(wire->end - wire->at))
-        return wire_fail(wire, from, "a length reaches beyond what it lies in");
+        return wire_fail(wire, from, "length exceeds the enclosing message");
     field->bytes = wire->at;
     wire->at += field->bits;
     return true;
@@ -100,7 +100,7 @@ static inline bool wire_take(struct wire *wire, struct wire_field *field) {
     if (!wire_varint(wire, &tag))
         return false;
     if (tag > UINT32_MAX || tag < 8)
-        return wire_fail(wire, from, "no field has such a number");
+        return wire_fail(wire, from, "invalid field number");
     field->number = (uint32_t)(tag >> 3);
     field->type = (enum wire_type)(tag & 7);
     switch (field->type) {
@@ -116,7 +116,7 @@ static inline bool wire_take(struct wire *wire, struct wire_field *field) {
     case WIRE_GROUP_END:
         return true;
     }
-    return wire_fail(wire, from, "no field has such a type");
+    return wire_fail(wire, from, "invalid field type");
 }
 
 /* From behind the tag that begins a group to behind the one that ends it. */

@@ -230,10 +230,11 @@ enum sutra_status converted_make_faithful(struct sutra_context *context, struct 
     if (status)
         return status;
     if (!linked && !converted->has_times)
-        return error_set(error, SUTRA_USAGE, "the nodes were made of ET+ without keep_times");
+        return error_set(error, SUTRA_USAGE, "the nodes have no times: convert ET+ with keep_times");
     bool of_file = converted->plus.document == &converted->document;
     if (of_file && times->ops.n + times->kernels.n == 0)
-        return error_set(error, SUTRA_DATA, "no node has times, \"ts\" and \"inclusive_dur\": nothing is linked");
+        return error_set(error, SUTRA_DATA,
+                         "no node has a start time and a duration (\"ts\", \"inclusive_dur\"): no linked nodes");
     status = converted_complete(converted, context, error);
     stage_begin(context, "measured times", converted->nodes.n);
     if (!status && linked)

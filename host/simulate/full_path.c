@@ -59,7 +59,7 @@ static enum sutra_status find_window(struct path_making *making, const struct su
     *window = (struct timeline_window){-INFINITY, INFINITY};
     row_t row = making->path->annotation = *name ? find_annotation(events, roles, options->instance) : ROW_NONE;
     if (row == ROW_NONE && *name && (options->annotation || options->instance))
-        return error_set(error, SUTRA_DATA, "there is no instance %llu of an event whose name contains \"%.100s\"",
+        return error_set(error, SUTRA_DATA, "no instance %llu of an event whose name contains \"%.100s\"",
                          (unsigned long long)options->instance, name);
     if (row == ROW_NONE)
         return SUTRA_OK;
@@ -307,12 +307,12 @@ static enum sutra_status make(struct path_making *making, const struct sutra_cri
     if (!status)
         status = device_timeline_read(making->context, making->trace, window, &making->arena, &making->input, error);
     if (!status && making->input.ops.n + making->input.kernels.n == 0)
-        status = error_set(error, SUTRA_DATA, "nothing happens in the window");
+        status = error_set(error, SUTRA_DATA, "no events in the window");
     if (!status)
         status =
             timeline_build(&making->input, &making->context->engine, &making->arena, &making->nodes, &timeline, error);
     if (!status && timeline.measured_us > TIME_NEVER / 1000 / 4)
-        status = error_set(error, SUTRA_DATA, "from the first event to the last it is longer than 146 years");
+        status = error_set(error, SUTRA_DATA, "the events span more than 146 years");
     if (!status)
         status = run_nodes(making, error);
     if (!status)

@@ -15,7 +15,7 @@
 #define NAME_WIDTH 24
 #define HEAD_WIDTH 60
 
-/* For the page, in JSON the same with _ in place of spaces. */
+/* Words of the page; in JSON spaces become "_". */
 static const char *const kind_words[SUTRA_FULL_N_KINDS] = {
     [SUTRA_FULL_OPERATOR] = "operator",
 
@@ -28,13 +28,13 @@ static const char *const kind_words[SUTRA_FULL_N_KINDS] = {
 };
 
 static const char *const kind_notes[SUTRA_FULL_N_KINDS] = {
-    [SUTRA_FULL_OPERATOR] = "the processor, in an operator",
-    [SUTRA_FULL_GAP] = "in none",
-    [SUTRA_FULL_LAUNCH] = "from a launch to its kernel",
-    [SUTRA_FULL_STREAM_GAP] = "from one kernel to the next",
-    [SUTRA_FULL_KERNEL] = "the GPU computes",
-    [SUTRA_FULL_COPY] = "it copies",
-    [SUTRA_FULL_COMMUNICATION] = "it communicates",
+    [SUTRA_FULL_OPERATOR] = "CPU time in an operator",
+    [SUTRA_FULL_GAP] = "CPU time outside operators",
+    [SUTRA_FULL_LAUNCH] = "launch to kernel start",
+    [SUTRA_FULL_STREAM_GAP] = "kernel end to dependent kernel",
+    [SUTRA_FULL_KERNEL] = "GPU computation",
+    [SUTRA_FULL_COPY] = "GPU memcpy",
+    [SUTRA_FULL_COMMUNICATION] = "GPU communication",
 };
 
 static const char *window_name(const struct sutra_full_path *path) {
@@ -58,7 +58,7 @@ static void write_head(const struct sutra_full_path *path, struct text_out *text
     out_format(text, "\n  rules: full\n  path: %.3f us of %.3f us measured, %s\n", report->us, report->measured_us,
                counted_text(report->n_steps, "step", "steps").text);
     out_format(text, "  graph: %s; ", counted_text(report->n_nodes, "node", "nodes").text);
-    out_format(text, "the processor waits %s for the GPU on the path\n\n",
+    out_format(text, "the CPU waits %s for the GPU on the path\n\n",
                counted_text(report->n_waits, "time", "times").text);
 }
 
@@ -98,7 +98,7 @@ static void write_shares(const struct sutra_full_report *report, struct text_out
         write_share(&report->shares[i], shorts[i].text, report->us, text);
     if (report->n_shares > N_SHARES)
         out_format(text, "and %llu more\n", (unsigned long long)(report->n_shares - N_SHARES));
-    out_add(text, "\nwaits: how often the processor went on because such a kernel had ended\n");
+    out_add(text, "\nwaits: number of times the CPU waited for this kernel to end\n");
 }
 
 /* ---- Slack on the page ---- */
@@ -112,7 +112,7 @@ static void write_slacks(const struct sutra_full_report *report, struct text_out
     if (n == 0)
         return;
     short_names(names, n, NAME_WIDTH, shorts);
-    out_add(text, "\n  us beside it   count   least slack  kind           name\n");
+    out_add(text, "\n   us off path   count  min slack us  kind           name\n");
     for (uint64_t i = 0; i < n; i++) {
         const struct sutra_full_slack_name *slack = &report->slack_names[i];
         out_format(text, "%14.3f  %6llu  %12.3f  %-14s ", slack->us, (unsigned long long)slack->n, slack->least_us,
@@ -122,7 +122,7 @@ static void write_slacks(const struct sutra_full_report *report, struct text_out
     }
     if (report->n_slack_names > N_SHARES)
         out_format(text, "and %llu more\n", (unsigned long long)(report->n_slack_names - N_SHARES));
-    out_add(text, "\nslack: so many us longer one of them may take, and the path stays as long\n");
+    out_add(text, "\nslack: microseconds by which one event can take longer without a longer path\n");
 }
 
 static bool write_page(const void *of, struct text_out *text) {
@@ -262,6 +262,6 @@ static bool write_json(const void *of, struct text_out *text) {
 enum sutra_status sutra_full_path_write(struct sutra_context *context, const struct sutra_full_path *path,
                                         enum sutra_path_format format, const char *file, struct sutra_error *error) {
     if (format == SUTRA_PATH_CHROME)
-        return error_set(error, SUTRA_USAGE, "by full rules there is text or JSON, but no marked trace");
+        return error_set(error, SUTRA_USAGE, "the full rules write text or JSON, not a marked trace");
     return text_file_write(context, file, format == SUTRA_PATH_JSON ? write_json : write_page, path, NULL, error);
 }

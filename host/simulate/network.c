@@ -154,7 +154,7 @@ enum sutra_status network_read(struct told_network *told, const char *text, stru
                                  told->bytes_per_ns > 0
                            : false;
         if (!read)
-            return error_set(error, SUTRA_USAGE, "'%.100s': a network is told as alpha=12us,beta=50GB/s", text);
+            return error_set(error, SUTRA_USAGE, "'%.100s': expected a network such as alpha=12us,beta=50GB/s", text);
         at += length;
         if (!*at)
             return SUTRA_OK;

@@ -224,8 +224,7 @@ static enum plus_field fault_of(const struct node_graph *graph, row_t row) {
 
 static enum sutra_status refuse_field(const struct node_graph *graph, row_t row, enum plus_field field,
                                       struct sutra_error *error) {
-    return graph_error(graph, row, error, "field '%s': %s was expected", plus_field_key(field),
-                       plus_field_expected(field));
+    return graph_error(graph, row, error, "field '%s': expected %s", plus_field_key(field), plus_field_expected(field));
 }
 
 /* What chakra_converter does not know of a communication, where that is to be refused. */
@@ -236,10 +235,10 @@ static enum sutra_status check_communication(const struct node_graph *graph, row
     enum et_type type = graph_type(graph, row);
     bool message = type == ET_COMM_SEND || type == ET_COMM_RECV;
     if (graph->rules.refuse_types && !message && kernel_collective(nodes->name[row], false) < 0)
-        return graph_error(graph, row, error, "'%.*s' is no collective that chakra_converter knows",
+        return graph_error(graph, row, error, "'%.*s': collective unknown to chakra_converter",
                            (int)nodes->name[row].length, nodes->name[row].bytes);
     if (graph->rules.refuse_nested && type != ET_COMP && nodes->flags[row] & PLUS_IS_NESTED)
-        return graph_error(graph, row, error, "its inputs hold a list of lists of tensors");
+        return graph_error(graph, row, error, "the inputs contain a list of lists of tensors");
     return SUTRA_OK;
 }
 
@@ -320,8 +319,8 @@ static enum sutra_status add_inter(struct node_graph *graph, row_t row, row_t sl
     if (on != ROW_NONE && graph->message[on] != ROW_NONE && !left_out(graph, graph->message[on]))
         return add_dep(graph, slot, on, true) ? SUTRA_OK : error_memory(error);
     if (!graph->rules.drop_absent)
-        return graph_error(graph, row, error, "it waits for a node (inter_thread_dep) that is not in the file%s",
-                           on == ROW_NONE ? "" : ", since it stands below no CPU operator");
+        return graph_error(graph, row, error, "inter_thread_dep is not a node of the file%s",
+                           on == ROW_NONE ? "" : ": that node is not below a CPU operator");
     graph->counts.n_absent++;
     return SUTRA_OK;
 }
@@ -367,7 +366,7 @@ static enum sutra_status walk_from_root(struct walk *walk, row_t root, struct su
         status = visit(walk, row, slot, &last, error);
         push_children(walk, row, &depth);
         if (walk->n_visits++ > walk->most_visits && !status)
-            status = graph_error(walk->graph, row, error, "too many thread roots stand below each other");
+            status = graph_error(walk->graph, row, error, "too many nested thread roots");
     }
     return status;
 }

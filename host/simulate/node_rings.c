@@ -55,7 +55,7 @@ static bool step(const struct node_graph *graph, struct ring_frame *frame, row_t
 static const char *kind_of(const struct node_graph *graph, row_t slot, row_t on) {
     for (row_t i = graph->first_dep[slot]; i != ROW_NONE; i = graph->deps[i].next)
         if (graph->deps[i].slot == on)
-            return graph->deps[i].inter ? "inter-thread" : "order of the thread";
+            return graph->deps[i].inter ? "inter-thread" : "thread order";
     return "parent";
 }
 
@@ -82,7 +82,7 @@ static enum sutra_status refuse(const struct search *search, row_t on, struct su
         else if (i - first == NAMED - 1)
             strncat(text, "... -> ", sizeof text - strlen(text) - 1);
     }
-    return graph_error(graph, graph->message[on], error, "dependencies in a ring of %u: %s%" PRIu64,
+    return graph_error(graph, graph->message[on], error, "dependency cycle of %u nodes: %s%" PRIu64,
                        search->depth - first, text, graph->plus->nodes.id[graph->message[on]]);
 }
 

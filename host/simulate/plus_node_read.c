@@ -185,7 +185,7 @@ static void walk_the_attributes(struct plus_reader *reader, struct json_walker *
         if (walk_char(walker) == '{')
             last = walk_one_attribute(reader, walker, last, places);
         else
-            walk_fail(walker, "an attribute, which is an object,");
+            walk_fail(walker, "an attribute object");
     }
 }
 

@@ -44,7 +44,7 @@
     X(TID, "tid", "tid", "a 64-bit integer")                                                                           \
     X(FW_TID, "fw_tid", "fw_tid", "a 64-bit integer")                                                                  \
     X(OP_SCHEMA, "op_schema", "op_schema", "a string that can be encoded in UTF-8")                                    \
-    X(COMM_BYTES, "inputs", "", "tensors, as lists with a number of elements and an element's size,")                  \
+    X(COMM_BYTES, "inputs", "", "tensors as lists with the number and size of elements")                               \
     X(START, "ts", "", "a number")                                                                                     \
     X(SPAN, "inclusive_dur", "", "a number")                                                                           \
     X(SYNC, "sync_dep", "", "a list of nodes' ids")                                                                    \

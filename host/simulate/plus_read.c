@@ -42,7 +42,7 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
     struct plus_places places;
     struct plus_node node;
     if (walk_char(walker) != '{') {
-        walk_fail(walker, "a node, which is an object,");
+        walk_fail(walker, "a node object");
         return;
     }
     if (!document_row(of, walker->at)) {
@@ -67,8 +67,7 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
     for (size_t i = 0; i < parts->n && trace->stores; i++) {
         struct plus_part *part = document_part_at(parts, i);
         if (part->part.n > 0 && part->no_id_at != SIZE_MAX)
-            return source_error(&parts->document->source, error, part->no_id_at,
-                                "a node without an id, which every node needs");
+            return source_error(&parts->document->source, error, part->no_id_at, "a node without an id");
         trace->stores[trace->n_stores++] = part->store;
         part->store = (struct text_store){0};
     }

@@ -228,7 +228,8 @@ static enum sutra_status check_durations(const struct et_nodes *nodes, struct su
     uint64_t sum_us = 0;
     for (row_t i = 0; i < nodes->n; i++)
         if (__builtin_add_overflow(sum_us, nodes->duration_us[i], &sum_us) || sum_us > TIME_NEVER / NS_PER_US / 4)
-            return error_set(error, SUTRA_DATA, "node %llu: durations up to this one are longer than 146 years",
+            return error_set(error, SUTRA_DATA,
+                             "node %llu: the durations of all nodes up to this node exceed 146 years",
                              (unsigned long long)nodes->id[i]);
     return SUTRA_OK;
 }

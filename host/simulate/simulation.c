@@ -52,7 +52,7 @@ static enum sutra_status change_job(const struct sutra_simulation *simulation,
     double times = options->bandwidth != 0 ? options->bandwidth : 1;
     enum sutra_status status = options->network ? network_read(&told, options->network, error) : SUTRA_OK;
     if (!status && !(times > 0 && times <= 1e9))
-        status = error_set(error, SUTRA_USAGE, "a bandwidth is a positive number of times what it was");
+        status = error_set(error, SUTRA_USAGE, "the bandwidth factor must be above 0 and at most 1e9");
     if (status)
         return status;
     if (times != 1)

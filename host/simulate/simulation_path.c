@@ -173,7 +173,7 @@ enum sutra_status sutra_simulation_worth(struct sutra_context *context, struct s
                                          struct sutra_error *error) {
     struct worth_work work = {.simulation = simulation, .pool = context->pool};
     uint64_t n_names = n < simulation->n_by_name ? n : simulation->n_by_name;
-    stage_begin(context, "what names are worth", n_names);
+    stage_begin(context, "sensitivity", n_names);
     pool_run(context->pool, n_names, find_worth, &work);
     stage_end(context);
     return atomic_load(&work.failed) ? context_gave_up(context, error) : SUTRA_OK;

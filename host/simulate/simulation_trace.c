@@ -161,7 +161,7 @@ static void write_measured(struct json_out *json, const struct trace_writing *wr
 }
 
 static void write_simulated(struct json_out *json, const struct sutra_simulation *simulation, uint32_t r) {
-    static const char *const labels[WORK_KINDS] = {"processor", "GPU: computation", "GPU: communication"};
+    static const char *const labels[WORK_KINDS] = {"CPU", "GPU: computation", "GPU: communication"};
     const struct rank_graph *graph = &simulation->graphs[r];
     const struct replay_times *times = &simulation->times[r];
     const uint32_t process = 2 * r + 1;
@@ -208,8 +208,7 @@ enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, co
         status = find_measured(&simulation->graphs[r], &writing.measured[r], &arena, error);
         if (!status && writing.measured[r].first_us == UINT64_MAX)
             context_warn(context,
-                         "rank %" PRIu64 ": its file does not tell when nodes started; the trace has the simulated "
-                         "times only",
+                         "rank %" PRIu64 ": the file records no start times, so the trace has only simulated times",
                          simulation->ranks[r]);
     }
     if (!status)

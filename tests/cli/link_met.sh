@@ -17,7 +17,7 @@ slow = {rank["rank"]: rank["gpu_slowness"] > 1.05 for rank in simulated["ranks"]
 print("waited for:", sorted({wait["for"] for wait in simulated["waits"][:3]}), "slow:", [r for r in slow if slow[r]])
 PYTHON
 sutra simulate met/rank.*.et --format json | python3 times.py
-sutra simulate met/rank.*.et --worth | sed -n '/what it is/,/no time/p' | cut -c1-34
+sutra simulate met/rank.*.et --worth | sed -n '/what-if/,/no time/p' | cut -c1-34
 echo "--- one clock for what was measured"
 sutra simulate met/rank.*.et --quiet --trace trace.json >/dev/null
 python3 - <<'PYTHON'

@@ -8,7 +8,7 @@ try sutra simulate job.0.et --scale comm:0.5 --remove 'name=aten::mm'
 echo
 try sutra simulate job.0.et job.1.et --bandwidth x2 --sensitivity
 echo
-sutra simulate job.0.et job.1.et --scale rank=1:cpu:2 | grep -A1 used
+sutra simulate job.0.et job.1.et --scale rank=1:cpu:2 | grep -A1 shares
 echo
 sutra link "$DATA/link/torch_mlp_adam_ne/host.json.gz" "$DATA/link/torch_mlp_adam_ne/device.json.gz" -o rank.0.et --quiet --no-sync
 for what in '--scale name=~gemm:0.5' '--scale op=aten::addmm:0.5' '--scale compute:0.5' '--scale stream=7:0.5' '--scale cpu:0.8' \

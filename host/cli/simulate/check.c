@@ -28,18 +28,19 @@ static const struct stage_share stages[] = {{"read .et", 60, true}, {"check", 40
 #define AT(field) .offset = offsetof(struct check_values, field)
 
 static const struct option_row options[] = {
-    {"groups", 'g', OPTION_FILE, "FILE", AT(groups), .help = "ASTRA-sim's comm_group.json, such as {\"3\": [0, 1]}"},
+    {"groups", 'g', OPTION_FILE, "FILE", AT(groups),
+     .help = "read process groups from ASTRA-sim's comm_group.json, such as {\"3\": [0, 1]}"},
     {"feeder", 0, OPTION_CHOICE, "FEEDER", AT(feeder), .choices = feeders,
-     .help = "ASTRA-sim's reader: v3 of today, or v1 before it (default: v3)"},
-    {"roofline", 0, OPTION_FLAG, AT(roofline), .help = "check for runs with ASTRA-sim's roofline model turned on"},
+     .help = "check for ASTRA-sim's reader v3 (current) or v1 (older) (default: v3)"},
+    {"roofline", 0, OPTION_FLAG, AT(roofline), .help = "check for runs with ASTRA-sim's roofline model enabled"},
     {"json", 'j', OPTION_FLAG, AT(json), .help = "print one JSON object"},
     JOB_ROW_INPUT(job.most_input_bytes),
     {"quiet", 'q', OPTION_FLAG, AT(job.quiet),
-     .help = "print nothing but what keeps from checking: the exit code tells"},
+     .help = "print only errors that prevent the check; the exit code is the result"},
     {0},
 };
 
-/* ---- For people ---- */
+/* ---- Text ---- */
 
 static void print_ids(const struct sutra_et_finding *finding) {
     for (uint32_t i = 0; i < finding->n_ids; i++)
@@ -68,7 +69,7 @@ static void print_text(const struct sutra_et_check *check, const struct sutra_et
            count_text(report->n_warnings).text, report->n_warnings == 1 ? "warning" : "warnings");
 }
 
-/* ---- For programs ---- */
+/* ---- JSON ---- */
 
 static void print_member(const char *name, const char *text) {
     printf(", \"%s\": ", name);
@@ -167,31 +168,30 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static const char *const synopses[] = {"FILE.et... [OPTIONS]", "DIR [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Says what ASTRA-sim would stumble over in Chakra files, without running it: a line for each rule that a file "
-    "breaks, with the number of nodes, the first of their ids, what the simulator does then, and what mends it. Errors "
-    "stop the simulation, make it hang or lose nodes; the exit code is then 65, and 0 where there are only warnings.",
-    "Several files are the ranks of one job, PREFIX.0.et, PREFIX.1.et, ...: members of a group must run the same "
-    "collectives with the same sizes, and each send must have its receive.",
-    "DIR is the folder that 'sutra link HOSTS DEVICES -o DIR' has filled: what is wrong with the job when all its ranks "
-    "are seen together. Members of a process group must run the same collectives in the same order, with the same types "
-    "and sizes; messages need a sender and a receiver; ranks that are missing, or cannot be linked, and files that fit "
-    "nowhere are told, and how far the clocks of hosts are apart, by the ends of collectives.",
-    "A DIR without records of such a job is replaced by the .et files in it.",
-    "Groups with a number above 0 must be known: from --groups, or from the files' own metadata.",
+    "Reports what ASTRA-sim rejects in Chakra files, without running ASTRA-sim. Each line has a violated rule, the "
+    "number of nodes, their first ids, the effect in the simulator and a fix. Errors stop the simulation, make it hang "
+    "or lose nodes, and give exit code 65. Warnings alone give exit code 0.",
+    "Several files are the ranks of one job: PREFIX.0.et, PREFIX.1.et, ... Members of a process group must run the "
+    "same collectives with the same sizes, and each send needs a matching receive. A process group with a number above "
+    "0 must be defined by --groups or by the metadata of the files.",
+    "DIR is the output directory of 'sutra link HOSTS DEVICES -o DIR'. sutra then compares all ranks of the job: "
+    "members of a process group must run the same collectives in the same order, with the same types and sizes, and "
+    "sends and receives must match. sutra also reports missing ranks, ranks that cannot be linked, unassigned files, "
+    "and clock offsets between hosts. If DIR has no records of a linked job, sutra checks the .et files in DIR.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra check job.0.et", "check a file"},
-    {"sutra check job.*.et --groups comm_group.json", "check the files of a job together"},
-    {"sutra check linked", "check the ranks of a job that was linked into this folder"},
-    {"sutra check job.*.et --json | jq '.findings[].rule'", "the rules that are broken, for a script"},
+    {"sutra check job.*.et --groups comm_group.json", "check all ranks of a job"},
+    {"sutra check linked", "check a linked job in this directory"},
+    {"sutra check job.*.et --json | jq '.findings[].rule'", "list the violated rules, for a script"},
     {0},
 };
 
 const struct command check_command = {
     .name = "check",
     .called = "sutra check",
-    .summary = "say what is wrong in a job's .et files, or across its ranks",
+    .summary = "validate .et files for ASTRA-sim, and compare the ranks of a job",
     .synopses = synopses,
     .description = description,
     .options = options,

@@ -35,16 +35,15 @@ static const struct stage_share stages[] = {
 #define ROWS_OF_ORIGINAL                                                                                               \
     {"input",          0,                                                                                              \
      OPTION_FILE,      "IN",                                                                                           \
-     AT(compat_input), .help = "ET+, in the words of chakra_converter, with its rules (see --compat)"},                \
+     AT(compat_input), .help = "read ET+ from IN, as chakra_converter does; implies --compat"},                        \
         {"output",          0,                                                                                         \
          OPTION_FILE,       "OUT",                                                                                     \
-         AT(compat_output), .help = "the .et file, in the words of chakra_converter, with its rules"},                 \
+         AT(compat_output), .help = "write the .et file to OUT, as chakra_converter does; implies --compat"},          \
         {"log-filename", 0,                                                                                            \
          OPTION_FILE,    "FILE",                                                                                       \
-         AT(log_file),   .help = "taken for chakra_converter's command line; nothing is written there"},               \
+         AT(log_file),   .help = "accept this option of chakra_converter; sutra does not write to FILE"},              \
     {                                                                                                                  \
-        "simulate", 0, OPTION_FLAG, AT(simulate),                                                                      \
-            .help = "taken for chakra_converter's command line, where it only adds to the log"                         \
+        "simulate", 0, OPTION_FLAG, AT(simulate), .help = "accept this option of chakra_converter; it has no effect"   \
     }
 #define ROWS_HOW                                                                                                       \
     {"threads",                                                                                                        \
@@ -53,43 +52,43 @@ static const struct stage_share stages[] = {
      "N",                                                                                                              \
      AT(job.where.n_threads),                                                                                          \
      .maximum = 256,                                                                                                   \
-     .help = "how many threads, 0 for one per processor (default: 0)"},                                                \
+     .help = "use N threads, or one per CPU if N is 0 (default: 0)"},                                                  \
         JOB_ROW_INPUT(job.most_input_bytes), JOB_ROW_FORCE(job.force), JOB_ROW_STATS(job),                             \
-        {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no summary, only warnings and errors"},    \
+        {"quiet", 'q', OPTION_FLAG, AT(job.quiet),                                                                     \
+         .help = "print only warnings and errors, no progress and no summary"},                                        \
         JOB_ROW_VERBOSE(job)
 
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(job.output),
-     .help = "write the .et file (protobuf) to OUT; compressed if it ends in .gz or .zst; - is standard output; a name "
-             "that ends in .json is refused: 'sutra jsonize' writes JSON"},
+     .help = "write the .et file (protobuf) to OUT, compressed if OUT ends in .gz or .zst; - is standard output"},
     {"compat", 0, OPTION_FLAG, AT(compat),
-     .help = "write the very bytes of chakra_converter, also where no simulator can read them"},
+     .help = "write the same bytes as chakra_converter, even if no simulator can read the file"},
     {"faithful", 0, OPTION_FLAG, AT(faithful),
-     .help = "the nodes take the measured times, as far as ET+ tells them: launches and most waits it does not; both "
-             "traces do, with 'sutra link HOST DEVICE -o OUT.et'"},
+     .help = "reproduce the measured time as far as ET+ allows; ET+ lacks launches and most waits, which "
+             "'sutra link HOST DEVICE -o OUT.et' reads from the device trace"},
     FAITHFUL_ROWS(how, "with --faithful"),
     {"lines", 'l', OPTION_FLAG, AT(lines),
-     .help = "the input is what 'sutra jsonize --lines' wrote, as a file that is not compressed tells by itself"},
+     .help = "read JSON lines of 'sutra jsonize --lines'; uncompressed JSON lines are detected without this option"},
     {"astra", 0, OPTION_FILE, "DIR", AT(astra),
-     .help = "also write comm_group.json, system.json, network.yml and memory.json to DIR, which ASTRA-sim needs"},
+     .help = "also write ASTRA-sim's comm_group.json, system.json, network.yml and memory.json to DIR"},
     {"ranks", 0, OPTION_NUMBER, "N", AT(n_ranks), .maximum = 1000000,
-     .help = "how many ranks there are, for --astra; 0 for as many as the trace tells (default: 0)"},
+     .help = "write the files of --astra for N ranks, or for the ranks in the trace if N is 0 (default: 0)"},
     {"keep-absent", 0, OPTION_FLAG, AT(keep_absent),
-     .help = "keep dependencies on nodes that are not in the file, which ASTRA-sim refuses"},
+     .help = "keep dependencies on absent nodes, which ASTRA-sim rejects"},
     {"keep-metadata", 0, OPTION_FLAG, AT(keep_metadata),
-     .help = "keep nodes that describe process groups, at which ASTRA-sim stops"},
-    {"drop-rootless", 0, OPTION_FLAG, AT(drop_rootless), .help = "leave out nodes that stand below no thread"},
+     .help = "keep nodes that define process groups, which stop ASTRA-sim"},
+    {"drop-rootless", 0, OPTION_FLAG, AT(drop_rootless), .help = "omit nodes that are not below a thread"},
     {"keep-group-names", 0, OPTION_FLAG, AT(keep_group_names),
-     .help = "leave process groups the names that they have, also where these are no numbers"},
-    {"no-start-times", 0, OPTION_FLAG, AT(no_start_times), .help = "do not write when nodes start"},
-    {"no-peers", 0, OPTION_FLAG, AT(no_peers), .help = "do not write between which ranks messages go, and their tags"},
-    {"no-work", 0, OPTION_FLAG, AT(no_work),
-     .help = "do not write how many operations kernels do and bytes they move (num_ops, tensor_size)"},
+     .help = "keep names of process groups that are not numbers"},
+    {"no-start-times", 0, OPTION_FLAG, AT(no_start_times), .help = "omit start times of nodes"},
+    {"no-peers", 0, OPTION_FLAG, AT(no_peers), .help = "omit peers and tags of sends and receives"},
+    {"no-work", 0, OPTION_FLAG, AT(no_work), .help = "omit operations and bytes of kernels (num_ops, tensor_size)"},
     {"refuse-types", 0, OPTION_FLAG, AT(refuse_types),
-     .help = "fail at collectives that chakra_converter does not know: reduce, gather, scatter, unknown names"},
+     .help = "fail on collectives unknown to chakra_converter: reduce, gather, scatter, unknown names"},
     {"refuse-nested", 0, OPTION_FLAG, AT(refuse_nested),
-     .help = "fail at communication of lists of lists of tensors, as chakra_converter does, instead of summing them"},
-    {"strict", 0, OPTION_FLAG, AT(job.strict), .help = "fail where dependencies in a ring would be opened"},
+     .help =
+         "fail on communication of lists of lists of tensors, as chakra_converter does, instead of adding their sizes"},
+    {"strict", 0, OPTION_FLAG, AT(job.strict), .help = "fail on a dependency cycle instead of removing a dependency"},
     ROWS_OF_ORIGINAL,
     ROWS_HOW,
     {0},
@@ -107,7 +106,7 @@ static int take_files(struct convert_values *values, const struct operands *oper
     if (command == &convert_command && operands->n > 0)
         values->input = operands->words[0];
     if (values->compat_input && values->input)
-        return message_fail(SUTRA_USAGE, "'%s' is one input too many", values->input);
+        return message_fail(SUTRA_USAGE, "two inputs: --input and '%s'; pass only one", values->input);
     if (values->compat_output && values->job.output)
         return message_fail(SUTRA_USAGE, "--output and --output-file exclude each other");
     if (values->compat_input)
@@ -115,27 +114,27 @@ static int take_files(struct convert_values *values, const struct operands *oper
     if (values->compat_output)
         values->job.output = values->compat_output;
     if (!values->input)
-        return message_fail(SUTRA_USAGE, "the input is missing; see '%s --help'", command->called);
+        return message_fail(SUTRA_USAGE, "missing input; see '%s --help'", command->called);
     if (!values->job.output)
-        return message_fail(SUTRA_USAGE, "the output is missing; see '%s --help'", command->called);
+        return message_fail(SUTRA_USAGE, "missing output; see '%s --help'", command->called);
     return SUTRA_OK;
 }
 
 static int check_files(const struct convert_values *values) {
     const char *output = values->job.output;
     if (paths_same(output, values->input))
-        return message_fail(SUTRA_USAGE, "%s: the output is the input", output);
+        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", output);
     if (!values->compat && path_ends_in(output, ".json"))
         return message_fail(SUTRA_USAGE,
-                            "%s: convert writes protobuf, not JSON: use -o NAME.et, and 'sutra jsonize NAME.et -o %s' "
-                            "for JSON",
+                            "%s: convert writes protobuf, not JSON; use -o NAME.et, then 'sutra jsonize NAME.et -o %s'",
                             output, output);
     if (values->faithful && (values->compat || values->lines))
         return message_fail(SUTRA_USAGE, "--faithful and --%s exclude each other", values->compat ? "compat" : "lines");
     if (faithful_is_asked(&values->how) && !values->faithful)
-        return message_fail(SUTRA_USAGE, "--gpu and --rest are for --faithful");
+        return message_fail(SUTRA_USAGE, "--gpu and --rest need --faithful");
     if (values->astra && values->compat)
-        return message_fail(SUTRA_USAGE, "--astra and --compat exclude each other: ASTRA-sim refuses those files");
+        return message_fail(SUTRA_USAGE,
+                            "--astra and --compat exclude each other: ASTRA-sim rejects the files of --compat");
     if (job_check_stats(values->job.stats, output, &values->input, 1) != SUTRA_OK)
         return SUTRA_USAGE;
     return job_check_flags(&values->job);
@@ -212,8 +211,7 @@ static int run(const struct command *command, int argc, char **argv) {
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
     if (command == &converter_command && (operands.n == 0 || strcmp(operands.words[0], "PyTorch") != 0))
-        return message_fail(SUTRA_USAGE, "the format is missing: PyTorch is the only one; see '%s --help'",
-                            command->called);
+        return message_fail(SUTRA_USAGE, "missing format: expected PyTorch; see '%s --help'", command->called);
     if ((exit_code = take_files(&values, &operands, command)) != SUTRA_OK)
         return exit_code;
     if ((exit_code = check_files(&values)) != SUTRA_OK || (exit_code = faithful_check(&values.how)) != SUTRA_OK)
@@ -229,38 +227,35 @@ static const char *const synopses[] = {
     NULL,
 };
 static const char *const description[] = {
-    "Makes a file for simulators of ET+, what 'sutra link' writes: Chakra's protobuf format, .et. Each operator and "
-    "GPU operator becomes a node with its duration, and depends on what ran before it on its thread and on what it "
-    "waited for on another one.",
-    "With --compat, and with the options --input and --output, the rules are those of chakra_converter of MLCommons "
-    "Chakra; where that program succeeds the output is the same, byte for byte. It names nodes that are not in the "
-    "file, which ASTRA-sim refuses; without --compat it does not, nodes that only describe process groups are left "
-    "out, those below no thread are kept, process groups have numbers, and rings of dependencies are opened.",
-    "With --faithful the processor's time is one chain of nodes and kernels wait for what they waited for, so that a "
-    "simulation takes the measured time. ET+ does not tell when kernels were launched, which calls waited for them "
-    "(but for sync_dep and what times show), nor which streams wait for each other: a file made of both traces knows, "
-    "and answers better what would be if something took longer or shorter.",
-    "LINES, what 'sutra jsonize --lines' writes, become the .et file again that they were made of, with the same bytes, "
-    "or with what was changed in them.",
-    "A summary on standard error counts what was written and all that was left out. An old OUT stays as it is until "
-    "the new one is whole.",
+    "Converts ET+, the output of 'sutra link', to a Chakra file for simulators (protobuf, .et). Each operator and GPU "
+    "operator becomes a node with a duration. It depends on the previous node of its thread, and on the node of "
+    "another thread that it waited for.",
+    "--compat, --input and --output follow the rules of chakra_converter of MLCommons Chakra. Where chakra_converter "
+    "succeeds, the output is byte-identical. Its files can have dependencies on absent nodes, which ASTRA-sim rejects. "
+    "Without --compat, sutra drops these dependencies and nodes that only define process groups, keeps nodes that are "
+    "not below a thread, numbers the process groups, and breaks dependency cycles.",
+    "--faithful models CPU time as one chain of nodes, and the dependencies of kernels, so that a simulation takes the "
+    "measured time. ET+ does not record launches, waits of streams for each other, and most synchronizing calls. A "
+    "file that 'sutra link HOST DEVICE -o OUT.et' writes has these, and gives more accurate what-ifs.",
+    "LINES is the output of 'sutra jsonize --lines'. Unchanged lines give the original .et file, byte for byte.",
+    "A summary on standard error counts written and skipped nodes. The output file is written atomically.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra convert linked.json -o trace.0.et", "a file for ASTRA-sim, of rank 0"},
-    {"sutra convert linked.json.gz --compat -o trace.0.et", "as chakra_converter writes it"},
-    {"sutra convert linked.json --faithful -o trace.0.et", "the same with the measured times, as far as ET+ tells"},
-    {"sutra convert linked.json -o job.0.et --astra astra --ranks 8", "the same, with what ASTRA-sim needs beside it"},
-    {"sutra link host.json device.json -o - --quiet | sutra convert - -o trace.0.et", "in a pipe"},
+    {"sutra convert linked.json -o trace.0.et", "write a file of rank 0 for ASTRA-sim"},
+    {"sutra convert linked.json.gz --compat -o trace.0.et", "write the same bytes as chakra_converter"},
+    {"sutra convert linked.json --faithful -o trace.0.et", "reproduce the measured time as far as ET+ allows"},
+    {"sutra convert linked.json -o job.0.et --astra astra --ranks 8", "also write the configuration of ASTRA-sim"},
+    {"sutra link host.json device.json -o - --quiet | sutra convert - -o trace.0.et", "link and convert in a pipe"},
     {"sutra jsonize a.0.et --lines | sed 's/\"aten::mm\"/\"mm\"/' | sutra convert --lines - -o b.0.et",
-     "change a file by hand"},
+     "edit a file as text"},
     {0},
 };
 
 const struct command convert_command = {
     .name = "convert",
     .called = "sutra convert",
-    .summary = "make a Chakra .et file, for simulators, of ET+",
+    .summary = "convert ET+ to a Chakra .et file for simulators",
     .synopses = synopses,
     .description = description,
     .options = options,
@@ -275,19 +270,18 @@ static const char *const converter_synopses[] = {
     NULL,
 };
 static const char *const converter_description[] = {
-    "The program 'sutra' under another name: 'sutra convert --compat' with the command line of MLCommons Chakra's tool "
-    "of this name.",
+    "Runs 'sutra convert --compat' with the command line of MLCommons Chakra's chakra_converter.",
     NULL,
 };
 static const struct example converter_examples[] = {
-    {"chakra_converter PyTorch --input linked.json --output trace.0.et", "make a file for simulators"},
+    {"chakra_converter PyTorch --input linked.json --output trace.0.et", "convert ET+ for simulators"},
     {0},
 };
 
 const struct command converter_command = {
     .name = "chakra_converter",
     .called = "chakra_converter",
-    .summary = "make a Chakra .et file, for simulators, of ET+",
+    .summary = "convert ET+ to a Chakra .et file for simulators",
     .synopses = converter_synopses,
     .description = converter_description,
     .options = converter_options,

@@ -8,31 +8,31 @@
 #include "cli/tool/faithful.h"
 #include "cli/tool/paths.h"
 
-/* X(field, words, whether it stands in the summary even if it is 0) */
+/* X(field, words, whether the summary shows a count of 0) */
 #define COUNTS(X)                                                                                                      \
-    X(n_plus_nodes, "nodes of ET+", true)                                                                              \
-    X(n_unmade, "  left out: GPU nodes below no CPU operator", false)                                                  \
-    X(n_dangling, "  left out: nodes that depend on none, and none depends on them", false)                            \
-    X(n_metadata, "  left out: nodes that describe process groups", false)                                             \
+    X(n_plus_nodes, "nodes in ET+", true)                                                                              \
+    X(n_unmade, "  skipped: GPU nodes below no CPU operator", false)                                                   \
+    X(n_dangling, "  skipped: nodes without dependencies and dependents", false)                                       \
+    X(n_metadata, "  skipped: nodes that define process groups", false)                                                \
     X(n_nodes, "nodes written", true)                                                                                  \
-    X(n_gpu_nodes, "  of them GPU operators", true)                                                                    \
+    X(n_gpu_nodes, "  GPU operators", true)                                                                            \
     X(n_collectives, "    collectives", false)                                                                         \
     X(n_sends, "    sends", false)                                                                                     \
     X(n_receives, "    receives", false)                                                                               \
-    X(n_unknown, "    collectives of an unknown type, taken as computation", false)                                    \
-    X(n_types, "    collectives of other types than chakra_converter's", false)                                        \
-    X(n_nested, "    communication of lists of lists of tensors, summed", false)                                       \
-    X(n_works, "    kernels that tell their operations and bytes", false)                                              \
-    X(n_peers, "    sends and receives that tell their peer and tag", false)                                           \
-    X(n_starts, "  that tell when they start", false)                                                                  \
-    X(n_rootless, "  that stand below no thread", false)                                                               \
+    X(n_unknown, "    collectives of unknown type, written as computation", false)                                     \
+    X(n_types, "    collectives of types unknown to chakra_converter", false)                                          \
+    X(n_nested, "    communication of nested tensor lists, sizes added", false)                                        \
+    X(n_works, "    kernels with operations and bytes", false)                                                         \
+    X(n_peers, "    sends and receives with peer and tag", false)                                                      \
+    X(n_starts, "  with a start time", false)                                                                          \
+    X(n_rootless, "  not below a thread", false)                                                                       \
     X(n_data_deps, "data dependencies", true)                                                                          \
-    X(n_inter, "  of them on other threads", false)                                                                    \
+    X(n_inter, "  on other threads", false)                                                                            \
     X(n_ctrl_deps, "control dependencies", true)                                                                       \
-    X(n_absent, "dependencies on nodes that are not there, left out", false)                                           \
-    X(n_groups, "process groups of other names than numbers, which got one", false)                                    \
-    X(n_rings, "dependencies that closed a ring, left out", false)                                                     \
-    X(n_attributes, "attributes that are missing or of a wrong type, left out", false)
+    X(n_absent, "dependencies on absent nodes: skipped", false)                                                        \
+    X(n_groups, "process groups with other names: numbered", false)                                                    \
+    X(n_rings, "dependencies that closed a cycle: skipped", false)                                                     \
+    X(n_attributes, "attributes that are missing or of the wrong type: skipped", false)
 
 void convert_summary_print(const struct convert_result *result) {
     const struct summary_row rows[] = {
@@ -45,9 +45,8 @@ void convert_summary_print(const struct convert_result *result) {
     summary_print(rows, sizeof rows / sizeof *rows);
     if (result->faithful) {
         faithful_summary_print(result->faithful);
-        fputs("sutra: not modelled, since ET+ does not tell it: when kernels were launched, which calls\n"
-              "waited for them (but for sync_dep and what times show), and streams that wait for each\n"
-              "other. 'sutra link HOST DEVICE -o X.et' takes them from the device trace.\n",
+        fputs("sutra: not modeled, because ET+ does not record them: launches, most synchronizing calls, and\n"
+              "streams that wait for each other. 'sutra link HOST DEVICE -o X.et' reads them from the device trace\n",
               stderr);
     }
     run_figures_print(result->figures);
@@ -62,7 +61,7 @@ static void print_all(FILE *file, const void *data) {
     };
     _Static_assert(sizeof counts / sizeof *counts ==
                        (sizeof(struct sutra_convert_report) - sizeof(size_t)) / sizeof(uint64_t),
-                   "every field of the report is told");
+                   "every field of the report is printed");
     run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
     run_figures_print_json(file, result->figures);
 }

@@ -18,7 +18,7 @@ struct draw_values {
     bool collectives;
 };
 
-/* Larger drawings take dot minutes, and nobody reads them. */
+/* dot needs minutes for larger drawings, which are unreadable. */
 #define NODES_MANY 2000
 
 #define NODE_NONE UINT64_MAX
@@ -32,16 +32,16 @@ static const struct stage_share stages[] = {{"read .et", 90, false}, {"write", 1
 
 static const struct option_row options[] = {
     {"around", 'n', OPTION_NUMBER, "NODE", AT(node), .maximum = UINT64_MAX - 1,
-     .help = "draw the node with the id NODE, and what depends on it or it on"},
+     .help = "draw the node with id NODE, its dependencies and its dependents"},
     {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX,
-     .help = "go N dependencies far from it, in both directions (default: 2)"},
+     .help = "follow up to N dependencies in both directions (default: 2)"},
     {"collectives", 'c', OPTION_FLAG, AT(collectives),
-     .help = "draw the communication instead, and what stands above it by control dependencies"},
+     .help = "draw communication nodes and their ancestors by control dependencies"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
-     .help = "svg, which needs Graphviz, dot or graphml (default: by the end of the output's name, else dot)"},
+     .help = "write svg (needs Graphviz), dot or graphml (default: from the extension of OUT, else dot)"},
     JOB_ROW_OUTPUT(job),
     JOB_ROW_INPUT(job.most_input_bytes),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress, warnings and summary"},
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress, no summary and no warnings"},
     {0},
 };
 
@@ -60,7 +60,7 @@ static void tell(const struct draw_values *values, const struct sutra_et_drawn *
     fprintf(stderr, "sutra: %s and %s drawn\n", counted_text(drawn->n_nodes, "node", "nodes").text,
             counted_text(drawn->n_edges, "dependency", "dependencies").text);
     if (drawn->n_nodes > NODES_MANY)
-        message_warn("a drawing of so many nodes is hard to read: a smaller --depth may help");
+        message_warn("drawings of more than %d nodes are hard to read; use a smaller --depth", NODES_MANY);
 }
 
 static enum sutra_status draw_to(struct et_job *job, const struct draw_values *values, const char *path,
@@ -74,7 +74,7 @@ static enum sutra_status draw_to(struct et_job *job, const struct draw_values *v
     return status;
 }
 
-/* *exit_code is that of drawing. */
+/* *exit_code: exit code of the drawing. */
 static enum sutra_status draw_svg(struct et_job *job, const struct draw_values *values, int *exit_code,
                                   struct sutra_error *error) {
     struct svg_layout layout;
@@ -112,28 +112,28 @@ static int run(const struct command *command, int argc, char **argv) {
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
     if (operands.n == 0)
-        return message_fail(SUTRA_USAGE, "the file is missing; see '%s --help'", command->called);
+        return message_fail(SUTRA_USAGE, "missing FILE.et; see '%s --help'", command->called);
     if (values.collectives == (values.node != NODE_NONE))
-        return message_fail(SUTRA_USAGE, "what to draw: either --around NODE or --collectives");
+        return message_fail(SUTRA_USAGE, "select what to draw with either --around NODE or --collectives");
     if (paths_same(values.job.output, operands.words[0]))
-        return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
+        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", values.job.output);
     return draw(&values, operands.words[0]);
 }
 
 static const char *const synopses[] = {"FILE.et --around NODE [--depth N] -o OUT [OPTIONS]",
                                        "FILE.et --collectives -o OUT [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Draws a part of the Chakra file FILE: a node with what it depends on and what depends on it, or the communication "
-    "with the operators above it. Arrows lead from what must be done first; solid ones are control dependencies, dashed "
-    "ones data dependencies. Colours tell CPU, GPU, communication and memory apart.",
-    "Graphviz lays an SVG out; OUT may also be a graph for it (.dot), or for programs such as Gephi, yEd and networkx "
-    "(.graphml).",
+    "Draws a part of the Chakra file FILE: one node with its dependencies and dependents, or the communication nodes "
+    "with the operators above them. Each arrow points from a node to its dependent. Solid arrows are control "
+    "dependencies, dashed arrows are data dependencies. Colors distinguish CPU, GPU, communication and memory.",
+    "Graphviz computes the layout of an SVG. OUT can also be a graph for Graphviz (.dot), or for Gephi, yEd and "
+    "networkx (.graphml).",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra draw job.0.et --around 160 --depth 3 -o around.svg", "see why a node waits"},
-    {"sutra draw job.0.et --collectives -o collectives.svg", "see which operators communicate"},
-    {"sutra draw job.0.et --around 160 --depth 50 -o part.graphml", "look at a larger part with another program"},
+    {"sutra draw job.0.et --around 160 --depth 3 -o around.svg", "show why a node waits"},
+    {"sutra draw job.0.et --collectives -o collectives.svg", "show which operators communicate"},
+    {"sutra draw job.0.et --around 160 --depth 50 -o part.graphml", "export a larger part for another program"},
     {0},
 };
 

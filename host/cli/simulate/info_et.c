@@ -17,7 +17,7 @@
 
 static void print_traffic(const struct sutra_et_info *info) {
     if (info->n_traffic > 0)
-        printf("%16s  %s\n", "communications", "of type, group, bytes");
+        printf("%16s  %s\n", "communications", "type, process group, bytes");
     for (uint64_t i = 0; i < info->n_traffic; i++) {
         const struct sutra_et_traffic *row = &info->traffic[i];
         printf("%16s  %s, %s%s, %s", count_text(row->count).text, row->type, *row->group ? "group " : "all ranks",
@@ -56,19 +56,19 @@ static void print_info(const char *path, const struct sutra_et_info *info, bool 
         {"receives", "  receives", types[6]},
         {"memory", "  loads and stores", types[2] + types[3]},
         {"metadata", "  metadata", types[1]},
-        {"others", "  of no type, or one that is not known", types[0] + types[SUTRA_ET_OTHER]},
+        {"others", "  without a known type", types[0] + types[SUTRA_ET_OTHER]},
         {"control_dependencies", "control dependencies", info->n_ctrl},
         {"data_dependencies", "data dependencies", info->n_data},
-        {"absent", "  of all, on nodes that are not there", info->n_absent},
-        {"cyclic", "nodes in a cycle of dependencies, or behind one", info->n_cyclic},
-        {"levels", "nodes of the longest chain of dependencies", info->n_levels},
-        {"width", "nodes side by side at most, equally far from the beginning", info->width},
+        {"absent", "  on absent nodes", info->n_absent},
+        {"cyclic", "nodes in or after a dependency cycle", info->n_cyclic},
+        {"levels", "nodes in the longest dependency chain", info->n_levels},
+        {"width", "nodes in the widest level of dependencies", info->width},
     };
     const struct info_row times[] = {
-        {"us_least", "us: the shortest duration", info->us_least},
-        {"us_most", "us: the longest duration", info->us_most},
-        {"us_total", "us: all durations", info->us_total},
-        {"critical_us", "us: the critical chain, its durations one after the other", info->critical_us},
+        {"us_least", "us: shortest duration", info->us_least},
+        {"us_most", "us: longest duration", info->us_most},
+        {"us_total", "us: total duration", info->us_total},
+        {"critical_us", "us: longest dependency chain by duration", info->critical_us},
     };
     info_head_print(path, json ? "et" : "Chakra", json);
     info_schema_print(info->schema, json);

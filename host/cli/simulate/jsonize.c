@@ -1,6 +1,5 @@
 /*
- * jsonize.c - `sutra jsonize`: converts an .et file to JSON. Also chakra_jsonizer: the same work under that program's
- * name.
+ * jsonize.c - `sutra jsonize`: converts an .et file to JSON. Also `chakra_jsonizer`, with the same options.
  */
 #include <stddef.h>
 
@@ -20,12 +19,13 @@ static const struct stage_share stages[] = {{"read .et", 40, false}, {"write", 6
 
 static const struct option_row options[] = {
     {"output_filename", 'o', OPTION_FILE, "OUT", AT(job.output),
-     .help = "write to OUT; - is standard output, .gz and .zst compress (default: -)"},
-    {"input_filename", 'i', OPTION_FILE, "FILE", AT(input), .help = "another way to name the input"},
-    {"lines", 'l', OPTION_FLAG, AT(lines), .help = "write an object a line, which 'sutra convert' takes back"},
+     .help = "write to OUT, compressed if OUT ends in .gz or .zst; - is standard output (default: -)"},
+    {"input_filename", 'i', OPTION_FILE, "FILE", AT(input), .help = "read FILE, as the operand FILE does"},
+    {"lines", 'l', OPTION_FLAG, AT(lines),
+     .help = "write one object per line; 'sutra convert' converts the lines back"},
     JOB_ROW_INPUT(job.most_input_bytes),
     JOB_ROW_FORCE(job.force),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no warnings"},
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress and no warnings"},
     {0},
 };
 
@@ -48,30 +48,29 @@ static int run(const struct command *command, int argc, char **argv) {
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
     if (operands.n == 1 && values.input)
-        return message_fail(SUTRA_USAGE, "the input is named twice: '%s' and '%s'", values.input, operands.words[0]);
+        return message_fail(SUTRA_USAGE, "two inputs: '%s' and '%s'; pass only one", values.input, operands.words[0]);
     if (operands.n == 1)
         values.input = operands.words[0];
     if (!values.input)
-        return message_fail(SUTRA_USAGE, "the input is missing; see '%s --help'", command->called);
+        return message_fail(SUTRA_USAGE, "missing input; see '%s --help'", command->called);
     if (paths_same(values.job.output, values.input))
-        return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
+        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", values.job.output);
     return jsonize(&values);
 }
 
 static const char *const synopses[] = {"FILE [-o OUT] [OPTIONS]", "--input_filename FILE --output_filename OUT", NULL};
 static const char *const description[] = {
-    "Writes the Chakra file FILE (.et, plain or compressed with gzip or zstd) as JSON: the metadata, then each node, as "
-    "chakra_jsonizer of MLCommons Chakra writes them, byte for byte. Its objects stand one right behind the other, "
-    "indented, without anything between them.",
-    "With --lines each object has a line of its own, for grep, jq and scripts; 'sutra convert' makes the .et file of "
-    "such lines again.",
+    "Writes the Chakra file FILE (.et, plain, gzip or zstd) as JSON: the metadata, then each node. The output is "
+    "byte-identical to the output of chakra_jsonizer of MLCommons Chakra: indented objects without a separator.",
+    "--lines writes each object on one line, for grep, jq and scripts. 'sutra convert' converts the lines back to the "
+    ".et file.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra jsonize job.0.et -o job.0.json", "write what chakra_jsonizer would"},
-    {"sutra jsonize job.0.et --lines | jq -c 'select(.type == \"COMM_COLL_NODE\")'", "look at the collectives"},
+    {"sutra jsonize job.0.et -o job.0.json", "write the same bytes as chakra_jsonizer"},
+    {"sutra jsonize job.0.et --lines | jq -c 'select(.type == \"COMM_COLL_NODE\")'", "list the collectives"},
     {"sutra jsonize job.0.et --lines | sed 's/aten::mm/mm/' | sutra convert --lines - -o job.1.et",
-     "change a file by hand"},
+     "edit a file as text"},
     {0},
 };
 

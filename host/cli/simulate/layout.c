@@ -51,8 +51,9 @@ int layout_check(void) {
     pid_t child;
     if (start_program(words, (struct child_streams){-1, -1, true}, &child) && wait_for(child) == 0)
         return SUTRA_OK;
-    return message_fail(SUTRA_UNAVAILABLE, "an SVG needs the program 'dot' (apt install graphviz); a name that ends in "
-                                           ".dot or .graphml needs none");
+    return message_fail(SUTRA_UNAVAILABLE,
+                        "SVG output needs the program 'dot' (apt install graphviz); or write .dot or "
+                        ".graphml");
 }
 
 static void on_temporary(void *arg, const char *path) {
@@ -86,7 +87,7 @@ int layout_begin(struct svg_layout *layout, const char *path, bool force) {
         return SUTRA_OK;
     if (!path_is_stream(path))
         beside_close(&layout->beside, false);
-    return message_fail(SUTRA_INTERNAL, "'dot' cannot be started");
+    return message_fail(SUTRA_INTERNAL, "cannot start 'dot'");
 }
 
 int layout_end(struct svg_layout *layout, bool whole) {
@@ -97,6 +98,6 @@ int layout_end(struct svg_layout *layout, bool whole) {
     if (status)
         return message_fail(SUTRA_INTERNAL, "'dot' failed with exit code %d", status);
     if (failure)
-        return message_fail(SUTRA_IO, "%s: writing failed: %s", layout->path, strerror(failure));
+        return message_fail(SUTRA_IO, "%s: cannot write: %s", layout->path, strerror(failure));
     return SUTRA_OK;
 }

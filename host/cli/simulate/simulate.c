@@ -29,7 +29,7 @@ struct simulate_values {
 };
 
 static const struct stage_share stages[] = {
-    {"read .et", 50, true}, {"simulate", 30, false}, {"what names are worth", 100, false}, {"write", 20, false}, {0}};
+    {"read .et", 50, true}, {"simulate", 30, false}, {"sensitivity", 100, false}, {"write", 20, false}, {0}};
 
 #define AT(field) .offset = offsetof(struct simulate_values, field)
 
@@ -41,44 +41,45 @@ static const char *const stragglers[] = {"as-is", "none", NULL};
 
 static const struct option_row options[] = {
     {"gpu", 0, OPTION_CHOICE, "HOW", AT(gpu), .choices = faithful_gpus,
-     .help = "one: a GPU computes one thing at a time and communicates one at a time, as ASTRA-sim has it; streams: a "
-             "resource for each stream (default: as the files were made for; one, where they do not tell)"},
+     .help = "run one kernel and one collective at a time per GPU, as ASTRA-sim does (one), or one node at a time per "
+             "stream (streams) (default: as recorded in the files, else one)"},
     {"cpu", 0, OPTION_CHOICE, "HOW", AT(cpu), .choices = cpus,
-     .help = "one processor for all threads of a rank, or one for each of its threads (default: one)"},
+     .help = "simulate one CPU per rank (one) or one per thread (threads) (default: one)"},
     {"scale", 's', OPTION_WORDS, "WHAT:FACTOR", AT(scales),
      .help =
-         "multiply the execution time of WHAT by FACTOR, such as 0.5 or 2x: cpu, gpu, compute, comm, name=TEXT, "
-         "name=~REGEX, op=TEXT, op=~REGEX (what an operator launched) or stream=N; rank=N: before WHAT selects one rank; "
-         "may be repeated"},
-    {"remove", 0, OPTION_WORDS, "WHAT", AT(removals), .help = "what if WHAT took no time; may be repeated"},
-    {"no-launch-latency", 0, OPTION_FLAG, AT(no_latency), .help = "what if kernels began as soon as they could"},
+         "multiply the execution time of WHAT by FACTOR, such as 0.5 or 2x. WHAT is cpu, gpu, compute, comm, "
+         "name=TEXT, name=~REGEX, op=TEXT, op=~REGEX (launched by an operator) or stream=N; the prefix rank=N: selects "
+         "one rank; repeatable"},
+    {"remove", 0, OPTION_WORDS, "WHAT", AT(removals), .help = "estimate the time if WHAT took no time; repeatable"},
+    {"no-launch-latency", 0, OPTION_FLAG, AT(no_latency), .help = "estimate the time without launch latency"},
     {"overlap", 0, OPTION_CHOICE, "WHAT", AT(overlap), .choices = overlaps,
-     .help = "comm: what if all communication were hidden (default: as-is)"},
+     .help = "estimate the time if all communication overlapped with compute (comm) (default: as-is)"},
     {"bandwidth", 0, OPTION_TEXT, "xN", AT(bandwidth),
      .help =
-         "what if the network had N times the bandwidth: of collectives of a job's ranks what moves data gets faster, "
-         "by a line through times over bytes; other communication takes 1/N of its execution time"},
+         "estimate the time with N times the network bandwidth: a linear fit of time over bytes gives the part of a "
+         "job's collectives that scales; other communication takes 1/N of its execution time"},
     {"network", 0, OPTION_TEXT, "NETWORK", AT(network),
      .help =
-         "what if the network of a job's ranks were alpha=12us,beta=50GB/s: a collective takes alpha, and each rank's "
-         "link moves beta"},
+         "estimate the time on another network, such as alpha=12us,beta=50GB/s: latency of a collective and bandwidth "
+         "of each rank's link"},
     {"straggler", 0, OPTION_CHOICE, "WHAT", AT(straggler), .choices = stragglers,
-     .help = "none: what if no rank computed more slowly than the median rank (default: as-is)"},
+     .help = "estimate the time if no rank computed more slowly than the median rank (none) (default: as-is)"},
     {"worth", 0, OPTION_FLAG, AT(worth),
-     .help = "say what the job's time would be without stragglers, with twice the bandwidth, and if communication took "
-             "none, and how sure that is"},
+     .help = "print the time without stragglers, with twice the bandwidth and without communication, with the known "
+             "errors of these estimates"},
     {"sensitivity", 0, OPTION_FLAG, AT(sensitivity),
-     .help = "say for each of the ten longest names what the time would be if its nodes took none"},
-    {"alone", 0, OPTION_FLAG, AT(alone), .help = "let ranks not meet in their collectives: each runs by itself"},
+     .help = "print for each of the ten longest names the time without its nodes"},
+    {"alone", 0, OPTION_FLAG, AT(alone),
+     .help = "simulate each rank alone, without waits for other ranks at collectives"},
     {"trace", 't', OPTION_FILE, "OUT", AT(job.output),
      .help =
-         "write the simulated times as a trace for Perfetto, beside the measured ones where files tell when nodes started; "
-         "compressed if it ends in .gz or .zst"},
+         "write the simulated times for Perfetto, and the measured times if the files record start times; compressed "
+         "if OUT ends in .gz or .zst"},
     JOB_ROW_FORCE(job.force),
     JOB_ROW_INPUT(job.most_input_bytes),
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
-     .help = "text for people, or json (default: text)"},
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no warnings"},
+     .help = "print human-readable text or json (default: text)"},
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress and no warnings"},
     {0},
 };
 
@@ -89,7 +90,7 @@ struct simulate_job {
     struct sutra_et_ranks *ranks;
     uint64_t *numbers;
     uint32_t n;
-    bool has_folder;       /* files are those of a directory */
+    bool has_folder;       /* the files of a directory */
     char *made[WORDS_MAX]; /* changes that the removals make */
     double bandwidth;
     const char *changes[CHANGES_MAX];
@@ -123,9 +124,8 @@ static enum sutra_status number_ranks(struct simulate_job *job, char *const *pat
         for (uint32_t k = 0; k < i && told; k++) {
             told = job->numbers[k] != job->numbers[i];
             if (!told && job->has_folder)
-                return error_file(error, SUTRA_USAGE, paths[i],
-                                  "%s is rank %" PRIu64 ", too: name one file for each rank", paths[k],
-                                  job->numbers[i]);
+                return error_file(error, SUTRA_USAGE, paths[i], "%s is also rank %" PRIu64 "; pass one file per rank",
+                                  paths[k], job->numbers[i]);
         }
     }
     for (uint32_t i = 0; i < job->n && !told; i++)
@@ -148,7 +148,7 @@ static enum sutra_status add_removals(struct simulate_job *job, struct sutra_err
     return SUTRA_OK;
 }
 
-/* "x2", "2x" or "2". False: it is no such number, and a message says so. */
+/* Reads "x2", "2x" or "2". False: not such a number, and reported. */
 static bool read_bandwidth(struct simulate_job *job) {
     const char *text = job->values->bandwidth;
     char *end;
@@ -211,7 +211,7 @@ static enum sutra_status simulate(const struct simulate_job *job, const struct s
     return sutra_simulate_ranks(job->job.context, job->ranks, how, simulation, error);
 }
 
-/* Simulates with a change more than was asked for, and keeps the time. */
+/* Simulates one additional change, and keeps the time. */
 static enum sutra_status find_worth(struct simulate_job *job, enum job_worth worth, struct sutra_error *error) {
     struct sutra_simulate_options how = changed_options(job);
     const char *changes[CHANGES_MAX + 1];
@@ -273,7 +273,7 @@ static void name_link_command(const struct simulate_job *job, const struct trace
             device = files->paths[i];
     if (host && device)
         error_file(error, SUTRA_DATA, host,
-                   "expected an .et file, found a host trace: 'sutra link %s %s -o rank.0.et' makes one", host, device);
+                   "expected an .et file, found a host trace; link it: 'sutra link %s %s -o rank.0.et'", host, device);
 }
 
 static int job_show(const struct simulate_job *job) {
@@ -308,7 +308,7 @@ static void job_free(struct simulate_job *job) {
 static int simulate_files(struct simulate_values *values, const struct trace_list *files, bool has_folder) {
     for (size_t i = 0; i < files->n; i++)
         if (values->job.output && paths_same(values->job.output, files->paths[i]))
-            return message_fail(SUTRA_USAGE, "%s: the output is the input", values->job.output);
+            return message_fail(SUTRA_USAGE, "%s: output and input are the same file", values->job.output);
     values->job.n_inputs = files->n;
     struct simulate_job job = {.values = values, .n = (uint32_t)files->n, .has_folder = has_folder};
     if (!read_bandwidth(&job))
@@ -333,7 +333,7 @@ static int run(const struct command *command, int argc, char **argv) {
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
     if (operands.n == 0)
-        return message_fail(SUTRA_USAGE, "the .et files are missing; see '%s --help'", command->called);
+        return message_fail(SUTRA_USAGE, "missing .et files; see '%s --help'", command->called);
     struct trace_list files;
     exit_code = trace_list_make(&files, &operands, NAMES_ET);
     bool has_folder = false;
@@ -347,32 +347,32 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static const char *const synopses[] = {"FILE.et... [OPTIONS]", "DIR [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Runs the nodes of Chakra files in time, as ASTRA-sim does where it replays measured durations: a node starts when "
-    "those that it depends on have ended and its resource is free. Tells when each rank is done, what its processor "
-    "and its GPU do meanwhile, and what the critical path goes through.",
-    "Several files are the ranks of one job (rank N by names such as job.N.et, else by their order); they meet in "
-    "their collectives, by group and order, and sends meet receives. A job that stands still is named: who waits for "
-    "whom (exit code 65).",
-    "DIR is replaced by the .et files in it, such as those that 'sutra link HOSTS DEVICES -o DIR --format et' writes.",
-    "What-ifs (--scale and the options behind it) change how long nodes take; launch latency stays. The page then "
-    "tells the time before and after. Files that 'sutra link HOST DEVICE -o X.et' makes take the measured time.",
+    "Replays the nodes of Chakra files, as ASTRA-sim does for measured durations: a node starts when its dependencies "
+    "have ended and its resource is free. Prints the end of each rank, the CPU and GPU time, and the critical path.",
+    "Several files are the ranks of one job. A name such as job.N.et gives the rank, otherwise the order of the files. "
+    "The ranks synchronize at their collectives, matched by process group and order, and sends are matched with "
+    "receives. For a deadlock, sutra prints the chain of waiting nodes (exit code 65).",
+    "DIR stands for the .et files in it, such as the files of 'sutra link HOSTS DEVICES -o DIR --format et'.",
+    "What-ifs (--scale to --straggler) change durations, and the output has the time with and without them. Launch "
+    "latency is unchanged, except by --no-launch-latency. Files of 'sutra link HOST DEVICE -o X.et' reproduce the "
+    "measured time.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra simulate rank.0.et", "how long the rank takes, and why"},
-    {"sutra simulate rank.0.et --scale 'name=~gemm:0.5'", "what if matrix products were twice as fast"},
-    {"sutra simulate rank.*.et --bandwidth x2", "what if the network of a job were"},
-    {"sutra simulate linked", "the ranks of a job that was linked into this directory"},
-    {"sutra simulate rank.*.et --worth", "what stragglers and communication cost a job"},
-    {"sutra simulate rank.0.et --sensitivity", "what is worth to be made faster"},
-    {"sutra simulate rank.0.et --trace simulated.json.gz", "look at it in Perfetto"},
+    {"sutra simulate rank.0.et", "simulate a rank, and print its critical path"},
+    {"sutra simulate rank.0.et --scale 'name=~gemm:0.5'", "estimate the time with GEMM kernels of twice the speed"},
+    {"sutra simulate rank.*.et --bandwidth x2", "estimate the time of a job with twice the bandwidth"},
+    {"sutra simulate linked", "simulate a linked job in this directory"},
+    {"sutra simulate rank.*.et --worth", "estimate the cost of stragglers and communication"},
+    {"sutra simulate rank.0.et --sensitivity", "find the operators and kernels that are worth optimizing"},
+    {"sutra simulate rank.0.et --trace simulated.json.gz", "write the simulated times for Perfetto"},
     {0},
 };
 
 const struct command simulate_command = {
     .name = "simulate",
     .called = "sutra simulate",
-    .summary = "how long Chakra .et files take, and what if",
+    .summary = "simulate Chakra .et files, and estimate what-ifs",
     .synopses = synopses,
     .description = description,
     .options = options,

@@ -21,7 +21,8 @@
 #define WAITS_MAX  5
 #define STRAGGLES  1.05 /* times as long */
 
-static const char *const works[] = {"processor", "computation", "communication"};
+static const char *const works[] = {"processor", "computation", "communication"}; /* JSON */
+static const char *const work_words[] = {"CPU", "computation", "communication", "waits"};
 
 static double us_of(uint64_t ns) {
     return (double)ns / 1000;
@@ -78,7 +79,7 @@ static void print_head(const struct simulate_result *result) {
     printf("%s simulated: %s of ", time_text(us_of(end)).text, counted_text(n_nodes, "node", "nodes").text);
     printf("%s", counted_text(n, "rank", "ranks").text);
     if (n_ran < n_nodes)
-        printf(", of which only %s ran", count_text(n_ran).text);
+        printf(", only %s ran", count_text(n_ran).text);
     putchar('\n');
     if (result->before) {
         uint64_t before = sutra_simulation_time_ns(result->before);
@@ -88,7 +89,7 @@ static void print_head(const struct simulate_result *result) {
 
 static void print_ranks(const struct sutra_simulation *simulation) {
     uint32_t n = sutra_simulation_ranks(simulation);
-    printf("\n  %4s %14s %14s %14s %14s %13s\n", "rank", "time", "processor", "computation", "communication", "waits");
+    printf("\n  %4s %14s %14s %14s %14s %13s\n", "rank", "time", "CPU", "computation", "communication", "waits");
     for (uint32_t i = 0; i < n && i < RANKS_MAX; i++) {
         struct sutra_simulated_rank rank = rank_at(simulation, i);
         printf("  %4" PRIu64 " %14s", rank.rank, time_text(us_of(rank.time_ns)).text);
@@ -104,7 +105,6 @@ static void print_ranks(const struct sutra_simulation *simulation) {
 /* How much of the time of all ranks each kind of work ran in. */
 static void print_use(const struct sutra_simulation *simulation) {
     double sums[4] = {0}, whole = 0;
-    static const char *const kinds[] = {"processor", "computation", "communication", "waits"};
     for (uint32_t i = 0; i < sutra_simulation_ranks(simulation); i++) {
         struct sutra_simulated_rank rank = rank_at(simulation, i);
         const uint64_t ns[] = {rank.cpu_ns, rank.compute_ns, rank.comm_ns, rank.wait_ns};
@@ -112,9 +112,9 @@ static void print_use(const struct sutra_simulation *simulation) {
             sums[kind] += (double)ns[kind];
         whole += (double)rank.time_ns;
     }
-    printf("  used");
+    printf("  shares:");
     for (int kind = 0; kind < 4; kind++)
-        printf("%s %s %s", kind ? "," : "", kinds[kind], share_text(sums[kind], whole).text);
+        printf("%s %s %s", kind ? "," : "", work_words[kind], share_text(sums[kind], whole).text);
     putchar('\n');
 }
 
@@ -134,7 +134,7 @@ static void print_waits(const struct sutra_simulation *simulation) {
         return;
     struct shortened shown;
     short_names(&name.name, 1, WAIT_WIDTH, &shown);
-    printf("  ranks wait for each other most in ");
+    printf("  ranks wait most at ");
     shortened_print(&shown, 0);
     printf(": %s of %s\n", time_text(us_of(longest)).text, time_text(us_of(sum)).text);
 }
@@ -148,7 +148,7 @@ static void print_awaited(const struct sutra_simulation *simulation) {
                time_text(us_of(wait.ns)).text, counted_text(wait.n, "time", "times").text);
     }
     if (n > WAITS_MAX)
-        printf("  and %s\n", counted_text(n - WAITS_MAX, "more pair that waits", "more pairs that wait").text);
+        printf("  and %s\n", counted_text(n - WAITS_MAX, "more pair of ranks", "more pairs of ranks").text);
 }
 
 /* Ranks that compute clearly more slowly than the median rank. */
@@ -156,10 +156,10 @@ static void print_stragglers(const struct sutra_simulation *simulation) {
     for (uint32_t i = 0; i < sutra_simulation_ranks(simulation); i++) {
         struct sutra_simulated_rank rank = rank_at(simulation, i);
         if (rank.gpu_slowness > STRAGGLES)
-            printf("  the GPU of rank %" PRIu64 " takes %.2f times as long as the median one\n", rank.rank,
+            printf("  straggler: the GPU of rank %" PRIu64 " takes %.2f times as long as the median GPU\n", rank.rank,
                    rank.gpu_slowness);
         if (rank.cpu_slowness > STRAGGLES)
-            printf("  the processor of rank %" PRIu64 " takes %.2f times as long as the median one\n", rank.rank,
+            printf("  straggler: the CPU of rank %" PRIu64 " takes %.2f times as long as the median CPU\n", rank.rank,
                    rank.cpu_slowness);
     }
 }
@@ -181,7 +181,7 @@ static void print_network(const struct sutra_simulation *simulation) {
     }
 }
 
-/* How far what-ifs were off at most, in percent of the job, on jobs whose answer was known; NaN: there was none. */
+/* Largest errors of what-ifs on jobs with a known answer, in percent of the time of the job; NaN: unknown. */
 static const double worth_bounds[2][JOB_WORTHS] = {
     {[WORTH_NO_STRAGGLER] = 9, [WORTH_NETWORK] = 4, [WORTH_NO_COMMUNICATION] = (double)NAN},
     {[WORTH_NO_STRAGGLER] = 3, [WORTH_NETWORK] = 0.5, [WORTH_NO_COMMUNICATION] = (double)NAN}};
@@ -193,19 +193,19 @@ static void print_worth(const struct simulate_result *result) {
     uint64_t end = sutra_simulation_time_ns(result->simulation);
     if (!result->worth_ns)
         return;
-    printf("\n  %-32s %14s %9s %12s\n", "what it is worth", "time", "of it", "give or take");
+    printf("\n  %-32s %14s %9s %12s\n", "what-if", "time", "change", "max. error");
     for (int worth = 0; worth < JOB_WORTHS; worth++) {
         double bound = worth_bounds[result->per_stream][worth];
         printf("  %-32s %14s %9s ", words[worth], time_text(us_of(result->worth_ns[worth])).text,
                change_text(result->worth_ns[worth], end).text);
         if (isnan(bound))
-            printf("%12s\n", "not known");
+            printf("%12s\n", "unknown");
         else
             printf("%10.1f %%\n", bound);
     }
 }
 
-/* What the critical path goes through, and what of it is nobody's: which cannot be, but for a job that stands still. */
+/* Shares of the kinds of work on the critical path. */
 static void print_path(const struct sutra_simulation *simulation) {
     uint64_t sums[3] = {0}, n = sutra_simulation_n_steps(simulation), end = sutra_simulation_time_ns(simulation);
     for (uint64_t i = 0; i < n; i++) {
@@ -214,7 +214,7 @@ static void print_path(const struct sutra_simulation *simulation) {
     }
     printf("\ncritical path, %s:", counted_text(n, "step", "steps").text);
     for (int work = 0; work < 3; work++)
-        printf(" %s %s%s", works[work], share_text((double)sums[work], (double)end).text, work < 2 ? "," : "\n");
+        printf(" %s %s%s", work_words[work], share_text((double)sums[work], (double)end).text, work < 2 ? "," : "\n");
 }
 
 static void print_names(const struct simulate_result *result) {
@@ -229,7 +229,7 @@ static void print_names(const struct simulate_result *result) {
         names[i] = name_at(result->simulation, i).name;
     short_names(names, n_shown, width, shorts);
     printf("\n  %-*s %6s %12s %8s", (int)width, "longest by name", "nodes", "execution", "of path");
-    puts(result->n_worth ? "  if free" : "");
+    puts(result->n_worth ? "  removed" : "");
     for (uint64_t i = 0; i < n_shown; i++) {
         struct sutra_simulated_name name = name_at(result->simulation, i);
         printf("  ");
@@ -374,7 +374,7 @@ void simulate_json_print(const struct simulate_result *result) {
     printf("}\n");
 }
 
-/* ---- Ranks that are not there ---- */
+/* ---- Missing ranks ---- */
 
 void simulate_warn_lacking(const struct sutra_simulation *simulation) {
     uint64_t n = sutra_simulation_n_meetings(simulation), n_lacking = 0;
@@ -384,9 +384,10 @@ void simulate_warn_lacking(const struct sutra_simulation *simulation) {
         n_lacking += meeting.n_told > meeting.n_ranks;
     }
     if (n_lacking)
-        message_warn("%s of %s lack ranks, which are not waited for: what-ifs may be far off if the slowest rank is "
-                     "among those",
-                     count_text(n_lacking).text, counted_text(n, "collective", "collectives").text);
+        message_warn(
+            "%s of %s lack ranks, and sutra does not simulate waits for these ranks: what-ifs may be far off if the "
+            "slowest rank is missing",
+            count_text(n_lacking).text, counted_text(n, "collective", "collectives").text);
 }
 
 /* ---- Nodes that never run ---- */
@@ -394,9 +395,9 @@ void simulate_warn_lacking(const struct sutra_simulation *simulation) {
 static void warn_of(const struct sutra_stuck_node *node) {
     static const char *const whys[] = {
         [SUTRA_STUCK_DEPENDS] = "depends on",
-        [SUTRA_STUCK_MEETS] = "waits to meet",
-        [SUTRA_STUCK_BEHIND] = "depends, through others or not, on",
-        [SUTRA_STUCK_HELD] = "has to wait for the resource of",
+        [SUTRA_STUCK_MEETS] = "waits to synchronize with",
+        [SUTRA_STUCK_BEHIND] = "depends directly or indirectly on",
+        [SUTRA_STUCK_HELD] = "waits for the resource used by",
     };
     if (node->rank == node->awaited_rank && node->id == node->awaited_id)
         message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) depends on itself", node->rank, node->id, node->name);
@@ -408,10 +409,11 @@ static void warn_of(const struct sutra_stuck_node *node) {
 void simulate_warn_stuck(const struct sutra_simulation *simulation) {
     struct sutra_stuck_node node = {.size = sizeof node};
     uint32_t n = 0;
-    message_warn("%s can never run:", counted_text(sutra_simulation_n_stuck(simulation), "node", "nodes").text);
+    message_warn("deadlock: %s can never run:",
+                 counted_text(sutra_simulation_n_stuck(simulation), "node", "nodes").text);
     for (; sutra_simulation_stuck(simulation, n, &node); n++)
         if (n < STUCK_MAX)
             warn_of(&node);
     if (n > STUCK_MAX)
-        message_warn("and %s more", count_text(n - STUCK_MAX).text);
+        message_warn("and %s more nodes", count_text(n - STUCK_MAX).text);
 }
