@@ -503,7 +503,7 @@ enum sutra_status et_open(struct et_file *file, const char *path, uint64_t most,
     if (status || !source->is_beginning)
         return status;
     struct sutra_error other;
-    first_fault(source, "it is malformed", 0, &other);
+    first_fault(source, "malformed", 0, &other);
     return error_hand_on(error, SUTRA_DATA, &other);
 }
 
