@@ -8,6 +8,7 @@
 #include "analyze/operators/charge_sums.h"
 #include "analyze/operators/launches.h"
 #include "analyze/operators/rates.h"
+#include "analyze/operators/tracelens_details.h"
 #include "base/error.h"
 #include "base/options.h"
 
@@ -75,6 +76,8 @@ static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
                                     {"total_direct_kernel_time_sum", REAL},
                                     {"total_subtree_kernel_time_sum", REAL},
                                     {"ex_UID", INTEGER},
+                                    {"kernel_details_summary", TEXT},
+                                    {"trunc_kernel_details", TEXT},
                                     {"Percentage (%)", REAL},
                                     {"Cumulative Percentage (%)", REAL}}},
     [SUTRA_TRACELENS_OPS_BY_MODULE] = {"ops_summary_module",
@@ -328,6 +331,7 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
         return status;
     input->reading = &work->reading;
     input->categories = categories;
+    input->integer_times = tracelens_has_integer_times(&work->reading);
     return run_makers(makers, sizeof makers / sizeof *makers, input, &work->scratch, made, error);
 }
 

@@ -18,6 +18,7 @@ struct op_input {
     const struct op_reading *reading;
     const struct op_reading *framed; /* the same with Python's functions; by our rules it is `reading` */
     const uint8_t *categories;       /* of each charge of `reading`: enum op_category */
+    bool integer_times;              /* starts and durations of GPU activity are integers, by the reference's rules */
     wide_t device_ticks;             /* the durations of all work */
     struct op_ways ways;             /* where tables of operators are made by our rules */
     const struct rates_work *rates;  /* what operators_rates() begins with */

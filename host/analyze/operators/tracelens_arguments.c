@@ -3,7 +3,8 @@
  */
 #include <string.h>
 
-#include "analyze/operators/operators.h"
+#include "analyze/operators/tracelens_details.h"
+#include "analyze/pandas_stats.h"
 #include "base/error.h"
 
 struct argument_table {
@@ -12,9 +13,7 @@ struct argument_table {
     struct op_arguments arguments;
     struct thread_labels labels;
     struct op_groups groups;
-    struct description *direct, *subtree; /* of each group */
-    double *sum_us;
-    row_t *first_member; /* of each group: the one with the smallest number of an event */
+    struct value_stats *direct, *subtree; /* of each group, in microseconds */
 };
 
 /* ---- Groups ---- */
@@ -42,23 +41,19 @@ static enum sutra_status group_charges(struct argument_table *table, struct aren
     return status ? status : op_groups_make(keys, charges->n, arena, &table->groups, error);
 }
 
-static enum sutra_status describe_groups(struct argument_table *table, struct arena *arena, struct sutra_error *error) {
-    const struct op_charges *charges = &table->reading->charges;
-    const struct engine *engine = &table->input->context->engine;
+/* Statistics of a column of the charges for each group. */
+static enum sutra_status describe_groups(const struct argument_table *table, const int64_t *ticks, struct arena *arena,
+                                         struct value_stats **stats, struct sutra_error *error) {
     const struct op_groups *groups = &table->groups;
-    table->direct = arena_take(arena, groups->n, sizeof *table->direct);
-    table->subtree = arena_take(arena, groups->n, sizeof *table->subtree);
-    table->sum_us = arena_take(arena, groups->n, sizeof *table->sum_us);
-    table->first_member = arena_take(arena, groups->n, sizeof *table->first_member);
+    *stats = arena_take(arena, groups->n, sizeof **stats);
+    double *values = arena_take(arena, (size_t)table->reading->charges.n * 2, sizeof *values);
     enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = describe_integers(engine, arena, groups->of, charges->direct, charges->n, groups->n,
-                                   table->reading->ticks_per_us, table->direct, error);
-    if (!status)
-        status = describe_integers(engine, arena, groups->of, charges->subtree, charges->n, groups->n,
-                                   table->reading->ticks_per_us, table->subtree, error);
-    for (uint32_t g = 0; g < groups->n && !status; g++)
-        table->sum_us[g] = (double)op_group_sum(groups, g, charges->direct) / table->reading->ticks_per_us;
+    for (uint32_t g = 0; g < groups->n && !status; g++) {
+        row_t n = groups->first[g + 1] - groups->first[g];
+        for (row_t i = 0; i < n; i++)
+            values[i] = op_us(table->reading, ticks[groups->member[groups->first[g] + i]]);
+        (*stats)[g] = pandas_stats(values, n, values + n);
+    }
     return status;
 }
 
@@ -66,15 +61,9 @@ static row_t event_of(const struct argument_table *table, row_t charge) {
     return table->reading->hosts.event[table->reading->charges.host[charge]];
 }
 
-static void find_first_members(struct argument_table *table) {
-    const struct op_groups *groups = &table->groups;
-    for (uint32_t g = 0; g < groups->n; g++) {
-        row_t first = groups->member[groups->first[g]];
-        for (row_t i = groups->first[g]; i < groups->first[g + 1]; i++)
-            if (event_of(table, groups->member[i]) < event_of(table, first))
-                first = groups->member[i];
-        table->first_member[g] = first;
-    }
+/* The event of a group's first member, by start. */
+static row_t first_event(const struct argument_table *table, uint32_t group) {
+    return event_of(table, table->groups.member[table->groups.first[group]]);
 }
 
 /* ---- Rows ---- */
@@ -94,19 +83,14 @@ static void put_names(struct argument_table *from, struct sutra_table *table, ui
 }
 
 static void put_times(struct argument_table *from, struct sutra_table *table, uint32_t group) {
-    const struct description *direct = &from->direct[group], *subtree = &from->subtree[group];
-    const double pairs[][2] = {{direct->mean, subtree->mean},
-                               {direct->q50, subtree->q50},
-                               {direct->std, subtree->std},
-                               {direct->min, subtree->min},
-                               {direct->max, subtree->max}};
+    const struct value_stats *direct = &from->direct[group], *subtree = &from->subtree[group];
+    const double pairs[][2] = {{direct->mean, subtree->mean}, {direct->median, subtree->median},
+                               {direct->std, subtree->std},   {direct->min, subtree->min},
+                               {direct->max, subtree->max},   {direct->sum, subtree->sum}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        table_real(table, pairs[i][0]);
-        table_real(table, pairs[i][1]);
+        table_number(table, pairs[i][0]);
+        table_number(table, pairs[i][1]);
     }
-    table_real(table, from->sum_us[group]);
-    table_real(table, (double)op_group_sum(&from->groups, group, from->reading->charges.subtree) /
-                          from->reading->ticks_per_us);
 }
 
 /* The first start of a group, from the first of all; groups are lists of charges by start. */
@@ -117,29 +101,60 @@ static double first_us(const struct argument_table *from, uint32_t group) {
     return op_us(from->reading, start[charges->host[first]] - start[charges->host[0]]);
 }
 
-static void write_groups(struct argument_table *from, const uint32_t *order, struct sutra_table *table) {
-    double all = 0, so_far = 0;
-    for (uint32_t g = 0; g < from->groups.n; g++)
-        all += from->sum_us[g];
+/* The sum of all groups' times, in the order of the rows. */
+static double total_us(const struct argument_table *from, const uint32_t *order, double *values) {
+    for (uint32_t i = 0; i < from->groups.n; i++)
+        values[i] = from->direct[order[i]].sum;
+    return numpy_sum(values, from->groups.n);
+}
+
+static void write_groups(struct argument_table *from, const uint32_t *order, double all_us, struct arena *arena,
+                         struct sutra_table *table) {
+    const struct kernel_lists lists = {from->reading->charges.first, from->reading->charges.device};
+    double so_far = 0;
     for (uint32_t i = 0; i < from->groups.n; i++) {
         uint32_t g = order[i];
-        double share = from->sum_us[g] / all * 100;
+        row_t n = from->groups.first[g + 1] - from->groups.first[g];
+        double share = from->direct[g].sum / all_us * 100;
         put_names(from, table, g);
-        table_integer(table, from->groups.first[g + 1] - from->groups.first[g]);
-        table_real(table, first_us(from, g));
+        table_integer(table, n);
+        table_number(table, first_us(from, g));
         put_times(from, table, g);
-        table_integer(table, event_of(from, from->first_member[g]));
+        table_integer(table, first_event(from, g));
+        tracelens_details_put(from->input, &lists, from->groups.member + from->groups.first[g], n, arena, table);
         table_real(table, share);
         table_real(table, so_far += share);
     }
 }
 
+/* Columns that hold integers where all times are integers. */
+static struct sutra_table *begin_table(const struct argument_table *from, struct sutra_operators *operators) {
+    static const char *const times[] = {"total_direct_kernel_time_min",
+                                        "total_subtree_kernel_time_min",
+                                        "total_direct_kernel_time_max",
+                                        "total_subtree_kernel_time_max",
+                                        "total_direct_kernel_time_sum",
+                                        "total_subtree_kernel_time_sum",
+                                        NULL};
+    static const char *const starts[] = {"first_occurrence_time", NULL};
+    const struct op_reading *reading = from->reading;
+    struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_ARGUMENTS);
+    bool integers = true;
+    for (row_t i = 0; i < reading->charges.n; i++)
+        integers &= !number_is_double(number_at(reading->events->ts, event_of(from, i)));
+    if (integers)
+        tracelens_retype_integers(table, starts);
+    if (from->input->integer_times)
+        tracelens_retype_integers(table, times);
+    return table;
+}
+
 static int by_time_and_event(const void *left, const void *right, void *arg) {
     const struct argument_table *table = arg;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    if (table->sum_us[a] != table->sum_us[b])
-        return table->sum_us[a] > table->sum_us[b] ? -1 : 1;
-    row_t event_a = event_of(table, table->first_member[a]), event_b = event_of(table, table->first_member[b]);
+    if (table->direct[a].sum != table->direct[b].sum)
+        return table->direct[a].sum > table->direct[b].sum ? -1 : 1;
+    row_t event_a = first_event(table, a), event_b = first_event(table, b);
     return (event_a > event_b) - (event_a < event_b);
 }
 
@@ -155,14 +170,16 @@ enum sutra_status tracelens_arguments(const struct op_input *input, struct arena
     if (!status)
         status = group_charges(&from, arena, error);
     if (!status)
-        status = describe_groups(&from, arena, error);
+        status = describe_groups(&from, charges->direct, arena, &from.direct, error);
+    if (!status)
+        status = describe_groups(&from, charges->subtree, arena, &from.subtree, error);
     uint32_t *order = arena_take(arena, from.groups.n, sizeof *order);
+    double *values = arena_take(arena, from.groups.n, sizeof *values);
     if (!status && !(status = arena_status(arena, error))) {
-        find_first_members(&from);
         for (uint32_t g = 0; g < from.groups.n; g++)
             order[g] = g;
         qsort_r(order, from.groups.n, sizeof *order, by_time_and_event, &from);
-        write_groups(&from, order, op_table_begin(operators, SUTRA_TRACELENS_ARGUMENTS));
+        write_groups(&from, order, total_us(&from, order, values), arena, begin_table(&from, operators));
     }
     op_arguments_free(&from.arguments);
     thread_labels_free(&from.labels);

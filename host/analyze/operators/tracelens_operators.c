@@ -4,14 +4,19 @@
  */
 #include <string.h>
 
-#include "analyze/operators/operators.h"
 #include "analyze/operators/timeline.h"
+#include "analyze/operators/tracelens_details.h"
+#include "analyze/pandas_stats.h"
 #include "base/error.h"
 #include "text/string_text.h"
 
+/* The sum of a group as pandas has it. */
 static double sum_us(const struct op_reading *reading, const struct op_groups *groups, uint32_t group,
                      const int64_t *ticks) {
-    return (double)op_group_sum(groups, group, ticks) / reading->ticks_per_us;
+    double sum = 0, lost = 0;
+    for (row_t i = groups->first[group]; i < groups->first[group + 1]; i++)
+        pandas_add(&sum, &lost, op_us(reading, ticks[groups->member[i]]));
+    return sum;
 }
 
 /* ---- The timeline ---- */
@@ -80,33 +85,65 @@ static void table_categories(struct sutra_table *table, const struct op_groups *
     table_text(table, text->bytes, text->length);
 }
 
-/* Groups by falling direct time, which is added up as percentages go on. */
+/* Groups by descending direct time, equal ones by label, and the running total of their shares. */
 struct ranked_groups {
     struct op_groups groups;
     double *direct_us;
+    const char **label;
     uint32_t *order;
-    double all_us, so_far;
+    double all_ms, so_far;
 };
 
-static enum sutra_status rank_groups(const struct op_reading *reading, const struct tuple *keys, struct arena *arena,
-                                     struct ranked_groups *ranked, struct sutra_error *error) {
+/* What groups with equal times are sorted by, from the key of a member. */
+typedef const char *group_label(const struct op_reading *reading, const struct tuple *key);
+
+static const char *name_label(const struct op_reading *reading, const struct tuple *key) {
+    return strings_text(reading->strings, (uint32_t)key->part[0]);
+}
+
+static const char *category_label(const struct op_reading *reading, const struct tuple *key) {
+    (void)reading;
+    return op_category_names[key->part[0]];
+}
+
+static int by_time_and_label(const void *left, const void *right, void *arg) {
+    const struct ranked_groups *ranked = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    if (ranked->direct_us[a] != ranked->direct_us[b])
+        return ranked->direct_us[a] > ranked->direct_us[b] ? -1 : 1;
+    int order = strcmp(ranked->label[a], ranked->label[b]);
+    return order ? order : (a > b) - (a < b);
+}
+
+static enum sutra_status rank_groups(const struct op_reading *reading, const struct tuple *keys, group_label *label,
+                                     struct arena *arena, struct ranked_groups *ranked, struct sutra_error *error) {
     enum sutra_status status = op_groups_make(keys, reading->charges.n, arena, &ranked->groups, error);
     if (status)
         return status;
     uint32_t n = ranked->groups.n;
+    double *ms = arena_take(arena, n, sizeof *ms);
     ranked->direct_us = arena_take(arena, n, sizeof *ranked->direct_us);
+    ranked->label = arena_take(arena, n, sizeof *ranked->label);
     ranked->order = arena_take(arena, n, sizeof *ranked->order);
     if ((status = arena_status(arena, error)))
         return status;
-    ranked->all_us = ranked->so_far = 0;
-    for (uint32_t g = 0; g < n; g++)
-        ranked->all_us += ranked->direct_us[g] = sum_us(reading, &ranked->groups, g, reading->charges.direct);
-    return op_groups_order(ranked->direct_us, n, arena, ranked->order, error);
+    for (uint32_t g = 0; g < n; g++) {
+        ranked->order[g] = g;
+        ranked->direct_us[g] = sum_us(reading, &ranked->groups, g, reading->charges.direct);
+        ranked->label[g] = label(reading, &keys[ranked->groups.member[ranked->groups.first[g]]]);
+    }
+    if (n)
+        qsort_r(ranked->order, n, sizeof *ranked->order, by_time_and_label, ranked);
+    for (uint32_t i = 0; i < n; i++)
+        ms[i] = ranked->direct_us[ranked->order[i]] / 1e3;
+    ranked->all_ms = numpy_sum(ms, n);
+    ranked->so_far = 0;
+    return SUTRA_OK;
 }
 
-/* The share of a group, and of all that came before it. */
+/* The share of a group, and of all groups up to it. */
 static void table_shares(struct sutra_table *table, struct ranked_groups *ranked, uint32_t group) {
-    double share = ranked->direct_us[group] / ranked->all_us * 100;
+    double share = ranked->direct_us[group] / 1e3 / ranked->all_ms * 100;
     table_real(table, share);
     table_real(table, ranked->so_far += share);
 }
@@ -120,13 +157,13 @@ static enum sutra_status write_names(const struct op_input *input, struct arena 
     const struct op_reading *reading = input->reading;
     struct ranked_groups ranked;
     struct buffer text = {0};
-    enum sutra_status status = rank_groups(reading, keys, arena, &ranked, error);
+    enum sutra_status status = rank_groups(reading, keys, name_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
         uint32_t g = ranked.order[i];
         double subtree_us = sum_us(reading, &ranked.groups, g, reading->charges.subtree);
         table_string(table, reading->strings, (uint32_t)keys[ranked.groups.member[ranked.groups.first[g]]].part[0]);
-        table_real(table, ranked.direct_us[g]);
-        table_real(table, subtree_us);
+        table_number(table, ranked.direct_us[g]);
+        table_number(table, subtree_us);
         table_real(table, ranked.direct_us[g] / 1e3);
         table_real(table, subtree_us / 1e3);
         table_integer(table, count_of(&ranked.groups, g));
@@ -140,7 +177,7 @@ static enum sutra_status write_names(const struct op_input *input, struct arena 
 static enum sutra_status write_categories(const struct op_input *input, struct arena *arena, struct sutra_table *table,
                                           const struct tuple *keys, struct sutra_error *error) {
     struct ranked_groups ranked;
-    enum sutra_status status = rank_groups(input->reading, keys, arena, &ranked, error);
+    enum sutra_status status = rank_groups(input->reading, keys, category_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
         uint32_t g = ranked.order[i];
         const char *name = op_category_names[input->categories[ranked.groups.member[ranked.groups.first[g]]]];
@@ -154,6 +191,7 @@ static enum sutra_status write_categories(const struct op_input *input, struct a
 
 enum sutra_status tracelens_operators(const struct op_input *input, struct arena *arena,
                                       struct sutra_operators *operators, struct sutra_error *error) {
+    static const char *const times[] = {"total_direct_kernel_time_sum", "total_subtree_kernel_time_sum", NULL};
     const struct op_reading *reading = input->reading;
     struct arena_mark mark = arena_mark(arena);
     struct tuple *names = arena_zeros(arena, reading->charges.n, sizeof *names);
@@ -163,8 +201,11 @@ enum sutra_status tracelens_operators(const struct op_input *input, struct arena
         names[i].part[0] = host_name(reading, reading->charges.host[i]);
         categories[i].part[0] = input->categories[i];
     }
+    struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_OPS);
+    if (input->integer_times)
+        tracelens_retype_integers(table, times);
     if (!status)
-        status = write_names(input, arena, op_table_begin(operators, SUTRA_TRACELENS_OPS), names, error);
+        status = write_names(input, arena, table, names, error);
     if (!status)
         status =
             write_categories(input, arena, op_table_begin(operators, SUTRA_TRACELENS_CATEGORIES), categories, error);
@@ -244,7 +285,7 @@ static enum sutra_status write_modules(const struct op_reading *reading, const u
                                        struct sutra_error *error) {
     struct ranked_groups ranked;
     struct buffer text = {0};
-    enum sutra_status status = rank_groups(reading, rows->keys, arena, &ranked, error);
+    enum sutra_status status = rank_groups(reading, rows->keys, name_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
         uint32_t g = ranked.order[i];
         row_t first = ranked.groups.member[ranked.groups.first[g]];

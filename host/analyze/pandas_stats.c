@@ -1,0 +1,81 @@
+/*
+ * pandas_stats.c - sums and spreads as numpy and pandas round them. O(n log n), for the median.
+ */
+#include "analyze/pandas_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Values that numpy adds with eight partial sums. */
+#define PAIRWISE_BLOCK 128
+
+double numpy_sum(const double *values, uint64_t n) {
+    if (n < 8) {
+        double sum = 0;
+        for (uint64_t i = 0; i < n; i++)
+            sum += values[i];
+        return sum;
+    }
+    if (n > PAIRWISE_BLOCK) {
+        uint64_t half = n / 2 - n / 2 % 8;
+        return numpy_sum(values, half) + numpy_sum(values + half, n - half);
+    }
+    double part[8];
+    uint64_t i = 8;
+    for (int k = 0; k < 8; k++)
+        part[k] = values[k];
+    for (; i < n - n % 8; i += 8)
+        for (int k = 0; k < 8; k++)
+            part[k] += values[i + (uint64_t)k];
+    double sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+    for (; i < n; i++)
+        sum += values[i];
+    return sum;
+}
+
+static int compare_doubles(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Of n values in `sorted`, which get sorted. */
+static void add_order(struct value_stats *stats, double *sorted) {
+    uint64_t n = stats->n;
+    stats->median = stats->min = stats->max = NAN;
+    if (n == 0)
+        return;
+    qsort(sorted, n, sizeof *sorted, compare_doubles);
+    stats->median = n % 2 ? sorted[n / 2] : (sorted[n / 2] + sorted[n / 2 - 1]) / 2;
+    stats->min = sorted[0];
+    stats->max = sorted[n - 1];
+}
+
+struct value_stats numpy_stats(const double *values, uint64_t n, double *scratch) {
+    struct value_stats stats = {.n = n, .sum = numpy_sum(values, n)};
+    stats.mean = stats.sum / (double)n;
+    for (uint64_t i = 0; i < n; i++)
+        scratch[i] = (values[i] - stats.mean) * (values[i] - stats.mean);
+    stats.std = sqrt(numpy_sum(scratch, n) / (double)n);
+    for (uint64_t i = 0; i < n; i++)
+        scratch[i] = values[i];
+    add_order(&stats, scratch);
+    return stats;
+}
+
+struct value_stats pandas_stats(const double *values, uint64_t n, double *scratch) {
+    struct value_stats stats = {0};
+    double lost = 0, mean = 0, squares = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (isnan(values[i]))
+            continue;
+        scratch[stats.n++] = values[i];
+        double before = mean;
+        pandas_add(&stats.sum, &lost, values[i]);
+        mean += (values[i] - before) / (double)stats.n;
+        squares += (values[i] - mean) * (values[i] - before);
+    }
+    stats.mean = stats.n ? stats.sum / (double)stats.n : (double)NAN;
+    stats.std = stats.n > 1 ? sqrt(squares / (double)(stats.n - 1)) : (double)NAN;
+    add_order(&stats, scratch);
+    return stats;
+}
