@@ -62,6 +62,7 @@ extern const char *const op_category_names[OP_N_CATEGORIES];
  * one kind may have several formulas. */
 enum op_formula {
     FORMULA_NONE,    /* known by name only */
+    FORMULA_FOREIGN, /* TraceLens has a formula, sutra has none */
     FORMULA_OWN,     /* what TraceLens does not know at all */
     FORMULA_MM,      /* a, b */
     FORMULA_ADDMM,   /* bias, a, b */

@@ -52,6 +52,7 @@ enum sutra_operators_table {
     SUTRA_TRACELENS_MODULES,        /* module instance */
     SUTRA_TRACELENS_KERNEL_SUMMARY, /* operator, kernel, stream */
     SUTRA_TRACELENS_KERNELS,        /* single kernels */
+    SUTRA_TRACELENS_UNIFIED,        /* operator with a model or launching operator, arguments: GPU time, rates */
     SUTRA_TRACELENS_RATES,          /* operator name, arguments that affect the rate: FLOPs, bytes, rates */
     SUTRA_OPERATORS_TIMELINE,       /* rank, kind of GPU time; and GPU work by attribution */
     SUTRA_OPERATORS_BY_NAME,        /* rank, name: calls, CPU time, GPU time */

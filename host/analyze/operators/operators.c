@@ -9,6 +9,7 @@
 #include "analyze/operators/launches.h"
 #include "analyze/operators/rates.h"
 #include "analyze/operators/tracelens_details.h"
+#include "analyze/operators/tracelens_models.h"
 #include "base/error.h"
 #include "base/options.h"
 
@@ -310,9 +311,9 @@ struct op_work {
 /* The reference leaves Python's functions out of all but the tables of modules. */
 static enum sutra_status make_as_tracelens(struct op_work *work, const struct sutra_device_trace *trace,
                                            struct sutra_operators *made, struct sutra_error *error) {
-    static op_maker *const makers[] = {
-        tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens_module_operators,
-        tracelens_modules,  tracelens_kernels,   tracelens_rates};
+    static op_maker *const makers[] = {tracelens_timeline,         tracelens_operators, tracelens_arguments,
+                                       tracelens_module_operators, tracelens_modules,   tracelens_kernels,
+                                       tracelens_unified,          tracelens_rates};
     struct op_input *input = &work->input;
     uint8_t *categories = NULL;
     enum sutra_status status = op_reading_make(input->context, trace, READING_REFERENCE | READING_NO_FRAMES,
@@ -332,7 +333,14 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
     input->reading = &work->reading;
     input->categories = categories;
     input->integer_times = tracelens_has_integer_times(&work->reading);
-    return run_makers(makers, sizeof makers / sizeof *makers, input, &work->scratch, made, error);
+    struct tracelens_models models = {0};
+    status = tracelens_models_make(input, &work->arena, &models, error);
+    input->models = &models;
+    if (!status)
+        status = run_makers(makers, sizeof makers / sizeof *makers, input, &work->scratch, made, error);
+    tracelens_models_free(&models);
+    input->models = NULL;
+    return status;
 }
 
 /* ---- Ours ---- */

@@ -10,6 +10,7 @@
 #include "sutra/operators.h"
 
 struct rates_work;
+struct tracelens_models;
 
 /* What the makers look at. */
 struct op_input {
@@ -21,7 +22,8 @@ struct op_input {
     bool integer_times;              /* starts and durations of GPU activity are integers, by the reference's rules */
     wide_t device_ticks;             /* the durations of all work */
     struct op_ways ways;             /* where tables of operators are made by our rules */
-    const struct rates_work *rates;  /* what operators_rates() begins with */
+    const struct tracelens_models *models; /* by the reference's rules */
+    const struct rates_work *rates;        /* what operators_rates() begins with */
 };
 
 struct sutra_operators {
@@ -58,8 +60,8 @@ enum sutra_status op_restrict(struct sutra_context *context, const struct sutra_
 typedef enum sutra_status op_maker(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
                                    struct sutra_error *error);
 op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens_module_operators, tracelens_modules,
-    tracelens_kernels, tracelens_rates, operators_timeline, operators_by_name, operators_by_arguments,
-    operators_by_category, operators_by_module, operators_by_annotation, operators_by_path, operators_rates,
-    operators_kernels;
+    tracelens_kernels, tracelens_unified, tracelens_rates, operators_timeline, operators_by_name,
+    operators_by_arguments, operators_by_category, operators_by_module, operators_by_annotation, operators_by_path,
+    operators_rates, operators_kernels;
 
 #endif

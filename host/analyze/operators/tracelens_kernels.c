@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/operators/operators.h"
 #include "analyze/operators/timeline.h"
+#include "analyze/operators/tracelens_details.h"
+#include "analyze/pandas_stats.h"
 #include "base/error.h"
 #include "columns/column.h"
 
@@ -165,39 +166,71 @@ static struct tuple summary_key(const struct kernel_table *from, row_t kernel) {
     return (struct tuple){{category, name, reading->events->name[event], reading->events->stream[event]}};
 }
 
+/* The texts of a key: "" where there is none, which pandas sorts last. */
+static const char *category_text(const struct tuple *key) {
+    static const char *const others[] = {"runtime", "graph", ""};
+    return key->part[0] < OP_N_CATEGORIES ? op_category_names[key->part[0]] : others[key->part[0] - OP_N_CATEGORIES];
+}
+
+static const char *operator_text(const struct op_reading *reading, const struct tuple *key) {
+    return key->part[1] == STRING_NONE ? "" : strings_text(reading->strings, (uint32_t)key->part[1]);
+}
+
+static int compare_texts(const char *a, const char *b) {
+    return *a && *b ? strcmp(a, b) : (*b != 0) - (*a != 0);
+}
+
 struct kernel_durations {
-    double *sum, *min, *max;
+    const struct op_reading *reading;
+    const struct tuple **key; /* of each group */
+    double *sum, *lost, *min, *max;
     double all;
 };
 
-static enum sutra_status add_up(const struct kernel_table *from, const struct op_groups *groups, struct arena *arena,
-                                struct kernel_durations *sums, struct sutra_error *error) {
-    *sums = (struct kernel_durations){arena_zeros(arena, groups->n, sizeof(double)),
+static int by_time_and_key(const void *left, const void *right, void *arg) {
+    const struct kernel_durations *sums = arg;
+    const struct op_reading *reading = sums->reading;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const struct tuple *key_a = sums->key[a], *key_b = sums->key[b];
+    if (sums->sum[a] != sums->sum[b])
+        return sums->sum[a] > sums->sum[b] ? -1 : 1;
+    int order = compare_texts(category_text(key_a), category_text(key_b));
+    order = order ? order : compare_texts(operator_text(reading, key_a), operator_text(reading, key_b));
+    order = order ? order
+                  : strcmp(strings_text(reading->strings, (uint32_t)key_a->part[2]),
+                           strings_text(reading->strings, (uint32_t)key_b->part[2]));
+    return order ? order : (key_a->part[3] > key_b->part[3]) - (key_a->part[3] < key_b->part[3]);
+}
+
+static enum sutra_status add_up(const struct kernel_table *from, const struct op_groups *groups,
+                                const struct tuple *keys, struct arena *arena, struct kernel_durations *sums,
+                                struct sutra_error *error) {
+    *sums = (struct kernel_durations){from->reading,
+                                      arena_take(arena, groups->n, sizeof *sums->key),
+                                      arena_zeros(arena, groups->n, sizeof(double)),
+                                      arena_zeros(arena, groups->n, sizeof(double)),
                                       arena_take(arena, groups->n, sizeof(double)),
-                                      arena_take(arena, groups->n, sizeof(double)), 0};
+                                      arena_take(arena, groups->n, sizeof(double)),
+                                      0};
+    double *all = arena_take(arena, from->n, sizeof *all);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < from->n && !status; i++) {
         uint32_t g = groups->of[i];
-        double us = op_dur_us(from->reading, from->device[i]);
+        double us = all[i] = op_dur_us(from->reading, from->device[i]);
         bool first = groups->member[groups->first[g]] == i;
+        sums->key[g] = &keys[i];
         sums->min[g] = first || us < sums->min[g] ? us : sums->min[g];
         sums->max[g] = first || us > sums->max[g] ? us : sums->max[g];
-        sums->sum[g] += us;
-        sums->all += us;
+        pandas_add(&sums->sum[g], &sums->lost[g], us);
     }
+    sums->all = status ? 0 : numpy_sum(all, from->n);
     return status;
 }
 
 static void put_summary(const struct kernel_table *from, const struct tuple *key, row_t kernel,
                         struct sutra_table *table) {
-    static const char *const others[] = {"runtime", "graph", ""};
-    const char *category =
-        key->part[0] < OP_N_CATEGORIES ? op_category_names[key->part[0]] : others[key->part[0] - OP_N_CATEGORIES];
-    table_text(table, category, strlen(category));
-    if (key->part[1] == STRING_NONE)
-        table_text(table, "", 0);
-    else
-        table_string(table, from->reading->strings, (uint32_t)key->part[1]);
+    table_words(table, category_text(key));
+    table_words(table, operator_text(from->reading, key));
     table_string(table, from->reading->strings, (uint32_t)key->part[2]);
     op_table_stream(from->input, from->device[kernel], table);
 }
@@ -214,36 +247,47 @@ static enum sutra_status write_summary(const struct kernel_table *from, double t
     if (!status)
         status = op_groups_make(keys, from->n, arena, &groups, error);
     if (!status)
-        status = add_up(from, &groups, arena, &sums, error);
-    if (!status)
-        status = op_groups_order(sums.sum, groups.n, arena, order, error);
+        status = add_up(from, &groups, keys, arena, &sums, error);
+    for (uint32_t g = 0; g < groups.n && !status; g++)
+        order[g] = g;
+    if (groups.n && !status)
+        qsort_r(order, groups.n, sizeof *order, by_time_and_key, &sums);
     for (uint32_t i = 0; i < groups.n && !status; i++) {
         uint32_t g = order[i];
         row_t first = groups.member[groups.first[g]], n = groups.first[g + 1] - groups.first[g];
         put_summary(from, &keys[first], first, table);
-        table_real(table, sums.sum[g]);
+        table_number(table, sums.sum[g]);
         table_integer(table, n);
         table_real(table, sums.sum[g] / n);
-        table_real(table, sums.min[g]);
-        table_real(table, sums.max[g]);
+        table_number(table, sums.min[g]);
+        table_number(table, sums.max[g]);
         table_real(table, sums.sum[g] / sums.all * 100);
         table_real(table, sums.sum[g] / total_us * 100);
     }
     return status;
 }
 
+/* Columns that hold integers where all durations are integers. */
+static struct sutra_table *begin_summary(const struct kernel_table *from, struct sutra_operators *operators) {
+    static const char *const times[] = {"Kernel duration (µs)_sum", "Kernel duration (µs)_min",
+                                        "Kernel duration (µs)_max", NULL};
+    struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_KERNEL_SUMMARY);
+    if (from->input->integer_times)
+        tracelens_retype_integers(table, times);
+    return table;
+}
+
 enum sutra_status tracelens_kernels(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
     struct kernel_table from = {.input = input, .reading = input->reading};
     struct arena_mark mark = arena_mark(arena);
-    const struct sutra_table *timeline = &operators->tables[SUTRA_TRACELENS_TIMELINE];
+    double total_us = table_get_real(&operators->tables[SUTRA_TRACELENS_TIMELINE], 1, TIMELINE_TOTAL) * 1e3;
     enum sutra_status status = list_kernels(&from, arena, error);
     if (!status)
         status = measure_operators(&from, arena, error);
     if (!status) {
         write_kernels(&from, op_table_begin(operators, SUTRA_TRACELENS_KERNELS));
-        status = write_summary(&from, table_get_real(timeline, 1, TIMELINE_TOTAL) * 1e3, arena,
-                               op_table_begin(operators, SUTRA_TRACELENS_KERNEL_SUMMARY), error);
+        status = write_summary(&from, total_us, arena, begin_summary(&from, operators), error);
     }
     op_arguments_free(&from.arguments);
     arena_release(arena, mark);
