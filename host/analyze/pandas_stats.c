@@ -62,18 +62,42 @@ struct value_stats numpy_stats(const double *values, uint64_t n, double *scratch
     return stats;
 }
 
-struct value_stats pandas_stats(const double *values, uint64_t n, double *scratch) {
+enum group_order pandas_group_order(const uint32_t *groups, uint64_t n, const uint32_t *rank) {
+    for (uint64_t i = 1; i < n; i++)
+        if (rank ? rank[groups[i]] < rank[groups[i - 1]] : groups[i] < groups[i - 1])
+            return GROUPS_MIXED;
+    return GROUPS_SORTED;
+}
+
+/* Adds a value to a sum; `lost` is the rounding error of the sum so far. */
+static void add_compensated(double *sum, double *lost, double value) {
+    double added = value - *lost, next = *sum + added;
+    *lost = next - *sum - added;
+    *lost = isnan(*lost) ? 0 : *lost;
+    *sum = next;
+}
+
+double pandas_sum(const double *values, uint64_t n, enum group_order order) {
+    double sum = 0, lost = 0;
+    if (n && order == GROUPS_SORTED)
+        return values[0] + numpy_sum(values + 1, n - 1);
+    for (uint64_t i = 0; i < n; i++)
+        add_compensated(&sum, &lost, values[i]);
+    return sum;
+}
+
+struct value_stats pandas_stats(const double *values, uint64_t n, enum group_order order, double *scratch) {
     struct value_stats stats = {0};
-    double lost = 0, mean = 0, squares = 0;
+    double mean = 0, squares = 0;
     for (uint64_t i = 0; i < n; i++) {
         if (isnan(values[i]))
             continue;
-        scratch[stats.n++] = values[i];
         double before = mean;
-        pandas_add(&stats.sum, &lost, values[i]);
+        scratch[stats.n++] = values[i];
         mean += (values[i] - before) / (double)stats.n;
         squares += (values[i] - mean) * (values[i] - before);
     }
+    stats.sum = pandas_sum(scratch, stats.n, order);
     stats.mean = stats.n ? stats.sum / (double)stats.n : (double)NAN;
     stats.std = stats.n > 1 ? sqrt(squares / (double)(stats.n - 1)) : (double)NAN;
     add_order(&stats, scratch);

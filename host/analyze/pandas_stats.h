@@ -3,7 +3,11 @@
  * theirs in the last digit.
  *
  *     numpy    sums are pairwise: eight partial sums up to 128 values, halves beyond; the deviation is that of all
- *     pandas   groupby() compensates sums (Kahan) and updates the variance with each value (Welford), of a sample
+ *     pandas   groupby() adds the first value to numpy's sum of the others where the rows are sorted by group and
+ *              none is NaN; otherwise it compensates sums (Kahan). It updates the variance, that of a sample, with
+ *              each value (Welford).
+ *
+ * The rules are those of numpy 2.4 and pandas 3.1.
  */
 #ifndef ANALYZE_PANDAS_STATS_H
 #define ANALYZE_PANDAS_STATS_H
@@ -22,16 +26,18 @@ double numpy_sum(const double *values, uint64_t n);
 /* numpy.sum() and so on of n values, none of them NaN. `scratch` has room for n. O(n log n). */
 struct value_stats numpy_stats(const double *values, uint64_t n, double *scratch);
 
-/* The same as pandas' groupby() has them of a group; values that are NaN are skipped. */
-struct value_stats pandas_stats(const double *values, uint64_t n, double *scratch);
+/* How the rows of a column that is grouped follow each other. */
+enum group_order { GROUPS_MIXED, GROUPS_SORTED };
 
-/* Adds a value to a sum as groupby().sum() does; `lost` is what rounding has taken from the sum so far, 0 at first. */
-static inline void pandas_add(double *sum, double *lost, double value) {
-    double added = value - *lost, next = *sum + added;
-    *lost = next - *sum - added;
-    if (*lost != *lost)
-        *lost = 0;
-    *sum = next;
-}
+/* SORTED: group numbers never descend. By group, `rank` is the position of its key among the sorted keys; NULL: groups
+ * are numbered so. */
+enum group_order pandas_group_order(const uint32_t *groups, uint64_t n, const uint32_t *rank);
+
+/* The sum of a group, none of whose values is NaN. */
+double pandas_sum(const double *values, uint64_t n, enum group_order order);
+
+/* The same as pandas' groupby() has them of a group; values that are NaN are skipped. `order`: MIXED where any value
+ * of the column is NaN. */
+struct value_stats pandas_stats(const double *values, uint64_t n, enum group_order order, double *scratch);
 
 #endif

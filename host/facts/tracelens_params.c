@@ -193,7 +193,7 @@ static const char *const transposes_text[] = {"None", "False", "True"};
 static void add_transposes(const struct params_case *at, struct model_params *params) {
     if (at->transposes.known == TRANSPOSE_UNKNOWN)
         return;
-    struct model_param *param = begin(params, "transpose", PARAM_OTHER);
+    struct model_param *param = begin(params, "param: transpose", PARAM_OTHER);
     append_words(&params->text, "(");
     append_words(&params->text, transposes_text[at->transposes.a]);
     append_words(&params->text, ", ");
@@ -205,17 +205,17 @@ static void add_transposes(const struct params_case *at, struct model_params *pa
 static void params_gemm(const struct params_case *at, struct model_params *params) {
     uint32_t a = at->model->x, row = at->model->batch;
     if (at->model->batch)
-        add_integer(params, "B", dim_of(at, a, 0));
-    add_integer(params, "M", dim_of(at, a, row));
-    add_integer(params, "N", dim_of(at, a + 1, row + 1));
-    add_integer(params, "K", dim_of(at, a, row + 1));
-    add_bool(params, "bias",
+        add_integer(params, "param: B", dim_of(at, a, 0));
+    add_integer(params, "param: M", dim_of(at, a, row));
+    add_integer(params, "param: N", dim_of(at, a + 1, row + 1));
+    add_integer(params, "param: K", dim_of(at, a, row + 1));
+    add_bool(params, "param: bias",
              at->model->bias || (at->kind->tracelens == FORMULA_SCALED_MM && at->inputs->n_shapes == 3));
-    add_strides(at, params, "stride_A", a);
-    add_strides(at, params, "stride_B", a + 1);
-    add_type_pair(at, params, "dtype_A_B", a);
+    add_strides(at, params, "param: stride_A", a);
+    add_strides(at, params, "param: stride_B", a + 1);
+    add_type_pair(at, params, "param: dtype_A_B", a);
     if (!at->model->batch)
-        add_integer(params, "B", 1);
+        add_integer(params, "param: B", 1);
     add_transposes(at, params);
 }
 
@@ -238,29 +238,29 @@ static void add_convolution_bias(const struct params_case *at, struct model_para
     bool backward = at->kind->tracelens == FORMULA_CONV_BACKWARD;
     bool listed = backward && at->inputs->n_shapes > 3;
     if (listed && !input_at(at, 3).tensor.n_dims && !input_at(at, 3).n_members)
-        add_words(params, "bias", PARAM_OTHER, "[]");
+        add_words(params, "param: bias", PARAM_OTHER, "[]");
     else
-        add_bool(params, "bias", backward ? listed : at->inputs->n_shapes == 3);
+        add_bool(params, "param: bias", backward ? listed : at->inputs->n_shapes == 3);
 }
 
 static void params_convolution(const struct params_case *at, struct model_params *params) {
     static const char *const names[] = {"conv1d", "conv2d", "conv3d"};
     int64_t groups[RANK_MAX] = {1};
     uint32_t x = at->model->x, value = at->model->values, n_dims = input_at(at, x).tensor.n_dims;
-    add_words(params, "convNd", PARAM_STRING, n_dims >= 3 && n_dims <= 5 ? names[n_dims - 3] : "");
-    add_shape(at, params, "input_shape", x);
-    add_shape(at, params, "filter_shape", x + 1);
-    add_type_pair(at, params, "dtype_input_weight", x);
-    add_strides(at, params, "input_stride", x);
-    add_strides(at, params, "weight_stride", x + 1);
+    add_words(params, "param: convNd", PARAM_STRING, n_dims >= 3 && n_dims <= 5 ? names[n_dims - 3] : "");
+    add_shape(at, params, "param: input_shape", x);
+    add_shape(at, params, "param: filter_shape", x + 1);
+    add_type_pair(at, params, "param: dtype_input_weight", x);
+    add_strides(at, params, "param: input_stride", x);
+    add_strides(at, params, "param: weight_stride", x + 1);
     add_convolution_bias(at, params);
-    add_space(at, params, "stride", value, 1);
-    add_space(at, params, "padding", value + 1, 0);
-    add_space(at, params, "dilation", value + 2, 1);
-    add_bool(params, "transposed_conv", input_is(input_at(at, value + 3).value, "true"));
-    add_space(at, params, "output_padding", value + 4, 0);
+    add_space(at, params, "param: stride", value, 1);
+    add_space(at, params, "param: padding", value + 1, 0);
+    add_space(at, params, "param: dilation", value + 2, 1);
+    add_bool(params, "param: transposed_conv", input_is(input_at(at, value + 3).value, "true"));
+    add_space(at, params, "param: output_padding", value + 4, 0);
     read_numbers(at, value + 5, groups);
-    add_integer(params, "groups", groups[0]);
+    add_integer(params, "param: groups", groups[0]);
 }
 
 /* ---- Attention ---- */
@@ -273,29 +273,29 @@ struct attention_dims {
 
 static void add_attention_sizes(const struct params_case *at, struct model_params *params, struct attention_dims dims) {
     uint32_t q = at->model->x;
-    add_integer(params, "B", dims.packed ? 1 : dim_of(at, q, 0));
-    add_integer(params, "N_Q", dim_of(at, q, dims.length));
-    add_integer(params, "H_Q", dim_of(at, q, dims.heads));
-    add_integer(params, "N_KV", dim_of(at, q + 1, dims.length));
-    add_integer(params, "H_KV", dim_of(at, q + 1, dims.heads));
-    add_integer(params, "d_h_qk", dim_of(at, q, dims.width));
-    add_integer(params, "d_h_v", dim_of(at, q + 2, dims.width));
+    add_integer(params, "param: B", dims.packed ? 1 : dim_of(at, q, 0));
+    add_integer(params, "param: N_Q", dim_of(at, q, dims.length));
+    add_integer(params, "param: H_Q", dim_of(at, q, dims.heads));
+    add_integer(params, "param: N_KV", dim_of(at, q + 1, dims.length));
+    add_integer(params, "param: H_KV", dim_of(at, q + 1, dims.heads));
+    add_integer(params, "param: d_h_qk", dim_of(at, q, dims.width));
+    add_integer(params, "param: d_h_v", dim_of(at, q + 2, dims.width));
 }
 
 static void params_sdpa(const struct params_case *at, struct model_params *params) {
     add_attention_sizes(at, params, (struct attention_dims){2, 1, 3, false});
-    add_real(params, "dropout", read_real(at, at->model->values, 0));
-    add_bool(params, "causal", input_is(input_at(at, at->model->causal).value, "true"));
-    add_bool(params, "flash_impl", at->model->flash);
-    add_type_pair(at, params, "dtype_A_B", 0);
+    add_real(params, "param: dropout", read_real(at, at->model->values, 0));
+    add_bool(params, "param: causal", input_is(input_at(at, at->model->causal).value, "true"));
+    add_bool(params, "param: flash_impl", at->model->flash);
+    add_type_pair(at, params, "param: dtype_A_B", 0);
 }
 
 static void add_sequences(const struct params_case *at, struct model_params *params) {
     uint32_t starts = at->model->shape, longest = starts + 2;
-    add_integer(params, "num_seqs_q", dim_of(at, starts, 0) - 1);
-    add_integer(params, "num_seqs_kv", dim_of(at, starts + 1, 0) - 1);
-    add_real(params, "max_seqlen_q", read_real(at, longest, 0));
-    add_real(params, "max_seqlen_kv", read_real(at, longest + 1, 0));
+    add_integer(params, "param: num_seqs_q", dim_of(at, starts, 0) - 1);
+    add_integer(params, "param: num_seqs_kv", dim_of(at, starts + 1, 0) - 1);
+    add_real(params, "param: max_seqlen_q", read_real(at, longest, 0));
+    add_real(params, "param: max_seqlen_kv", read_real(at, longest + 1, 0));
 }
 
 static void params_flash(const struct params_case *at, struct model_params *params) {
@@ -304,13 +304,13 @@ static void params_flash(const struct params_case *at, struct model_params *para
     struct attention_dims dims =
         packed ? (struct attention_dims){0, 1, 2, true} : (struct attention_dims){1, 2, 3, false};
     add_attention_sizes(at, params, dims);
-    add_strides(at, params, "q_stride", at->model->x);
-    add_strides(at, params, "k_stride", at->model->x + 1);
-    add_strides(at, params, "v_stride", at->model->x + 2);
-    add_real(params, "dropout", read_real(at, at->model->values, 0));
-    add_bool(params, "causal", !causal.length || input_is(causal, "true"));
-    add_bool(params, "flash_impl", true);
-    add_type_pair(at, params, "dtype_A_B", 0);
+    add_strides(at, params, "param: q_stride", at->model->x);
+    add_strides(at, params, "param: k_stride", at->model->x + 1);
+    add_strides(at, params, "param: v_stride", at->model->x + 2);
+    add_real(params, "param: dropout", read_real(at, at->model->values, 0));
+    add_bool(params, "param: causal", !causal.length || input_is(causal, "true"));
+    add_bool(params, "param: flash_impl", true);
+    add_type_pair(at, params, "param: dtype_A_B", 0);
     if (packed)
         add_sequences(at, params);
 }
@@ -324,26 +324,26 @@ static bool has_shape(const struct params_case *at, uint32_t place) {
 
 static void params_unary(const struct params_case *at, struct model_params *params) {
     const uint32_t types[] = {0, has_shape(at, 1) ? 1 : NOWHERE};
-    add_shape(at, params, "op_shape", 0);
-    add_types(at, params, "dtype_in_out", types, 2);
-    add_strides(at, params, "stride_input", 0);
+    add_shape(at, params, "param: op_shape", 0);
+    add_types(at, params, "param: dtype_in_out", types, 2);
+    add_strides(at, params, "param: stride_input", 0);
     if (has_shape(at, 1))
-        add_strides(at, params, "stride_output", 1);
+        add_strides(at, params, "param: stride_output", 1);
     else
-        add_none(params, "stride_output");
+        add_none(params, "param: stride_output");
 }
 
 static void params_binary(const struct params_case *at, struct model_params *params) {
     const uint32_t types[] = {0, 1, has_shape(at, 2) ? 2 : NOWHERE};
-    add_shape(at, params, "shape_in1", 0);
-    add_shape(at, params, "shape_in2", 1);
-    add_types(at, params, "dtype_in1_in2_out", types, 3);
-    add_strides(at, params, "stride_input1", 0);
-    add_strides(at, params, "stride_input2", 1);
+    add_shape(at, params, "param: shape_in1", 0);
+    add_shape(at, params, "param: shape_in2", 1);
+    add_types(at, params, "param: dtype_in1_in2_out", types, 3);
+    add_strides(at, params, "param: stride_input1", 0);
+    add_strides(at, params, "param: stride_input2", 1);
     if (has_shape(at, 2))
-        add_strides(at, params, "stride_output", 2);
+        add_strides(at, params, "param: stride_output", 2);
     else
-        add_none(params, "stride_output");
+        add_none(params, "param: stride_output");
 }
 
 /* The shape of the result: by edges, innermost first, or by a size in space. */
@@ -365,17 +365,17 @@ static void params_resize(const struct params_case *at, struct model_params *par
     int64_t numbers[RANK_MAX], shape[RANK_MAX] = {0};
     bool pads = at->kind->tracelens == FORMULA_PAD;
     uint32_t n = read_numbers(at, 1, numbers), n_shape = resized_shape(at, pads, numbers, n, shape);
-    add_shape(at, params, "input_shape", 0);
-    add_tuple(params, "output_shape", shape, n_shape);
+    add_shape(at, params, "param: input_shape", 0);
+    add_tuple(params, "param: output_shape", shape, n_shape);
     if (pads) {
-        struct model_param *param = begin(params, "padding", PARAM_OTHER);
+        struct model_param *param = begin(params, "param: padding", PARAM_OTHER);
         append_list(&params->text, numbers, n, false);
         end(params, param);
     }
-    add_tuple(params, "op_shape", shape, n_shape);
-    add_types(at, params, "dtype_in_out", types, 2);
-    add_strides(at, params, "stride_input", 0);
-    add_none(params, "stride_output");
+    add_tuple(params, "param: op_shape", shape, n_shape);
+    add_types(at, params, "param: dtype_in_out", types, 2);
+    add_strides(at, params, "param: stride_input", 0);
+    add_none(params, "param: stride_output");
 }
 
 /* ---- Reductions ---- */
@@ -400,11 +400,11 @@ static void params_reduce(const struct params_case *at, struct model_params *par
     const uint32_t types[] = {at->inputs->n_types ? 0 : NOWHERE, NOWHERE};
     static const uint32_t none[] = {NOWHERE, NOWHERE};
     bool known = at->inputs->n_shapes > 0, cumulates = at->kind->tracelens == FORMULA_CUMULATE;
-    add_integer(params, "num_input_elems", known ? elements_of(at, 0) : 0);
-    add_integer(params, "num_output_elems", !known ? 0 : cumulates ? elements_of(at, 0) : 1);
-    add_types(at, params, "dtype_in_out", known ? types : none, 2);
+    add_integer(params, "param: num_input_elems", known ? elements_of(at, 0) : 0);
+    add_integer(params, "param: num_output_elems", !known ? 0 : cumulates ? elements_of(at, 0) : 1);
+    add_types(at, params, "param: dtype_in_out", known ? types : none, 2);
     if (known)
-        add_words(params, "reduce_type", PARAM_STRING, reduce_type(at->kind->name));
+        add_words(params, "param: reduce_type", PARAM_STRING, reduce_type(at->kind->name));
 }
 
 /* ---- Norms ---- */
@@ -414,14 +414,14 @@ static void add_channels(const struct params_case *at, struct model_params *para
     bool groups = at->kind->tracelens == FORMULA_GROUP_NORM_BACKWARD;
     uint32_t n = at->model->shape == NOWHERE ? 0 : read_numbers(at, at->model->shape, numbers);
     if (groups && n == 1 && numbers[0]) {
-        add_real(params, "num_channels", (double)channels / (double)numbers[0]);
+        add_real(params, "param: num_channels", (double)channels / (double)numbers[0]);
         return;
     }
     if (at->model->shape != NOWHERE && !groups)
         channels = 1;
     for (uint32_t i = 0; i < n && !groups; i++)
         channels *= numbers[i];
-    add_integer(params, "num_channels", channels);
+    add_integer(params, "param: num_channels", channels);
 }
 
 static void params_norm(const struct params_case *at, struct model_params *params) {
@@ -432,18 +432,18 @@ static void params_norm(const struct params_case *at, struct model_params *param
     bool batch = formula == FORMULA_BATCH_NORM_BACKWARD || vendor;
     int64_t mask[RANK_MAX] = {1, 1, 1};
     uint32_t n = at->model->causal == NOWHERE ? batch : read_numbers(at, at->model->causal, mask);
-    add_shape(at, params, "op_shape", at->model->x);
-    add_types(at, params, "dtype_in_out", types, 2);
-    add_strides(at, params, "stride_input", at->model->x);
-    add_none(params, "stride_output");
+    add_shape(at, params, "param: op_shape", at->model->x);
+    add_types(at, params, "param: dtype_in_out", types, 2);
+    add_strides(at, params, "param: stride_input", at->model->x);
+    add_none(params, "param: stride_output");
     add_channels(at, params);
-    add_bool(params, "has_bias", layer ? n > 2 && mask[2] : !root);
-    add_bool(params, "is_affine", layer ? n > 1 && mask[1] : true);
-    add_bool(params, "is_training",
+    add_bool(params, "param: has_bias", layer ? n > 2 && mask[2] : !root);
+    add_bool(params, "param: is_affine", layer ? n > 1 && mask[1] : true);
+    add_bool(params, "param: is_training",
              !root && !vendor && (at->model->values == NOWHERE || input_at(at, at->model->values).value.length));
     if (at->model->causal == NOWHERE && !batch)
         return;
-    struct model_param *param = begin(params, "output_mask", PARAM_OTHER);
+    struct model_param *param = begin(params, "param: output_mask", PARAM_OTHER);
     append_list(&params->text, mask, n, true);
     end(params, param);
 }
@@ -516,7 +516,7 @@ void tracelens_params_append(const struct model_params *params, struct buffer *o
         const struct model_param *param = &params->list[i];
         const char *quote = param->kind == PARAM_STRING ? "'" : "";
         append_words(out, i ? ", '" : "'");
-        append_words(out, param->name);
+        append_words(out, param->name + strlen(PARAM_PREFIX));
         append_words(out, "': ");
         append_words(out, quote);
         buffer_append(out, params->text.bytes + param->begin, param->length);

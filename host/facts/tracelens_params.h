@@ -16,8 +16,10 @@
 /* What Python's value is. A string's text has no quotes. */
 enum param_kind { PARAM_NONE, PARAM_INTEGER, PARAM_REAL, PARAM_STRING, PARAM_OTHER };
 
+#define PARAM_PREFIX "param: "
+
 struct model_param {
-    const char *name;
+    const char *name; /* of the column, with the prefix */
     enum param_kind kind;
     double number;        /* of an integer or a real */
     size_t begin, length; /* of its text among those of all, as str() has it */

@@ -44,15 +44,27 @@ struct sutra_operators_options {
 
 /* Tables in the order of their files. Each comment lists the keys of a row, then the values. */
 enum sutra_operators_table {
-    SUTRA_TRACELENS_TIMELINE,       /* kind of GPU time: time, share */
-    SUTRA_TRACELENS_OPS,            /* operator name: time, count */
-    SUTRA_TRACELENS_CATEGORIES,     /* operator category */
-    SUTRA_TRACELENS_ARGUMENTS,      /* operator name, arguments */
-    SUTRA_TRACELENS_OPS_BY_MODULE,  /* operator name, module type */
-    SUTRA_TRACELENS_MODULES,        /* module instance */
-    SUTRA_TRACELENS_KERNEL_SUMMARY, /* operator, kernel, stream */
-    SUTRA_TRACELENS_KERNELS,        /* single kernels */
-    SUTRA_TRACELENS_UNIFIED,        /* operator with a model or launching operator, arguments: GPU time, rates */
+    SUTRA_TRACELENS_TIMELINE,        /* kind of GPU time: time, share */
+    SUTRA_TRACELENS_OPS,             /* operator name: time, count */
+    SUTRA_TRACELENS_CATEGORIES,      /* operator category */
+    SUTRA_TRACELENS_ARGUMENTS,       /* operator name, arguments */
+    SUTRA_TRACELENS_OPS_BY_MODULE,   /* operator name, module type */
+    SUTRA_TRACELENS_MODULES,         /* module instance */
+    SUTRA_TRACELENS_KERNEL_SUMMARY,  /* operator, kernel, stream */
+    SUTRA_TRACELENS_KERNELS,         /* single kernels */
+    SUTRA_TRACELENS_SHORT_HISTOGRAM, /* duration bin below 10 us: count */
+    SUTRA_TRACELENS_SHORT_KERNELS,   /* operator, arguments, kernel below 10 us */
+    SUTRA_TRACELENS_UNIFIED,         /* operator with a model or launching operator, arguments: GPU time, rates */
+    SUTRA_TRACELENS_GEMM,            /* up to REDUCE_BWD: operators with a model by kind: parameters, rates, kernels */
+    SUTRA_TRACELENS_CONV_FWD,
+    SUTRA_TRACELENS_CONV_BWD,
+    SUTRA_TRACELENS_SDPA_FWD,
+    SUTRA_TRACELENS_SDPA_BWD,
+    SUTRA_TRACELENS_UNARY,
+    SUTRA_TRACELENS_BINARY,
+    SUTRA_TRACELENS_NORMALIZATION,
+    SUTRA_TRACELENS_REDUCE_FWD,
+    SUTRA_TRACELENS_REDUCE_BWD,
     SUTRA_TRACELENS_RATES,          /* operator name, arguments that affect the rate: FLOPs, bytes, rates */
     SUTRA_OPERATORS_TIMELINE,       /* rank, kind of GPU time; and GPU work by attribution */
     SUTRA_OPERATORS_BY_NAME,        /* rank, name: calls, CPU time, GPU time */

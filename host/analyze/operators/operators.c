@@ -134,6 +134,8 @@ static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
                                   {"Parent cpu_op kernel count", REAL},
                                   {"Percent of Parent cpu_op busy time (%)", REAL},
                                   {"Parent op category", TEXT}}},
+    [SUTRA_TRACELENS_SHORT_HISTOGRAM] = {"short_kernel_histogram",
+                                         {{"bin_start", REAL}, {"bin_end", REAL}, {"count", INTEGER}}},
     [SUTRA_TRACELENS_RATES] = {"rates",
                                {{"name", TEXT},
                                 {"UID_first", INTEGER},
@@ -313,7 +315,7 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
                                            struct sutra_operators *made, struct sutra_error *error) {
     static op_maker *const makers[] = {tracelens_timeline,         tracelens_operators, tracelens_arguments,
                                        tracelens_module_operators, tracelens_modules,   tracelens_kernels,
-                                       tracelens_unified,          tracelens_rates};
+                                       tracelens_unified,          tracelens_sheets,    tracelens_rates};
     struct op_input *input = &work->input;
     uint8_t *categories = NULL;
     enum sutra_status status = op_reading_make(input->context, trace, READING_REFERENCE | READING_NO_FRAMES,

@@ -60,7 +60,7 @@ enum sutra_status op_restrict(struct sutra_context *context, const struct sutra_
 typedef enum sutra_status op_maker(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
                                    struct sutra_error *error);
 op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens_module_operators, tracelens_modules,
-    tracelens_kernels, tracelens_unified, tracelens_rates, operators_timeline, operators_by_name,
+    tracelens_kernels, tracelens_unified, tracelens_sheets, tracelens_rates, operators_timeline, operators_by_name,
     operators_by_arguments, operators_by_category, operators_by_module, operators_by_annotation, operators_by_path,
     operators_rates, operators_kernels;
 

@@ -47,12 +47,13 @@ static enum sutra_status describe_groups(const struct argument_table *table, con
     const struct op_groups *groups = &table->groups;
     *stats = arena_take(arena, groups->n, sizeof **stats);
     double *values = arena_take(arena, (size_t)table->reading->charges.n * 2, sizeof *values);
+    enum group_order order = pandas_group_order(groups->of, table->reading->charges.n, NULL);
     enum sutra_status status = arena_status(arena, error);
     for (uint32_t g = 0; g < groups->n && !status; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
         for (row_t i = 0; i < n; i++)
             values[i] = op_us(table->reading, ticks[groups->member[groups->first[g] + i]]);
-        (*stats)[g] = pandas_stats(values, n, values + n);
+        (*stats)[g] = pandas_stats(values, n, order, values + n);
     }
     return status;
 }

@@ -10,15 +10,6 @@
 #include "base/error.h"
 #include "text/string_text.h"
 
-/* The sum of a group as pandas has it. */
-static double sum_us(const struct op_reading *reading, const struct op_groups *groups, uint32_t group,
-                     const int64_t *ticks) {
-    double sum = 0, lost = 0;
-    for (row_t i = groups->first[group]; i < groups->first[group + 1]; i++)
-        pandas_add(&sum, &lost, op_us(reading, ticks[groups->member[i]]));
-    return sum;
-}
-
 /* ---- The timeline ---- */
 
 enum sutra_status tracelens_timeline(const struct op_input *input, struct arena *arena,
@@ -88,7 +79,7 @@ static void table_categories(struct sutra_table *table, const struct op_groups *
 /* Groups by descending direct time, equal ones by label, and the running total of their shares. */
 struct ranked_groups {
     struct op_groups groups;
-    double *direct_us;
+    double *direct_us, *subtree_us;
     const char **label;
     uint32_t *order;
     double all_ms, so_far;
@@ -115,28 +106,52 @@ static int by_time_and_label(const void *left, const void *right, void *arg) {
     return order ? order : (a > b) - (a < b);
 }
 
+static int by_label(const void *left, const void *right, void *arg) {
+    const struct ranked_groups *ranked = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    int order = strcmp(ranked->label[a], ranked->label[b]);
+    return order ? order : (a > b) - (a < b);
+}
+
+/* Sums of a column of the charges for each group, whose keys pandas sorts. */
+static void add_up(const struct op_reading *reading, const struct op_groups *groups, const int64_t *ticks,
+                   enum group_order order, double *values, double *sums) {
+    for (uint32_t g = 0; g < groups->n; g++) {
+        row_t n = groups->first[g + 1] - groups->first[g];
+        for (row_t i = 0; i < n; i++)
+            values[i] = op_us(reading, ticks[groups->member[groups->first[g] + i]]);
+        sums[g] = pandas_sum(values, n, order);
+    }
+}
+
 static enum sutra_status rank_groups(const struct op_reading *reading, const struct tuple *keys, group_label *label,
                                      struct arena *arena, struct ranked_groups *ranked, struct sutra_error *error) {
-    enum sutra_status status = op_groups_make(keys, reading->charges.n, arena, &ranked->groups, error);
+    const struct op_charges *charges = &reading->charges;
+    enum sutra_status status = op_groups_make(keys, charges->n, arena, &ranked->groups, error);
     if (status)
         return status;
-    uint32_t n = ranked->groups.n;
-    double *ms = arena_take(arena, n, sizeof *ms);
+    uint32_t n = ranked->groups.n, *rank = arena_take(arena, n, sizeof *rank);
+    double *values = arena_take(arena, charges->n, sizeof *values);
     ranked->direct_us = arena_take(arena, n, sizeof *ranked->direct_us);
+    ranked->subtree_us = arena_take(arena, n, sizeof *ranked->subtree_us);
     ranked->label = arena_take(arena, n, sizeof *ranked->label);
     ranked->order = arena_take(arena, n, sizeof *ranked->order);
-    if ((status = arena_status(arena, error)))
+    if ((status = arena_status(arena, error)) || n == 0)
         return status;
     for (uint32_t g = 0; g < n; g++) {
         ranked->order[g] = g;
-        ranked->direct_us[g] = sum_us(reading, &ranked->groups, g, reading->charges.direct);
         ranked->label[g] = label(reading, &keys[ranked->groups.member[ranked->groups.first[g]]]);
     }
-    if (n)
-        qsort_r(ranked->order, n, sizeof *ranked->order, by_time_and_label, ranked);
+    qsort_r(ranked->order, n, sizeof *ranked->order, by_label, ranked);
     for (uint32_t i = 0; i < n; i++)
-        ms[i] = ranked->direct_us[ranked->order[i]] / 1e3;
-    ranked->all_ms = numpy_sum(ms, n);
+        rank[ranked->order[i]] = i;
+    enum group_order order = pandas_group_order(ranked->groups.of, charges->n, rank);
+    add_up(reading, &ranked->groups, charges->direct, order, values, ranked->direct_us);
+    add_up(reading, &ranked->groups, charges->subtree, order, values, ranked->subtree_us);
+    qsort_r(ranked->order, n, sizeof *ranked->order, by_time_and_label, ranked);
+    for (uint32_t i = 0; i < n; i++)
+        values[i] = ranked->direct_us[ranked->order[i]] / 1e3;
+    ranked->all_ms = numpy_sum(values, n);
     ranked->so_far = 0;
     return SUTRA_OK;
 }
@@ -160,7 +175,7 @@ static enum sutra_status write_names(const struct op_input *input, struct arena 
     enum sutra_status status = rank_groups(reading, keys, name_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
         uint32_t g = ranked.order[i];
-        double subtree_us = sum_us(reading, &ranked.groups, g, reading->charges.subtree);
+        double subtree_us = ranked.subtree_us[g];
         table_string(table, reading->strings, (uint32_t)keys[ranked.groups.member[ranked.groups.first[g]]].part[0]);
         table_number(table, ranked.direct_us[g]);
         table_number(table, subtree_us);
@@ -292,7 +307,7 @@ static enum sutra_status write_modules(const struct op_reading *reading, const u
         table_string(table, reading->strings, (uint32_t)rows->keys[first].part[0]);
         table_string(table, &rows->kinds, (uint32_t)rows->keys[first].part[1]);
         table_real(table, ranked.direct_us[g]);
-        table_real(table, sum_us(reading, &ranked.groups, g, reading->charges.subtree));
+        table_real(table, ranked.subtree_us[g]);
         table_integer(table, count_of(&ranked.groups, g));
         table_real(table, ranked.direct_us[g] / 1e3);
         table_integer(table, count_of(&ranked.groups, g));

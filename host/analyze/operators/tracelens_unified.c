@@ -28,6 +28,9 @@ struct unified {
     row_t *first, *device; /* kernels of entries */
     struct op_groups groups;
     struct value_stats *busy; /* by group */
+    enum group_order order;   /* of the groups of entries, */
+    bool has_unknown_rates;   /* and whether any rate is NaN, */
+    bool has_unknown_bytes;   /* of FLOPs and of bytes */
     double *scratch;          /* room for two numbers of each entry */
 };
 
@@ -125,6 +128,8 @@ static enum sutra_status find_figures(struct unified *of, struct arena *arena, s
                              ? tracelens_figures(flops, of->busy_us[i])
                              : (struct model_figures){(double)NAN, (double)NAN, (double)NAN, (double)NAN, (double)NAN};
         of->has_figures |= flops != NULL;
+        of->has_unknown_rates |= isnan(of->figures[i].tera_flops_per_s);
+        of->has_unknown_bytes |= isnan(of->figures[i].tera_bytes_per_s);
     }
     return status;
 }
@@ -262,7 +267,9 @@ static void put_names(const struct unified *of, row_t entry, struct sutra_table 
 static struct value_stats figure_stats(const struct unified *of, const row_t *members, row_t n, size_t field) {
     for (row_t i = 0; i < n; i++)
         memcpy(&of->scratch[i], (const char *)&of->figures[members[i]] + field, sizeof(double));
-    return pandas_stats(of->scratch, n, of->scratch + n);
+    bool unknown =
+        field == offsetof(struct model_figures, tera_bytes_per_s) ? of->has_unknown_bytes : of->has_unknown_rates;
+    return pandas_stats(of->scratch, n, unknown ? GROUPS_MIXED : of->order, of->scratch + n);
 }
 
 static struct value_stats duration_stats(const struct unified *of, const row_t *members, row_t n) {
@@ -270,7 +277,7 @@ static struct value_stats duration_stats(const struct unified *of, const row_t *
     for (row_t i = 0; i < n; i++)
         of->scratch[i] =
             number_as_double(number_at(reading->events->dur, reading->hosts.event[of->ops.list[members[i]].host]));
-    return pandas_stats(of->scratch, n, of->scratch + n);
+    return pandas_stats(of->scratch, n, of->order, of->scratch + n);
 }
 
 /* The first member with figures; the first of all where there is none. */
@@ -356,11 +363,12 @@ static enum sutra_status write_groups(struct unified *of, struct arena *arena, s
     enum sutra_status status = arena_status(arena, error);
     if (status)
         return status;
+    of->order = pandas_group_order(of->groups.of, of->ops.n, NULL);
     for (uint32_t g = 0; g < n; g++) {
         row_t first = of->groups.first[g], n_members = of->groups.first[g + 1] - first;
         for (row_t i = 0; i < n_members; i++)
             of->scratch[i] = of->busy_us[of->groups.member[first + i]];
-        of->busy[g] = pandas_stats(of->scratch, n_members, of->scratch + n_members);
+        of->busy[g] = pandas_stats(of->scratch, n_members, of->order, of->scratch + n_members);
         order[g] = g;
     }
     if (n)
