@@ -325,16 +325,16 @@ static void tracelens_has_rules_of_its_own(void **state) {
          SUTRA_TRACELENS_OPS, ""},
         {"no arrows at all: correlations",
          TRACE(OP("aten::a", 0, 10) "," LAUNCH(2, 3, 1) "," KERNEL("k", 7, 100, 10, 1)), SUTRA_TRACELENS_OPS,
-         "aten::a,10.0,10.0,0.01,0.01,1,['other'],100.0,100.0"},
+         "aten::a,10,10,0.01,0.01,1,['other'],100.0,100.0"},
         {"communication", TRACE(OP("aten::a", 0, 10) "," LAUNCH(2, 3, 1) "," KERNEL("ncclX", 7, 100, 10, 1)),
          SUTRA_TRACELENS_OPS, ""},
         {"an operator that ends behind the one around it is left out",
          TRACE(OP("aten::a", 0, 10) "," OP("aten::b", 5, 15) "," LAUNCH(7, 2, 1) "," KERNEL("k", 7, 100, 10, 1)),
-         SUTRA_TRACELENS_OPS, "aten::a,10.0,10.0,0.01,0.01,1,['other'],100.0,100.0"},
+         SUTRA_TRACELENS_OPS, "aten::a,10,10,0.01,0.01,1,['other'],100.0,100.0"},
         {"unless by less than a microsecond, where it is a sibling",
          TRACE(OP("outer", 0, 100) "," OP("aten::a", 1, 5) "," OP("aten::b", 5.5, 15) "," LAUNCH(7, 2, 1) "," KERNEL(
              "k", 7, 100, 10, 1)),
-         SUTRA_TRACELENS_OPS, "aten::b,10.0,10.0,0.01,0.01,1,['other'],100.0,100.0"},
+         SUTRA_TRACELENS_OPS, "aten::b,10,10,0.01,0.01,1,['other'],100.0,100.0"},
     };
     check_all(cases, N(cases), MADE_COMPAT);
 }
