@@ -36,7 +36,7 @@ static void numpy_sums_are_pairwise(void **state) {
         assert_equal(numpy_sum(list, cases[i].n), cases[i].sum);
 }
 
-static void numpy_deviation_is_that_of_all_values(void **state) {
+static void numpy_deviation_divides_by_n(void **state) {
     (void)state;
     double scratch[N_VALUES];
     struct value_stats stats = numpy_stats(values, N_VALUES, scratch);
@@ -86,7 +86,7 @@ static void sorted_groups_never_descend(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numpy_sums_are_pairwise),
-        cmocka_unit_test(numpy_deviation_is_that_of_all_values),
+        cmocka_unit_test(numpy_deviation_divides_by_n),
         cmocka_unit_test(pandas_sum_depends_on_the_order_of_groups),
         cmocka_unit_test(pandas_skips_nan),
         cmocka_unit_test(sorted_groups_never_descend),

@@ -2,12 +2,12 @@
  * pandas_stats.h - sums and spreads of doubles, rounded as numpy and pandas round them, so that tables are equal to
  * theirs in the last digit.
  *
- *     numpy    sums are pairwise: eight partial sums up to 128 values, halves beyond; the deviation is that of all
- *     pandas   groupby() adds the first value to numpy's sum of the others where the rows are sorted by group and
- *              none is NaN; otherwise it compensates sums (Kahan). It updates the variance, that of a sample, with
- *              each value (Welford).
+ *     numpy    sums are pairwise: eight partial sums up to 128 values, halves beyond; deviations have ddof 0
+ *     pandas   groupby() adds the first value to numpy's sum of the other values if the rows are sorted by group and
+ *              none is NaN. Otherwise it compensates sums (Kahan). It updates the variance (ddof 1) with each value
+ *              (Welford).
  *
- * The rules are those of numpy 2.4 and pandas 3.1.
+ * The rules match numpy 2.4 and pandas 3.1.
  */
 #ifndef ANALYZE_PANDAS_STATS_H
 #define ANALYZE_PANDAS_STATS_H

@@ -142,7 +142,7 @@ static void append_type(const struct params_case *at, struct buffer *text, uint3
     append_words(text, "'");
 }
 
-/* A tuple of types of inputs; NOWHERE stands for None. */
+/* A tuple of types of inputs; NOWHERE means None. */
 static void add_types(const struct params_case *at, struct model_params *params, const char *name,
                       const uint32_t *places, uint32_t n) {
     struct model_param *param = begin(params, name, PARAM_OTHER);

@@ -22,7 +22,7 @@ struct model_param {
     const char *name; /* of the column, with the prefix */
     enum param_kind kind;
     double number;        /* of an integer or a real */
-    size_t begin, length; /* of its text among those of all, as str() has it */
+    size_t begin, length; /* its str() in the text of all parameters */
 };
 
 /* Most parameters of one operator. */
@@ -35,9 +35,9 @@ struct model_params {
     struct buffer text;
 };
 
-/* Which operands a kernel's name says are transposed. */
+/* The operands that are transposed by the kernel's name. */
 struct gemm_transposes {
-    enum { TRANSPOSE_UNKNOWN, TRANSPOSE_KNOWN } known; /* whether the name is that of a GEMM kernel */
+    enum { TRANSPOSE_UNKNOWN, TRANSPOSE_KNOWN } known; /* whether a GEMM kernel has the name */
     enum { TRANSPOSE_NONE, TRANSPOSE_FALSE, TRANSPOSE_TRUE } a, b;
 };
 

@@ -122,7 +122,7 @@ static void write_groups(struct argument_table *from, const uint32_t *order, dou
         table_number(table, first_us(from, g));
         put_times(from, table, g);
         table_integer(table, first_event(from, g));
-        tracelens_details_put(from->input, &lists, from->groups.member + from->groups.first[g], n, arena, table);
+        tracelens_details_write(from->input, &lists, from->groups.member + from->groups.first[g], n, arena, table);
         table_real(table, share);
         table_real(table, so_far += share);
     }

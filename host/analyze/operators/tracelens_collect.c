@@ -17,10 +17,10 @@ struct collector {
     const struct op_reading *reading;
     const struct tracelens_models *models;
     row_t n;              /* rows of hosts that are in trees */
-    uint8_t *below_model; /* by row: an operator below has a model and launches; only operators lie between */
+    uint8_t *below_model; /* by row: an operator below has a model and launches; only operators are between */
     uint8_t *launches;    /* by row: launches kernels by a call of the runtime */
-    uint8_t *sole;        /* by place: whether a gradient has one backward operator; 0: not yet known */
-    row_t *forward;       /* by row: the place of the forward operator whose gradient the row evaluates */
+    uint8_t *sole;        /* by model: whether a gradient has one backward operator; 0: not yet known */
+    row_t *forward;       /* by row: the model of the forward operator whose gradient the row evaluates */
     uint8_t *covered;     /* by row of devices */
     row_t *outermost;     /* by row: the outermost operator from which only operators lead to it */
     struct named_op *named;
@@ -57,8 +57,8 @@ static bool calls_work(const struct op_reading *reading, row_t row) {
     return false;
 }
 
-/* From the last row to the first, so that a row is known before its parent is asked. */
-static void look_below(struct collector *of) {
+/* From the last row to the first, so that a row is complete before its parent. */
+static void mark_ancestors(struct collector *of) {
     const struct op_reading *reading = of->reading;
     for (row_t row = of->n; row-- > 0;) {
         row_t parent = reading->hosts.parent[row];
@@ -119,8 +119,8 @@ static row_t count_before(const struct collector *of, struct named_op key) {
     return (row_t)at.low;
 }
 
-/* Operators below an event of autograd that launch work and bear the name that the event evaluates, which stands
- * behind ": ". */
+/* Operators below an event of autograd that launch work and bear the name that the event evaluates: the
+ * text after ": ". */
 static row_t count_backward(const struct collector *of, row_t evaluates) {
     const struct op_reading *reading = of->reading;
     const char *found = strstr(strings_text(reading->strings, host_name(reading, evaluates)), ": ");
@@ -132,7 +132,7 @@ static row_t count_backward(const struct collector *of, row_t evaluates) {
            count_before(of, (struct named_op){outermost, name, evaluates + 1});
 }
 
-/* The place of the forward operator whose gradient a row alone computes, or ROW_NONE. */
+/* The model of the forward operator whose gradient a row alone computes, or ROW_NONE. */
 static row_t gradient_of(struct collector *of, row_t row) {
     enum { UNKNOWN, NO, YES };
     row_t place = ROW_NONE;
@@ -173,7 +173,7 @@ static bool communicates(const struct collector *of, row_t row) {
     return false;
 }
 
-/* Collects an operator if it stands for its work; true: the walk goes on below it. */
+/* Collects an operator if it stands for its work; true: the walk continues below it. */
 static bool visit(struct collector *of, row_t row) {
     if (!has_work(of, row))
         return false;
@@ -296,7 +296,7 @@ enum sutra_status tracelens_collect(const struct tracelens_models *models, struc
     for (row_t place = 0; place < models->works.n; place++)
         if (models->gradient[place] != ROW_NONE)
             of.forward[models->gradient[place]] = place;
-    look_below(&of);
+    mark_ancestors(&of);
     if ((status = list_named(&of, arena, error)))
         return status;
     row_t n_roots = list_roots(&of, inside, roots);

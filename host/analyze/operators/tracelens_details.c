@@ -1,7 +1,7 @@
 /*
  * tracelens_details.c - lists of kernels as TraceLens summarizes and Python prints them.
  *
- * Numbers are numpy's: sums are pairwise, deviations those of all values, and their repr() has the type's name.
+ * Numbers are numpy's: sums are pairwise, deviations have ddof 0, and repr() prints the type's name.
  */
 #include "analyze/operators/tracelens_details.h"
 
@@ -102,8 +102,8 @@ static void append_entry(const struct op_input *input, const struct kernel_entry
     append_words(text, "}");
 }
 
-static void put_list(const struct op_input *input, const struct kernel_entry *entries, row_t n, bool short_form,
-                     struct sutra_table *table) {
+static void write_list(const struct op_input *input, const struct kernel_entry *entries, row_t n, bool short_form,
+                       struct sutra_table *table) {
     struct buffer text = {0}, name = {0};
     append_words(&text, "[");
     for (row_t i = 0; i < n; i++) {
@@ -162,8 +162,8 @@ static row_t choose_members(const struct kernel_lists *lists, const row_t *membe
     return n_chosen;
 }
 
-void tracelens_details_put(const struct op_input *input, const struct kernel_lists *lists, const row_t *members,
-                           row_t n, struct arena *arena, struct sutra_table *table) {
+void tracelens_details_write(const struct op_input *input, const struct kernel_lists *lists, const row_t *members,
+                             row_t n, struct arena *arena, struct sutra_table *table) {
     struct arena_mark mark = arena_mark(arena);
     row_t *chosen = arena_take(arena, n, sizeof *chosen);
     row_t n_chosen = chosen ? choose_members(lists, members, n, chosen) : 0;
@@ -176,9 +176,9 @@ void tracelens_details_put(const struct op_input *input, const struct kernel_lis
             entries[i] = make_entry(input, lists, chosen, n_chosen, i, values);
         if (n_entries)
             qsort(entries, n_entries, sizeof *entries, compare_entries);
-        put_list(input, entries, n_entries, false, table);
+        write_list(input, entries, n_entries, false, table);
         if (n_entries)
-            put_list(input, entries, n_entries, true, table);
+            write_list(input, entries, n_entries, true, table);
         else
             table_text(table, "", 0);
     }

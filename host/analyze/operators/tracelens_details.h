@@ -18,8 +18,8 @@ struct kernel_lists {
 };
 
 /* Writes both columns for a group of n events. O(k log k) for k kernels. Out of memory sets table->failed. */
-void tracelens_details_put(const struct op_input *input, const struct kernel_lists *lists, const row_t *members,
-                           row_t n, struct arena *arena, struct sutra_table *table);
+void tracelens_details_write(const struct op_input *input, const struct kernel_lists *lists, const row_t *members,
+                             row_t n, struct arena *arena, struct sutra_table *table);
 
 /* Whether the start and the duration of every kernel, memcpy and memset are integers, as pandas then keeps times. */
 bool tracelens_has_integer_times(const struct op_reading *reading);

@@ -1,5 +1,5 @@
 /*
- * tracelens_models.h - operators that TraceLens has a performance model for, with what its tables print of each.
+ * tracelens_models.h - operators with a performance model in TraceLens, and their figures.
  *
  *     aten::addmm 48   --arguments, kernels-->   parameters {'M': 141, ...}, GFLOP, bytes, kernel time
  *
@@ -13,7 +13,7 @@
 #include "analyze/operators/works.h"
 #include "facts/tracelens_params.h"
 
-/* A name with arguments, and what the kernels' names say of transposes. */
+/* A name with arguments and the transposes in the kernels' names. */
 struct model_variant {
     uint32_t group; /* of `works` */
     struct gemm_transposes transposes;
@@ -24,13 +24,13 @@ struct model_variant {
 struct tracelens_models {
     const struct op_reading *reading;
     struct op_works works;           /* operators in the order of the file, whether their FLOPs are known or not */
-    row_t *host;                     /* by place in that list: a row of hosts, */
+    row_t *host;                     /* by model (index in that list): a row of hosts, */
     uint32_t *variant_of;            /* the variant, */
     int64_t *busy;                   /* how long anything runs below, in ticks, */
     row_t *gradient;                 /* the event that evaluates the gradient, a row of hosts, or ROW_NONE, */
     int64_t *gradient_busy;          /* and how long anything runs below that */
     struct op_flops *gradient_flops; /* by group of works; of attention */
-    row_t *place_of;                 /* by row of hosts: the place, or ROW_NONE */
+    row_t *place_of;                 /* by row of hosts: the model, or ROW_NONE */
     uint32_t n_variants;
     struct model_variant *variants;
     struct strings texts;
@@ -44,10 +44,10 @@ enum sutra_status tracelens_models_make(const struct op_input *input, struct are
                                         struct tracelens_models *models, struct sutra_error *error);
 void tracelens_models_free(struct tracelens_models *models);
 
-/* The line of the model of a place. */
+/* The table line of a model. */
 const struct op_kind *tracelens_model_kind(const struct tracelens_models *models, row_t place);
 
-/* TraceLens' figures of one operator; NaN where it has none. */
+/* TraceLens' figures of one operator; NaN: unknown. */
 struct model_figures {
     double giga_flops, mega_bytes, flops_per_byte, tera_bytes_per_s, tera_flops_per_s;
 };

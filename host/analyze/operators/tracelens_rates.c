@@ -1,7 +1,7 @@
 /*
  * tracelens_rates.c - the rates of every operator that TraceLens has a model for, in one table.
  *
- * Operators of one name and with equal parameters are one row. FLOPs and bytes are those of the first operator in the
+ * Operators of one name and with equal parameters are one row. FLOPs and bytes are from the first operator in the
  * file, rates are means of the operators' rates. Operators of attention have a second row for their gradient, with the
  * time of the event of autograd that evaluates it. O(n log n).
  */
@@ -22,7 +22,7 @@ struct rate_sum {
 struct rate_source {
     const struct tracelens_models *models;
     const struct op_flops *flops; /* by group of works */
-    const int64_t *busy;          /* by place */
+    const int64_t *busy;          /* by model */
     bool gradients;
 };
 
@@ -32,7 +32,7 @@ static bool has_rates(const struct rate_source *source, row_t place) {
            (!source->gradients || models->gradient[place] != ROW_NONE);
 }
 
-/* Operators of a model whose parameters are not known are told apart by all their arguments. */
+/* All arguments distinguish operators of a model without known parameters. */
 static struct tuple rate_key(const struct tracelens_models *models, row_t place) {
     const struct model_variant *variant = &models->variants[models->variant_of[place]];
     bool known = strings_length(&models->texts, variant->params) > 2;
@@ -53,7 +53,7 @@ static void add_rates(const struct rate_source *source, row_t place, struct rate
     sum->tera_bytes_per_s += isnan(figures.tera_bytes_per_s) ? 0 : figures.tera_bytes_per_s;
 }
 
-static void put_rates(const struct rate_source *source, const struct rate_sum *sum, struct sutra_table *table) {
+static void write_rates(const struct rate_source *source, const struct rate_sum *sum, struct sutra_table *table) {
     const struct tracelens_models *models = source->models;
     struct model_figures figures = tracelens_figures(&source->flops[models->works.groups.of[sum->place]], 0);
     table_string(table, models->reading->strings, host_name(models->reading, models->host[sum->place]));
@@ -89,7 +89,7 @@ static enum sutra_status write_rates(const struct rate_source *source, struct ar
     if (!status)
         status = op_groups_order(busy, keys.n, arena, order, error);
     for (uint32_t i = 0; i < keys.n && !status; i++)
-        put_rates(source, &sums[order[i]], table);
+        write_rates(source, &sums[order[i]], table);
     tuples_free(&keys);
     return status;
 }

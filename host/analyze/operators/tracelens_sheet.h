@@ -33,7 +33,7 @@ struct sheet_spec {
     enum sheet_part part;
 };
 
-/* A parameter's column, and what its values are. */
+/* A parameter's column and the kinds of its values. */
 struct param_column {
     const char *name;
     bool has_integer, has_real, has_other, is_missing;
@@ -55,7 +55,7 @@ struct sheet {
     enum group_order order;                    /* of the groups of operators */
     bool has_unknown_rates, has_unknown_bytes; /* a rate of FLOPs or of bytes is NaN */
     struct op_inputs_parser parser;
-    struct model_params found; /* of the variant that was asked for last */
+    struct model_params found; /* of the latest variant */
 };
 
 /* Groups the operators of a table, or the gradients; `sheet` needs tracelens_sheet_free() in any case. */
@@ -74,7 +74,7 @@ static inline row_t sheet_group_size(const struct sheet *sheet, uint32_t group) 
     return sheet->groups.first[group + 1] - sheet->groups.first[group];
 }
 
-/* The place of a member of a group among the models. */
+/* The model of a member of a group. */
 static inline row_t sheet_member(const struct sheet *sheet, uint32_t group, row_t i) {
     return sheet->place[sheet->groups.member[sheet->groups.first[group] + i]];
 }

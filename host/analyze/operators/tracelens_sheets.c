@@ -35,7 +35,7 @@ static const struct sheet_spec specs[] = {
 struct sheet_rows {
     struct sheet *sheet; /* whose rows are written */
     uint32_t n_params, n_front;
-    const char *params[2 * SHEET_PARAMS_MAX]; /* columns; those behind n_front stand last */
+    const char *params[2 * SHEET_PARAMS_MAX]; /* columns; from n_front on they follow all other columns */
     struct value_stats *busy;                 /* by group */
     uint32_t *shown, n_shown;                 /* groups that are written, in order */
     double *scratch;
@@ -94,7 +94,7 @@ static bool has_integer_times(const struct sheet *sheet) {
     return true;
 }
 
-/* Columns of the operators' own parameters are first; those that only the forward sheet has are last. */
+/* Columns of the operators' own parameters are first; further parameters of the forward sheet are last. */
 static struct sutra_table *begin_table(const struct sheet_rows *rows, struct sutra_operators *operators) {
     static const char *const times[] = {"Kernel Time (µs)_min", "Kernel Time (µs)_max", "Kernel Time (µs)_sum", NULL};
     const struct sheet_spec *spec = rows->sheet->spec;
@@ -131,7 +131,7 @@ static struct value_stats figure_stats(const struct sheet_rows *rows, uint32_t g
     return pandas_stats(rows->scratch, n, unknown ? GROUPS_MIXED : sheet->order, rows->scratch + n);
 }
 
-static void put_stats(const struct value_stats *stats, struct sutra_table *table) {
+static void write_stats(const struct value_stats *stats, struct sutra_table *table) {
     table_real(table, stats->mean);
     table_real(table, stats->median);
     table_real(table, stats->std);
@@ -140,7 +140,7 @@ static void put_stats(const struct value_stats *stats, struct sutra_table *table
 }
 
 /* Kernels of all members, each list by start, and both columns about them. */
-static void put_kernels(const struct sheet *sheet, uint32_t group, struct arena *arena, struct sutra_table *table) {
+static void write_kernels(const struct sheet *sheet, uint32_t group, struct arena *arena, struct sutra_table *table) {
     const struct tracelens_models *models = sheet->models;
     struct arena_mark mark = arena_mark(arena);
     row_t n = sheet_group_size(sheet, group), n_kernels = 0;
@@ -161,12 +161,12 @@ static void put_kernels(const struct sheet *sheet, uint32_t group, struct arena 
     }
     if (!table->failed) {
         first[n] = n_kernels;
-        tracelens_details_put(sheet->input, &(struct kernel_lists){first, device}, members, n, arena, table);
+        tracelens_details_write(sheet->input, &(struct kernel_lists){first, device}, members, n, arena, table);
     }
     arena_release(arena, mark);
 }
 
-/* Python's text of tuples as that of lists: ((512,), ()) becomes [[512], []]. Text in quotes stays. */
+/* Turns Python's text of tuples into lists: ((512,), ()) becomes [[512], []]. Text in quotes stays. */
 static void append_as_lists(struct buffer *out, const char *text, size_t length) {
     char quote = 0;
     for (size_t i = 0; i < length; i++) {
@@ -188,8 +188,8 @@ static void append_as_lists(struct buffer *out, const char *text, size_t length)
 }
 
 /* The first argument of the group that is there. */
-static void put_argument(struct sheet_rows *rows, uint32_t group, enum op_argument argument,
-                         struct sutra_table *table) {
+static void write_argument(struct sheet_rows *rows, uint32_t group, enum op_argument argument,
+                           struct sutra_table *table) {
     const struct sheet *sheet = rows->sheet;
     const struct op_arguments *arguments = &sheet->models->works.arguments;
     uint32_t text = 0;
@@ -205,13 +205,13 @@ static void put_argument(struct sheet_rows *rows, uint32_t group, enum op_argume
     table_text(table, rows->text.bytes ? rows->text.bytes : "", rows->text.length);
 }
 
-static void put_params(const struct sheet_rows *rows, uint32_t group, uint32_t first, uint32_t end,
-                       struct sutra_table *table) {
+static void write_params(const struct sheet_rows *rows, uint32_t group, uint32_t first, uint32_t end,
+                         struct sutra_table *table) {
     for (uint32_t i = first; i < end; i++)
         table_string(table, &rows->sheet->texts, tracelens_sheet_cell(rows->sheet, group, rows->params[i]));
 }
 
-static void put_group(struct sheet_rows *rows, uint32_t group, struct arena *arena, struct sutra_table *table) {
+static void write_group(struct sheet_rows *rows, uint32_t group, struct arena *arena, struct sutra_table *table) {
     const struct sheet *sheet = rows->sheet;
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES};
     const struct tracelens_models *models = sheet->models;
@@ -222,24 +222,24 @@ static void put_group(struct sheet_rows *rows, uint32_t group, struct arena *are
     struct value_stats bytes = figure_stats(rows, group, offsetof(struct model_figures, tera_bytes_per_s));
     struct value_stats flops = figure_stats(rows, group, offsetof(struct model_figures, tera_flops_per_s));
     table_string(table, sheet->reading->strings, host_name(sheet->reading, host));
-    put_params(rows, group, 0, rows->n_front, table);
+    write_params(rows, group, 0, rows->n_front, table);
     table_real(table, figures.giga_flops);
     table_real(table, figures.mega_bytes);
     table_real(table, figures.flops_per_byte);
-    put_stats(&bytes, table);
-    put_stats(&flops, table);
+    write_stats(&bytes, table);
+    write_stats(&flops, table);
     table_string(table, &labels->texts, labels->process[thread]);
     table_string(table, &labels->texts, labels->label[thread]);
     table_string(table, &labels->texts, labels->thread[thread]);
     table_words(table, models->variants[models->variant_of[place]].spec);
-    put_kernels(sheet, group, arena, table);
+    write_kernels(sheet, group, arena, table);
     for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
-        put_argument(rows, group, arguments[i], table);
-    put_stats(&rows->busy[group], table);
+        write_argument(rows, group, arguments[i], table);
+    write_stats(&rows->busy[group], table);
     table_number(table, rows->busy[group].sum);
     table_integer(table, sheet_group_size(sheet, group));
     table_integer(table, sheet->reading->hosts.event[host]);
-    put_params(rows, group, rows->n_front, rows->n_params, table);
+    write_params(rows, group, rows->n_front, rows->n_params, table);
 }
 
 static row_t uid_of(const struct sheet *sheet, uint32_t group) {
@@ -255,14 +255,13 @@ static int by_time_and_uid(const void *left, const void *right, void *arg) {
     return (uid_a > uid_b) - (uid_a < uid_b);
 }
 
-/* Whether TraceLens moves a row from the sheet of forward operators to that of backward ones. */
+/* Whether TraceLens moves a row from the forward sheet to the backward sheet. */
 static bool is_moved(const struct op_kind *kind) {
     return kind->tracelens == FORMULA_CONV_BACKWARD ||
            strcmp(kind->name, "flash_attn::_flash_attn_varlen_backward") == 0;
 }
 
-/* The groups of a sheet that a table shows: of the operators of a sheet in two parts, those that are moved, or all
- * others. */
+/* Whether a table shows a group: in a sheet of two parts, either the moved operators or all other operators. */
 static bool is_shown(const struct sheet *sheet, uint32_t group, bool moved) {
     bool parts = sheet->spec->part != PART_ALL && !sheet->gradients;
     return !parts || is_moved(tracelens_model_kind(sheet->models, sheet_member(sheet, group, 0))) == moved;
@@ -311,7 +310,7 @@ static enum sutra_status write_rows(struct sheet_rows *rows, struct sheet *sheet
     if (!status && rows->n_shown && !operators->made[sheet->spec->id])
         table = begin_table(rows, operators);
     for (uint32_t i = 0; i < rows->n_shown && !status; i++)
-        put_group(rows, rows->shown[i], arena, table);
+        write_group(rows, rows->shown[i], arena, table);
     arena_release(arena, mark);
     return status;
 }

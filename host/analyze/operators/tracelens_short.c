@@ -64,7 +64,7 @@ static void write_histogram(const struct kernel_table *from, struct sutra_table 
 struct short_sums {
     const struct kernel_table *from;
     struct op_groups groups;
-    row_t *kernel; /* places in the list of kernels */
+    row_t *kernel; /* indexes into the list of kernels */
     double *sum;
 };
 
@@ -155,7 +155,7 @@ static struct sutra_table *begin_short(const struct kernel_table *from, struct s
     return table;
 }
 
-static void put_short(const struct short_sums *sums, uint32_t group, double total_us, struct sutra_table *table) {
+static void write_short(const struct short_sums *sums, uint32_t group, double total_us, struct sutra_table *table) {
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_STRIDES, ARGUMENT_VALUES};
     const struct kernel_table *from = sums->from;
     const struct op_reading *reading = from->reading;
@@ -187,6 +187,6 @@ enum sutra_status tracelens_short_kernels(const struct kernel_table *from, doubl
     if (sums.groups.n && !status)
         qsort_r(order, sums.groups.n, sizeof *order, by_sum_and_count, &sums);
     for (uint32_t i = 0; i < sums.groups.n && !status; i++)
-        put_short(&sums, order[i], total_us, table);
+        write_short(&sums, order[i], total_us, table);
     return status;
 }

@@ -243,13 +243,13 @@ static struct sutra_table *begin_table(const struct unified *of, struct sutra_op
 
 /* ---- Rows ---- */
 
-/* Synthetic entries have numbers behind those of all events. */
+/* Synthetic entries are numbered after all events. */
 static row_t uid_of(const struct unified *of, row_t entry) {
     return entry < of->n_real ? of->reading->hosts.event[of->ops.list[entry].host]
                               : of->reading->events->n + (entry - of->n_real);
 }
 
-static void put_names(const struct unified *of, row_t entry, struct sutra_table *table) {
+static void write_names(const struct unified *of, row_t entry, struct sutra_table *table) {
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES};
     const struct collected_op *op = &of->ops.list[entry];
     const struct thread_labels *labels = &of->models->labels;
@@ -293,8 +293,8 @@ static const struct model_variant *variant_of(const struct unified *of, row_t en
     return flops_of(of, op) ? &of->models->variants[of->models->variant_of[op->place]] : NULL;
 }
 
-static void put_figures(const struct unified *of, row_t known, const struct value_stats *bytes,
-                        const struct value_stats *flops, struct sutra_table *table) {
+static void write_figures(const struct unified *of, row_t known, const struct value_stats *bytes,
+                          const struct value_stats *flops, struct sutra_table *table) {
     const struct model_figures *figures = &of->figures[known];
     const struct model_variant *variant = variant_of(of, known);
     table_real(table, figures->giga_flops);
@@ -307,13 +307,13 @@ static void put_figures(const struct unified *of, row_t known, const struct valu
     table_real(table, flops->std);
 }
 
-static void put_order(const struct value_stats *stats, struct sutra_table *table) {
+static void write_order(const struct value_stats *stats, struct sutra_table *table) {
     table_real(table, stats->median);
     table_number(table, stats->min);
     table_number(table, stats->max);
 }
 
-static void put_group(const struct unified *of, uint32_t group, struct arena *arena, struct sutra_table *table) {
+static void write_group(const struct unified *of, uint32_t group, struct arena *arena, struct sutra_table *table) {
     const row_t *members = of->groups.member + of->groups.first[group];
     row_t n = of->groups.first[group + 1] - of->groups.first[group], known = first_known(of, members, n);
     const struct value_stats *busy = &of->busy[group];
@@ -322,24 +322,24 @@ static void put_group(const struct unified *of, uint32_t group, struct arena *ar
     struct value_stats durations = duration_stats(of, members, n);
     const struct kernel_lists lists = {of->first, of->device};
     const struct model_variant *variant = variant_of(of, known);
-    put_names(of, members[0], table);
+    write_names(of, members[0], table);
     table_integer(table, uid_of(of, members[0]));
     table_integer(table, n);
     table_number(table, durations.sum);
     table_real(table, durations.mean);
     table_real(table, durations.std);
     if (of->has_figures)
-        put_figures(of, known, &bytes, &flops, table);
+        write_figures(of, known, &bytes, &flops, table);
     table_real(table, busy->mean);
     table_real(table, busy->std);
     table_number(table, busy->sum);
-    put_order(&durations, table);
+    write_order(&durations, table);
     if (of->has_figures) {
-        put_order(&bytes, table);
-        put_order(&flops, table);
+        write_order(&bytes, table);
+        write_order(&flops, table);
     }
-    put_order(busy, table);
-    tracelens_details_put(of->input, &lists, members, n, arena, table);
+    write_order(busy, table);
+    tracelens_details_write(of->input, &lists, members, n, arena, table);
     table_string(table, &of->models->texts, variant ? variant->params : STRING_NONE);
     table_words(table, has_model(&of->ops.list[members[0]]) ? "True" : "False");
 }
@@ -379,7 +379,7 @@ static enum sutra_status write_groups(struct unified *of, struct arena *arena, s
     struct sutra_table *table = begin_table(of, operators);
     for (uint32_t i = 0; i < n; i++) {
         double share = sums[i] / all * 100;
-        put_group(of, order[i], arena, table);
+        write_group(of, order[i], arena, table);
         table_real(table, share);
         table_real(table, so_far += share);
     }
