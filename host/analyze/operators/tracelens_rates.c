@@ -53,7 +53,7 @@ static void add_rates(const struct rate_source *source, row_t place, struct rate
     sum->tera_bytes_per_s += isnan(figures.tera_bytes_per_s) ? 0 : figures.tera_bytes_per_s;
 }
 
-static void write_rates(const struct rate_source *source, const struct rate_sum *sum, struct sutra_table *table) {
+static void write_rate_row(const struct rate_source *source, const struct rate_sum *sum, struct sutra_table *table) {
     const struct tracelens_models *models = source->models;
     struct model_figures figures = tracelens_figures(&source->flops[models->works.groups.of[sum->place]], 0);
     table_string(table, models->reading->strings, host_name(models->reading, models->host[sum->place]));
@@ -89,7 +89,7 @@ static enum sutra_status write_rates(const struct rate_source *source, struct ar
     if (!status)
         status = op_groups_order(busy, keys.n, arena, order, error);
     for (uint32_t i = 0; i < keys.n && !status; i++)
-        write_rates(source, &sums[order[i]], table);
+        write_rate_row(source, &sums[order[i]], table);
     tuples_free(&keys);
     return status;
 }
