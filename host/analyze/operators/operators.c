@@ -136,6 +136,18 @@ static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
                                   {"Parent op category", TEXT}}},
     [SUTRA_TRACELENS_SHORT_HISTOGRAM] = {"short_kernel_histogram",
                                          {{"bin_start", REAL}, {"bin_end", REAL}, {"count", INTEGER}}},
+    [SUTRA_TRACELENS_SHORT_KERNELS] = {"short_kernels_summary", {{0}}}, /* columns depend on the trace */
+    [SUTRA_TRACELENS_UNIFIED] = {"unified_perf_summary", {{0}}},
+    [SUTRA_TRACELENS_GEMM] = {"GEMM", {{0}}},
+    [SUTRA_TRACELENS_CONV_FWD] = {"CONV_fwd", {{0}}},
+    [SUTRA_TRACELENS_CONV_BWD] = {"CONV_bwd", {{0}}},
+    [SUTRA_TRACELENS_SDPA_FWD] = {"SDPA_fwd", {{0}}},
+    [SUTRA_TRACELENS_SDPA_BWD] = {"SDPA_bwd", {{0}}},
+    [SUTRA_TRACELENS_UNARY] = {"UnaryElementwise", {{0}}},
+    [SUTRA_TRACELENS_BINARY] = {"BinaryElementwise", {{0}}},
+    [SUTRA_TRACELENS_NORMALIZATION] = {"Normalization", {{0}}},
+    [SUTRA_TRACELENS_REDUCE_FWD] = {"Reduce_fwd", {{0}}},
+    [SUTRA_TRACELENS_REDUCE_BWD] = {"Reduce_bwd", {{0}}},
     [SUTRA_TRACELENS_RATES] = {"rates",
                                {{"name", TEXT},
                                 {"UID_first", INTEGER},
@@ -251,6 +263,19 @@ static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
                                   {"device_us", REAL},
                                   {"device_percent", REAL}}},
 };
+
+struct sutra_table *op_table_begin_with(struct sutra_operators *operators, enum sutra_operators_table id,
+                                        const struct column_spec *columns, uint32_t n) {
+    struct sutra_table *table = &operators->tables[id];
+    table_init(table, specs[id].name, columns, n);
+    table->verbatim = operators->options.compat;
+    operators->made[id] = true;
+    return table;
+}
+
+bool op_table_has_fixed_columns(enum sutra_operators_table id) {
+    return specs[id].columns[0].name;
+}
 
 void op_table_init(struct sutra_table *table, enum sutra_operators_table id) {
     const struct op_table_spec *spec = &specs[id];
@@ -478,6 +503,7 @@ void sutra_operators_free(struct sutra_operators *operators) {
         return;
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++)
         table_free(&operators->tables[id]);
+    arena_free(&operators->names);
     free(operators);
 }
 

@@ -30,6 +30,7 @@ struct sutra_operators {
     struct sutra_operators_options options;
     struct sutra_table tables[SUTRA_OPERATORS_N_TABLES];
     bool made[SUTRA_OPERATORS_N_TABLES];
+    struct arena names; /* of columns of tables that another process made */
     uint64_t n_untimed; /* events that were left out */
 };
 
@@ -46,6 +47,12 @@ enum sutra_status operators_make_of(struct sutra_context *context, const struct 
 /* Sets a table up, under its name and with its columns: any, and one of a result. */
 void op_table_init(struct sutra_table *table, enum sutra_operators_table id);
 struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra_operators_table id);
+
+/* Whether a table has the same columns for all traces; and setting up one without. `columns` is copied, names are not.
+ */
+bool op_table_has_fixed_columns(enum sutra_operators_table id);
+struct sutra_table *op_table_begin_with(struct sutra_operators *operators, enum sutra_operators_table id,
+                                        const struct column_spec *columns, uint32_t n);
 
 /* The stream of a piece of work, as a text. */
 void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table);

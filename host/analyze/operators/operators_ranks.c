@@ -65,13 +65,43 @@ static void put_options(const struct ops_work *work, struct buffer *out) {
     spool_put_text(out, options->peaks);
 }
 
+/* The columns of a table whose columns depend on the trace. */
+static void put_columns(const struct sutra_table *table, struct buffer *out) {
+    spool_put(out, table->n_columns);
+    for (uint32_t i = 0; i < table->n_columns; i++)
+        spool_put_text(out, table->columns[i].spec.name);
+}
+
 void operators_put(const struct sutra_operators *operators, struct buffer *out) {
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++) {
         spool_put(out, operators->made[id]);
+        if (operators->made[id] && !op_table_has_fixed_columns((enum sutra_operators_table)id))
+            put_columns(&operators->tables[id], out);
         if (operators->made[id])
             spool_put_table(out, &operators->tables[id]);
     }
     spool_put(out, operators->n_untimed);
+}
+
+/* Sets up a table with the columns that were put. Their names are in the arena of the result. */
+static struct sutra_table *take_columns(struct sutra_operators *operators, enum sutra_operators_table id,
+                                        struct spool_reader *reader) {
+    uint32_t n;
+    spool_take(reader, n);
+    reader->failed |= n > (uint64_t)(reader->end - reader->at) / sizeof(uint64_t);
+    n = reader->failed ? 0 : n;
+    struct column_spec *columns = arena_zeros(&operators->names, (size_t)n + 1, sizeof *columns);
+    for (uint32_t i = 0; i < n && columns; i++) {
+        const char *text = spool_take_text(reader);
+        size_t size = text ? strlen(text) + 1 : 1;
+        char *name = arena_zeros(&operators->names, size, 1);
+        if (name && text)
+            memcpy(name, text, size);
+        columns[i].name = name;
+    }
+    struct sutra_table *table = op_table_begin_with(operators, id, columns, columns ? n : 0);
+    table->failed |= operators->names.failed;
+    return table;
 }
 
 struct sutra_operators *operators_restore(const struct sutra_operators_options *options, struct spool_reader *reader,
@@ -83,7 +113,10 @@ struct sutra_operators *operators_restore(const struct sutra_operators_options *
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !*failed && !reader->failed; id++) {
         if (!spool_take_bool(reader))
             continue;
-        struct sutra_table *table = op_table_begin(operators, (enum sutra_operators_table)id);
+        enum sutra_operators_table table_id = (enum sutra_operators_table)id;
+        bool fixed = op_table_has_fixed_columns(table_id);
+        struct sutra_table *table =
+            fixed ? op_table_begin(operators, table_id) : take_columns(operators, table_id, reader);
         spool_take_table(reader, table);
         *failed = table->failed;
     }

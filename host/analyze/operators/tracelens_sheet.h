@@ -28,7 +28,6 @@ enum sheet_part { PART_ALL, PART_FORWARD, PART_BACKWARD };
 /* A table: of a family forward and backward operators, or both. */
 struct sheet_spec {
     enum sutra_operators_table id;
-    const char *name;
     enum sheet_family family;
     enum sheet_part part;
 };

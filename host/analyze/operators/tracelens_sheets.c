@@ -19,16 +19,16 @@
 #define INTEGER SUTRA_COLUMN_INTEGER
 
 static const struct sheet_spec specs[] = {
-    {SUTRA_TRACELENS_GEMM, "GEMM", SHEET_GEMM, PART_ALL},
-    {SUTRA_TRACELENS_CONV_FWD, "CONV_fwd", SHEET_CONV, PART_FORWARD},
-    {SUTRA_TRACELENS_CONV_BWD, "CONV_bwd", SHEET_CONV, PART_BACKWARD},
-    {SUTRA_TRACELENS_SDPA_FWD, "SDPA_fwd", SHEET_SDPA, PART_FORWARD},
-    {SUTRA_TRACELENS_SDPA_BWD, "SDPA_bwd", SHEET_SDPA, PART_BACKWARD},
-    {SUTRA_TRACELENS_UNARY, "UnaryElementwise", SHEET_UNARY, PART_ALL},
-    {SUTRA_TRACELENS_BINARY, "BinaryElementwise", SHEET_BINARY, PART_ALL},
-    {SUTRA_TRACELENS_NORMALIZATION, "Normalization", SHEET_NORM, PART_ALL},
-    {SUTRA_TRACELENS_REDUCE_FWD, "Reduce_fwd", SHEET_REDUCE, PART_FORWARD},
-    {SUTRA_TRACELENS_REDUCE_BWD, "Reduce_bwd", SHEET_REDUCE, PART_BACKWARD},
+    {SUTRA_TRACELENS_GEMM, SHEET_GEMM, PART_ALL},
+    {SUTRA_TRACELENS_CONV_FWD, SHEET_CONV, PART_FORWARD},
+    {SUTRA_TRACELENS_CONV_BWD, SHEET_CONV, PART_BACKWARD},
+    {SUTRA_TRACELENS_SDPA_FWD, SHEET_SDPA, PART_FORWARD},
+    {SUTRA_TRACELENS_SDPA_BWD, SHEET_SDPA, PART_BACKWARD},
+    {SUTRA_TRACELENS_UNARY, SHEET_UNARY, PART_ALL},
+    {SUTRA_TRACELENS_BINARY, SHEET_BINARY, PART_ALL},
+    {SUTRA_TRACELENS_NORMALIZATION, SHEET_NORM, PART_ALL},
+    {SUTRA_TRACELENS_REDUCE_FWD, SHEET_REDUCE, PART_FORWARD},
+    {SUTRA_TRACELENS_REDUCE_BWD, SHEET_REDUCE, PART_BACKWARD},
 };
 
 /* What is written of one sheet or of two. */
@@ -98,7 +98,6 @@ static bool has_integer_times(const struct sheet *sheet) {
 static struct sutra_table *begin_table(const struct sheet_rows *rows, struct sutra_operators *operators) {
     static const char *const times[] = {"Kernel Time (µs)_min", "Kernel Time (µs)_max", "Kernel Time (µs)_sum", NULL};
     const struct sheet_spec *spec = rows->sheet->spec;
-    struct sutra_table *table = &operators->tables[spec->id];
     struct column_spec all[1 + 2 * SHEET_PARAMS_MAX + N_COLUMNS] = {{"name", TEXT}};
     uint32_t n = 1;
     for (uint32_t i = 0; i < rows->n_front; i++)
@@ -107,8 +106,7 @@ static struct sutra_table *begin_table(const struct sheet_rows *rows, struct sut
         all[n++] = columns[i];
     for (uint32_t i = rows->n_front; i < rows->n_params; i++)
         all[n++] = (struct column_spec){rows->params[i], TEXT};
-    table_init(table, spec->name, all, n);
-    operators->made[spec->id] = true;
+    struct sutra_table *table = op_table_begin_with(operators, spec->id, all, n);
     if (has_integer_times(rows->sheet))
         tracelens_retype_integers(table, times);
     return table;

@@ -146,10 +146,8 @@ static struct sutra_table *begin_short(const struct kernel_table *from, struct s
         {"Short Kernel duration (µs) percent of total time", SUTRA_COLUMN_REAL},
     };
     static const char *const times[] = {"Short Kernel duration (µs) sum", NULL};
-    struct sutra_table *table = &operators->tables[SUTRA_TRACELENS_SHORT_KERNELS];
     uint32_t first = from->any_operator ? 0 : 4, n = sizeof columns / sizeof *columns - first;
-    table_init(table, "short_kernels_summary", columns + first, n);
-    operators->made[SUTRA_TRACELENS_SHORT_KERNELS] = true;
+    struct sutra_table *table = op_table_begin_with(operators, SUTRA_TRACELENS_SHORT_KERNELS, columns + first, n);
     if (from->input->integer_times)
         tracelens_retype_integers(table, times);
     return table;

@@ -226,14 +226,12 @@ static bool has_integer_durations(const struct unified *of) {
 static struct sutra_table *begin_table(const struct unified *of, struct sutra_operators *operators) {
     static const char *const durations[] = {"total_duration_us", "duration_us_min", "duration_us_max", NULL};
     static const char *const times[] = {"Kernel Time (µs)_sum", "Kernel Time (µs)_min", "Kernel Time (µs)_max", NULL};
-    struct sutra_table *table = &operators->tables[SUTRA_TRACELENS_UNIFIED];
     struct column_spec specs[N_COLUMNS];
     uint32_t n = 0;
     for (int i = 0; i < N_COLUMNS; i++)
         if (of->has_figures || !columns[i].figures)
             specs[n++] = columns[i].spec;
-    table_init(table, "unified_perf_summary", specs, n);
-    operators->made[SUTRA_TRACELENS_UNIFIED] = true;
+    struct sutra_table *table = op_table_begin_with(operators, SUTRA_TRACELENS_UNIFIED, specs, n);
     if (has_integer_durations(of))
         tracelens_retype_integers(table, durations);
     if (of->input->integer_times)
