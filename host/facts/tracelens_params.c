@@ -40,6 +40,15 @@ struct params_case {
 
 /* ---- Values ---- */
 
+/* Sums and products of sizes in a file, which may overflow. */
+static int64_t wrapping_sum(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t wrapping_product(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
 static void append_words(struct buffer *text, const char *words) {
     buffer_append(text, words, strlen(words));
 }
@@ -292,8 +301,8 @@ static void params_sdpa(const struct params_case *at, struct model_params *param
 
 static void add_sequences(const struct params_case *at, struct model_params *params) {
     uint32_t starts = at->model->shape, longest = starts + 2;
-    add_integer(params, "param: num_seqs_q", dim_of(at, starts, 0) - 1);
-    add_integer(params, "param: num_seqs_kv", dim_of(at, starts + 1, 0) - 1);
+    add_integer(params, "param: num_seqs_q", wrapping_sum(dim_of(at, starts, 0), -1));
+    add_integer(params, "param: num_seqs_kv", wrapping_sum(dim_of(at, starts + 1, 0), -1));
     add_real(params, "param: max_seqlen_q", read_real(at, longest, 0));
     add_real(params, "param: max_seqlen_kv", read_real(at, longest + 1, 0));
 }
@@ -354,7 +363,7 @@ static uint32_t resized_shape(const struct params_case *at, bool pads, const int
     for (uint32_t i = 0; i < n_dims; i++)
         shape[i] = x.dims[i];
     for (uint32_t i = 0; pads && i < n / 2 && i < n_dims; i++)
-        shape[n_dims - 1 - i] += numbers[2 * i] + numbers[2 * i + 1];
+        shape[n_dims - 1 - i] = wrapping_sum(shape[n_dims - 1 - i], wrapping_sum(numbers[2 * i], numbers[2 * i + 1]));
     for (uint32_t i = 0; !pads && i < n && i + 2 < RANK_MAX; i++)
         shape[2 + i] = numbers[i];
     return pads ? n_dims : n + 2 < RANK_MAX ? n + 2 : RANK_MAX;
@@ -384,7 +393,7 @@ static int64_t elements_of(const struct params_case *at, uint32_t place) {
     struct input_tensor x = input_at(at, place).tensor;
     int64_t n = 1;
     for (uint32_t i = 0; i < x.n_dims; i++)
-        n = (int64_t)((uint64_t)n * (uint64_t)x.dims[i]);
+        n = wrapping_product(n, x.dims[i]);
     return n;
 }
 
@@ -420,7 +429,7 @@ static void add_channels(const struct params_case *at, struct model_params *para
     if (at->model->shape != NOWHERE && !groups)
         channels = 1;
     for (uint32_t i = 0; i < n && !groups; i++)
-        channels *= numbers[i];
+        channels = wrapping_product(channels, numbers[i]);
     add_integer(params, "param: num_channels", channels);
 }
 

@@ -90,6 +90,7 @@ row_t tracelens_kernels_below(const struct tracelens_models *models, row_t host,
 struct variant_search {
     struct tracelens_models *models;
     uint8_t *gemm_name; /* by string of a kernel's name: 0: not yet read; 1 + known + 2 * a + 6 * b */
+    row_t *gemm_below;  /* by row of hosts: the first kernel below by start with the name of a GEMM, or ROW_NONE */
     struct tuples numbers;
     struct op_inputs_parser parser;
     struct model_params params;
@@ -111,21 +112,34 @@ static struct gemm_transposes transposes_of_name(struct variant_search *search, 
     return known;
 }
 
-/* What the first kernel by start says that has the name of a GEMM. */
-static struct gemm_transposes transposes_below(struct variant_search *search, row_t host) {
+static uint32_t kernel_name(const struct op_reading *reading, row_t device) {
+    return reading->events->name[reading->devices.event[device]];
+}
+
+static void keep_first(const struct tracelens_models *models, row_t *first, row_t device) {
+    if (*first == ROW_NONE || models->start_rank[device] < models->start_rank[*first])
+        *first = device;
+}
+
+/* From the last row to the first, so that a row is complete before its parent. */
+static void find_gemms_below(struct variant_search *search) {
     const struct op_reading *reading = search->models->reading;
     const struct call_links *links = &reading->links;
-    struct gemm_transposes best = {0};
-    row_t best_rank = ROW_NONE;
-    for (row_t i = links->first[host]; i < links->first[reading->hosts.end[host]]; i++) {
-        row_t device = links->device[i], rank = search->models->start_rank[device];
-        struct gemm_transposes at = transposes_of_name(search, reading->events->name[reading->devices.event[device]]);
-        if (at.known == TRANSPOSE_UNKNOWN || (best_rank != ROW_NONE && rank >= best_rank))
-            continue;
-        best = at;
-        best_rank = rank;
+    for (row_t row = reading->hosts.n; row-- > 0;) {
+        row_t parent = reading->hosts.parent[row];
+        for (row_t i = links->first[row]; i < links->first[row + 1]; i++)
+            if (transposes_of_name(search, kernel_name(reading, links->device[i])).known == TRANSPOSE_KNOWN)
+                keep_first(search->models, &search->gemm_below[row], links->device[i]);
+        if (parent != ROW_NONE && search->gemm_below[row] != ROW_NONE)
+            keep_first(search->models, &search->gemm_below[parent], search->gemm_below[row]);
     }
-    return best;
+}
+
+/* The transposes in the name of the first kernel that has the name of a GEMM. */
+static struct gemm_transposes transposes_below(struct variant_search *search, row_t host) {
+    row_t device = search->gemm_below[host];
+    return device == ROW_NONE ? (struct gemm_transposes){0}
+                              : transposes_of_name(search, kernel_name(search->models->reading, device));
 }
 
 /* The dictionary of a new variant; false: out of memory. */
@@ -165,8 +179,11 @@ static enum sutra_status find_variants(struct tracelens_models *models, struct a
                                        struct sutra_error *error) {
     struct variant_search search = {.models = models};
     search.gemm_name = arena_zeros(arena, models->reading->strings->n, sizeof *search.gemm_name);
+    search.gemm_below = rows_none(arena, models->reading->hosts.n);
     models->variant_of = arena_take(arena, models->works.n, sizeof *models->variant_of);
     bool ok = !arena->failed && strings_init(&models->texts);
+    if (ok)
+        find_gemms_below(&search);
     for (row_t place = 0; place < models->works.n && ok; place++)
         ok = find_variant(&search, place, arena);
     tuples_free(&search.numbers);

@@ -4,7 +4,7 @@
  *     aten::addmm 48   --arguments, kernels-->   parameters {'M': 141, ...}, GFLOP, bytes, kernel time
  *
  * Operators with equal names, arguments and transposes share a variant. One list serves the tables of rates, of each
- * kind of operator (GEMM.csv, ...) and unified_perf_summary. Cost: O(n log n), and O(kernels below) for GEMMs.
+ * kind of operator (GEMM.csv, ...) and unified_perf_summary. Cost: O(n log n).
  */
 #ifndef ANALYZE_OPERATORS_TRACELENS_MODELS_H
 #define ANALYZE_OPERATORS_TRACELENS_MODELS_H
