@@ -45,6 +45,54 @@ void table_free(struct sutra_table *table) {
     *table = (struct sutra_table){0};
 }
 
+/* ---- Finished tables ---- */
+
+void table_make_integers(struct sutra_table *table, uint32_t column) {
+    struct column *of = &table->columns[column];
+    bool integers = !table->failed && of->spec.kind == SUTRA_COLUMN_REAL;
+    for (uint64_t row = 0; row < table->n_rows && integers; row++) {
+        double value = table_get_real(table, column, row);
+        integers = value >= -1e15 && value <= 1e15 && value == (double)(int64_t)value;
+    }
+    if (!integers)
+        return;
+    for (uint64_t row = 0; row < table->n_rows; row++) {
+        int64_t value = (int64_t)table_get_real(table, column, row);
+        memcpy(of->values.bytes + row * sizeof value, &value, sizeof value);
+    }
+    of->spec.kind = SUTRA_COLUMN_INTEGER;
+}
+
+/* The new column, or NULL. */
+static struct column *add_column(struct sutra_table *table, struct column_spec spec) {
+    struct column *columns =
+        table->failed ? NULL : realloc(table->columns, (table->n_columns + 1) * sizeof *table->columns);
+    table->failed |= !columns;
+    if (!columns)
+        return NULL;
+    table->columns = columns;
+    columns[table->n_columns] = (struct column){.spec = spec};
+    table_retype(table, table->n_columns++, spec.kind);
+    return &columns[table->n_columns - 1];
+}
+
+void table_add_integers(struct sutra_table *table, const char *name, const int64_t *values) {
+    struct column *column = add_column(table, (struct column_spec){name, SUTRA_COLUMN_INTEGER});
+    if (column)
+        buffer_append(&column->values, values, table->n_rows * sizeof *values);
+    table->failed |= column && column->values.failed;
+}
+
+void table_add_texts(struct sutra_table *table, const char *name, const char *const *values) {
+    struct column *column = add_column(table, (struct column_spec){name, SUTRA_COLUMN_TEXT});
+    for (uint64_t row = 0; row < table->n_rows && column; row++) {
+        buffer_append(&column->bytes, values[row], strlen(values[row]) + 1);
+        uint64_t end = column->bytes.length;
+        buffer_append(&column->values, &end, sizeof end);
+    }
+    table->failed |= column && (column->values.failed || column->bytes.failed);
+}
+
 /* ---- Columns that others hold ---- */
 
 struct table_memory *table_memory_of(const struct sutra_table *table) {

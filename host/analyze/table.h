@@ -65,6 +65,14 @@ void table_memory_leave(struct table_memory *memory);
 /* Has a column hold something else, as long as there are no rows. */
 void table_retype(struct sutra_table *table, uint32_t column, enum sutra_column_kind kind);
 
+/* Turns a finished column of real numbers into integers if it has nothing but integers. */
+void table_make_integers(struct sutra_table *table, uint32_t column);
+
+/* Adds a column to a finished table that no one holds: an integer or a text for each row. The name must outlive the
+ * table. */
+void table_add_integers(struct sutra_table *table, const char *name, const int64_t *values);
+void table_add_texts(struct sutra_table *table, const char *name, const char *const *values);
+
 /* The next value of the row, which goes into a column of the same kind; an integer may go into a real column. */
 void table_integer(struct sutra_table *table, int64_t value);
 void table_real(struct sutra_table *table, double value);

@@ -77,12 +77,9 @@ void nccl_put_id(const struct nccl_work *work, struct sutra_table *table, const 
 /* Sorts a table by a column of numbers, the largest first or the smallest. */
 void nccl_sort(struct nccl_work *work, struct sutra_table *table, uint32_t column, bool rising);
 
-/* Mean, median, least and most of the values that are not NaN. */
-struct nccl_spread {
-    double mean, median, min, max, sum;
-    uint64_t n;
-};
-struct nccl_spread nccl_spread_of(double *values, uint64_t n);
+/* The order of a text of two rows, where `missing` is the text of none. */
+int nccl_compare_texts(const struct nccl_work *work, const struct nccl_row *a, const struct nccl_row *b,
+                       enum nccl_text text, const char *missing);
 
 /* A column for each of the ranks, which lie in the arena: "rank_3_ts". */
 const char *nccl_column_name(struct nccl_work *work, uint32_t rank, const char *what);
@@ -92,6 +89,9 @@ const char *nccl_column_name(struct nccl_work *work, uint32_t rank, const char *
 void nccl_long_make(struct nccl_work *work);
 void nccl_sync_make(struct nccl_work *work);
 void nccl_exchange_make(struct nccl_work *work);
+
+/* Turns columns into integers and adds the nodes of ranks (nccl_finish.c). */
+void nccl_finish(struct nccl_work *work);
 
 /* Makes all tables of the parts. SUTRA_SYSTEM: out of memory. */
 enum sutra_status nccl_tables_make(struct sutra_collectives *of, struct sutra_error *error);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/collectives/nccl.h"
+#include "analyze/pandas_stats.h"
 
 #define REAL SUTRA_COLUMN_REAL
 #define TEXT SUTRA_COLUMN_TEXT
@@ -74,6 +75,7 @@ static struct nccl_exchange work_out(const struct nccl_work *work, uint64_t id) 
 
 #define N_GENERAL  19
 #define N_OF_RANKS 10
+#define N_OF_EVENT 8
 
 static const char *const of_ranks[N_OF_RANKS] = {"ts",
                                                  "dur",
@@ -86,7 +88,14 @@ static const char *const of_ranks[N_OF_RANKS] = {"ts",
                                                  "skew in start time",
                                                  "skew in end time"};
 
-static struct sutra_table *begin_each(struct nccl_work *work, const uint32_t *ranks, uint32_t n_ranks) {
+/* Columns of ranks, as pandas orders keys of dictionaries: an exchange adds the first N_OF_EVENT columns of each rank
+ * that is new, and then their skews. A cell is N_OF_RANKS * index of the rank + number of the column. */
+struct nccl_rank_columns {
+    uint32_t n, n_cells;
+    uint32_t *ranks, *place, *cells;
+};
+
+static struct sutra_table *begin_each(struct nccl_work *work, const struct nccl_rank_columns *columns) {
     static const struct column_spec general[N_GENERAL] = {
         {"collective_id", TEXT},
         {"Process Group Name", TEXT},
@@ -108,38 +117,43 @@ static struct sutra_table *begin_each(struct nccl_work *work, const uint32_t *ra
         {"skew in start time", REAL},
         {"skew in end time", REAL},
     };
-    uint32_t n = N_GENERAL + N_OF_RANKS * n_ranks;
+    uint32_t n = N_GENERAL + columns->n_cells;
     struct column_spec *specs = arena_take(work->arena, n, sizeof *specs);
     if (!specs)
         return NULL;
     memcpy(specs, general, sizeof general);
-    for (uint32_t i = 0; i < N_OF_RANKS * n_ranks; i++) {
-        const char *what = of_ranks[i % N_OF_RANKS];
+    for (uint32_t i = 0; i < columns->n_cells; i++) {
+        const char *what = of_ranks[columns->cells[i] % N_OF_RANKS];
         bool is_text = strstr(what, "split") != NULL;
-        specs[N_GENERAL + i] =
-            (struct column_spec){nccl_column_name(work, ranks[i / N_OF_RANKS], what), is_text ? TEXT : REAL};
+        uint32_t rank = columns->ranks[columns->cells[i] / N_OF_RANKS];
+        specs[N_GENERAL + i] = (struct column_spec){nccl_column_name(work, rank, what), is_text ? TEXT : REAL};
     }
     return work->arena->failed ? NULL
                                : nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_ALL2ALLV, "nccl_all2allv", specs, n);
 }
 
-static void put_rank(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_row *row,
-                     struct sutra_table *table) {
+static void put_cell(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_row *row,
+                     uint32_t column, struct sutra_table *table) {
+    enum { IN_SPLIT = 6, OUT_SPLIT };
     const struct nccl_row none = {.ts = NAN, .dur = NAN, .n_in = NAN, .n_out = NAN};
     const struct nccl_row *of = row ? row : &none;
-    table_real(table, of->ts);
-    table_real(table, of->dur);
-    table_real(table, of->n_in);
-    table_real(table, of->n_out);
-    table_real(table, nccl_megabytes(work, of, of->n_in));
-    table_real(table, nccl_megabytes(work, of, of->n_out));
-    nccl_put_text(work, table, of, NCCL_IN_SPLIT);
-    nccl_put_text(work, table, of, NCCL_OUT_SPLIT);
-    table_real(table, of->ts - made->first_start);
-    table_real(table, made->last_end - (of->ts + of->dur));
+    const double values[N_OF_RANKS] = {of->ts,
+                                       of->dur,
+                                       of->n_in,
+                                       of->n_out,
+                                       nccl_megabytes(work, of, of->n_in),
+                                       nccl_megabytes(work, of, of->n_out),
+                                       0,
+                                       0,
+                                       of->ts - made->first_start,
+                                       made->last_end - (of->ts + of->dur)};
+    if (column == IN_SPLIT || column == OUT_SPLIT)
+        nccl_put_text(work, table, of, column == IN_SPLIT ? NCCL_IN_SPLIT : NCCL_OUT_SPLIT);
+    else
+        table_real(table, values[column]);
 }
 
-static void put_each(struct nccl_work *work, const struct nccl_exchange *made, const uint32_t *place, uint32_t n_ranks,
+static void put_each(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_rank_columns *columns,
                      const struct nccl_row **by_place, struct sutra_table *table) {
     const struct nccl_row *first = nccl_row_at(work, made->id, 0);
     const double values[] = {made->data,
@@ -163,34 +177,48 @@ static void put_each(struct nccl_work *work, const struct nccl_exchange *made, c
     table_real(table, first->stream);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         table_real(table, values[i]);
-    memset(by_place, 0, n_ranks * sizeof(void *));
+    memset(by_place, 0, columns->n * sizeof(void *));
     for (uint64_t i = 0; i < nccl_rows_of(work, made->id); i++) {
         const struct nccl_row *row = nccl_row_at(work, made->id, i);
-        by_place[place[row->rank]] = row;
+        by_place[columns->place[row->rank]] = row;
     }
-    for (uint32_t i = 0; i < n_ranks; i++)
-        put_rank(work, made, by_place[i], table);
+    for (uint32_t i = 0; i < columns->n_cells; i++)
+        put_cell(work, made, by_place[columns->cells[i] / N_OF_RANKS], columns->cells[i] % N_OF_RANKS, table);
+}
+
+static void add_cells(struct nccl_rank_columns *columns, uint32_t index, uint32_t first, uint32_t end) {
+    for (; first < end; first++)
+        columns->cells[columns->n_cells++] = N_OF_RANKS * index + first;
+}
+
+static void add_ranks(const struct nccl_work *work, uint64_t id, struct nccl_rank_columns *columns) {
+    uint32_t first = columns->n;
+    for (uint64_t i = 0; i < nccl_rows_of(work, id); i++) {
+        uint32_t rank = nccl_row_at(work, id, i)->rank;
+        if (columns->place[rank] != UINT32_MAX)
+            continue;
+        columns->place[rank] = columns->n;
+        add_cells(columns, columns->n, 0, N_OF_EVENT);
+        columns->ranks[columns->n++] = rank;
+    }
+    for (; first < columns->n; first++)
+        add_cells(columns, first, N_OF_EVENT, N_OF_RANKS);
 }
 
 static void put_exchanges(struct nccl_work *work, const struct nccl_exchange *list, uint64_t n) {
     size_t n_all = work->of->tasks.n;
-    uint32_t *ranks = arena_take(work->arena, n_all, sizeof *ranks), n_ranks = 0;
-    uint32_t *place = arena_take(work->arena, n_all, sizeof *place);
+    struct nccl_rank_columns columns = {.ranks = arena_take(work->arena, n_all, sizeof *columns.ranks),
+                                        .place = arena_take(work->arena, n_all, sizeof *columns.place),
+                                        .cells = arena_take(work->arena, n_all * N_OF_RANKS, sizeof *columns.cells)};
     const struct nccl_row **by_place = arena_take(work->arena, n_all, sizeof(void *));
     if (work->arena->failed)
         return;
-    memset(place, 0xff, n_all * sizeof *place);
+    memset(columns.place, 0xff, n_all * sizeof *columns.place);
     for (uint64_t i = 0; i < n; i++)
-        for (uint64_t k = 0; k < nccl_rows_of(work, list[i].id); k++) {
-            uint32_t rank = nccl_row_at(work, list[i].id, k)->rank;
-            if (place[rank] == UINT32_MAX) {
-                place[rank] = n_ranks;
-                ranks[n_ranks++] = rank;
-            }
-        }
-    struct sutra_table *table = begin_each(work, ranks, n_ranks);
+        add_ranks(work, list[i].id, &columns);
+    struct sutra_table *table = begin_each(work, &columns);
     for (uint64_t i = 0; i < n && table; i++)
-        put_each(work, &list[i], place, n_ranks, by_place, table);
+        put_each(work, &list[i], &columns, by_place, table);
     if (table)
         nccl_sort(work, table, 7, false);
 }
@@ -207,15 +235,16 @@ static int compare_numbers(uint64_t a, uint64_t b) {
     return (a > b) - (a < b);
 }
 
-static int compare_groups(const struct nccl_exchanged *a, const struct nccl_exchanged *b) {
-    int order = compare_numbers(a->row->text[NCCL_GROUP], b->row->text[NCCL_GROUP]);
-    return order ? order : compare_numbers(a->row->text[NCCL_TYPE], b->row->text[NCCL_TYPE]);
+static int compare_groups(const struct nccl_work *work, const struct nccl_exchanged *a,
+                          const struct nccl_exchanged *b) {
+    int order = nccl_compare_texts(work, a->row, b->row, NCCL_GROUP, "Unknown_Group");
+    return order ? order : nccl_compare_texts(work, a->row, b->row, NCCL_TYPE, "");
 }
 
 /* The largest first, as the table before has them. */
-static int compare_exchanged(const void *left, const void *right) {
+static int compare_exchanged(const void *left, const void *right, void *arg) {
     const struct nccl_exchanged *a = left, *b = right;
-    int order = compare_groups(a, b);
+    int order = compare_groups(arg, a, b);
     if (!order && a->exchange->data != b->exchange->data)
         order = a->exchange->data < b->exchange->data ? 1 : -1;
     return order ? order : compare_numbers(a->place, b->place);
@@ -234,15 +263,15 @@ static double value_of(const struct nccl_exchange *made, int value) {
     return values[value];
 }
 
-static void put_run(struct nccl_work *work, const struct nccl_exchanged *run, uint64_t n, double *values,
-                    struct sutra_table *table) {
+static void put_run(struct nccl_work *work, const struct nccl_exchanged *run, uint64_t n, enum group_order order,
+                    double *values, struct sutra_table *table) {
     double wall_us = 0;
     nccl_put_text(work, table, run->row, NCCL_GROUP);
     nccl_put_text(work, table, run->row, NCCL_TYPE);
     for (int value = 0; value < N_VALUES; value++) {
         for (uint64_t i = 0; i < n; i++)
             values[i] = value_of(run[i].exchange, value);
-        struct nccl_spread spread = nccl_spread_of(values, n);
+        struct value_stats spread = pandas_stats(values, n, order, values + n);
         table_real(table, spread.mean);
         if (value <= VALUE_THROUGHPUT) {
             table_real(table, spread.median);
@@ -257,6 +286,25 @@ static void put_run(struct nccl_work *work, const struct nccl_exchanged *run, ui
     nccl_put_text(work, table, run->row, NCCL_WHAT);
     table_real(table, run->row->size);
     table_real(table, wall_us / 1000);
+}
+
+/* The order of the table of exchanges: the largest first. */
+static int compare_data(const void *left, const void *right) {
+    const struct nccl_exchanged *a = left, *b = right;
+    if (a->exchange->data != b->exchange->data)
+        return a->exchange->data < b->exchange->data ? 1 : -1;
+    return compare_numbers(a->place, b->place);
+}
+
+/* How groups follow each other in the table of exchanges; rows get that order. `dropped`: some have no group. */
+static enum group_order find_order(const struct nccl_work *work, struct nccl_exchanged *rows, uint64_t n,
+                                   bool dropped) {
+    enum group_order order = dropped ? GROUPS_MIXED : GROUPS_SORTED;
+    if (n)
+        qsort(rows, n, sizeof *rows, compare_data);
+    for (uint64_t i = 1; i < n; i++)
+        order = compare_groups(work, &rows[i - 1], &rows[i]) > 0 ? GROUPS_MIXED : order;
+    return order;
 }
 
 static void put_summaries(struct nccl_work *work, const struct nccl_exchange *list, uint64_t n) {
@@ -289,7 +337,7 @@ static void put_summaries(struct nccl_work *work, const struct nccl_exchange *li
                                                {"Group size", REAL},
                                                {"Total wall_time (ms)", REAL}};
     struct nccl_exchanged *rows = arena_take(work->arena, n, sizeof *rows);
-    double *values = arena_take(work->arena, n, sizeof *values);
+    double *values = arena_take(work->arena, 2 * n, sizeof *values);
     uint64_t n_rows = 0;
     if (work->arena->failed)
         return;
@@ -298,13 +346,15 @@ static void put_summaries(struct nccl_work *work, const struct nccl_exchange *li
         if (first->text[NCCL_TYPE]) /* groups without a type are dropped */
             rows[n_rows++] = (struct nccl_exchanged){&list[i], first, i};
     }
+    enum group_order order = find_order(work, rows, n_rows, n_rows < n);
     struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_SUMMARY_ALL2ALLV, "nccl_summary_all2allv",
                                                  specs, sizeof specs / sizeof *specs);
-    qsort(rows, n_rows, sizeof *rows, compare_exchanged);
+    if (n_rows)
+        qsort_r(rows, n_rows, sizeof *rows, compare_exchanged, work);
     for (uint64_t begin = 0, end; begin < n_rows; begin = end) {
-        for (end = begin; end < n_rows && compare_groups(&rows[begin], &rows[end]) == 0;)
+        for (end = begin; end < n_rows && compare_groups(work, &rows[begin], &rows[end]) == 0;)
             end++;
-        put_run(work, rows + begin, end - begin, values, table);
+        put_run(work, rows + begin, end - begin, order, values, table);
     }
     nccl_sort(work, table, table->n_columns - 1, false);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analyze/collectives/nccl.h"
-#include "analyze/describe.h"
+#include "analyze/pandas_stats.h"
 #include "base/error.h"
 #include "columns/column.h"
 
@@ -19,10 +19,6 @@ static int compare_numbers(uint64_t a, uint64_t b) {
 
 static int compare_reals(double a, double b) {
     return (a > b) - (a < b);
-}
-
-static int compare_doubles(const void *left, const void *right) {
-    return compare_reals(*(const double *)left, *(const double *)right);
 }
 
 /* ---- What all share ---- */
@@ -69,6 +65,7 @@ struct sutra_table *nccl_table_begin(struct nccl_work *work, enum sutra_collecti
                                      const struct column_spec *columns, uint32_t n) {
     struct sutra_table *table = &work->of->tables[id];
     table_init(table, name, columns, n);
+    table->verbatim = true;
     work->of->made[id] = true;
     return table;
 }
@@ -96,21 +93,11 @@ void nccl_put_id(const struct nccl_work *work, struct sutra_table *table, const 
     free(text);
 }
 
-struct nccl_spread nccl_spread_of(double *values, uint64_t n) {
-    struct nccl_spread spread = {NAN, NAN, NAN, NAN, 0, 0};
-    for (uint64_t i = 0; i < n; i++)
-        if (!isnan(values[i])) {
-            spread.sum += values[i];
-            values[spread.n++] = values[i];
-        }
-    if (spread.n == 0)
-        return spread;
-    qsort(values, spread.n, sizeof *values, compare_doubles);
-    spread.mean = spread.sum / (double)spread.n;
-    spread.median = (values[(spread.n - 1) / 2] + values[spread.n / 2]) / 2;
-    spread.min = values[0];
-    spread.max = values[spread.n - 1];
-    return spread;
+int nccl_compare_texts(const struct nccl_work *work, const struct nccl_row *a, const struct nccl_row *b,
+                       enum nccl_text text, const char *missing) {
+    const char *of_a = a->text[text] ? strings_text(&work->all.strings, a->text[text] - 1) : missing;
+    const char *of_b = b->text[text] ? strings_text(&work->all.strings, b->text[text] - 1) : missing;
+    return strcmp(of_a, of_b);
 }
 
 const char *nccl_column_name(struct nccl_work *work, uint32_t rank, const char *what) {
@@ -320,35 +307,33 @@ static bool has_key(const struct nccl_row *row) {
     return !isnan(row->size) && !isnan(row->n_in) && !isnan(row->n_out) && !isnan(row->stream);
 }
 
-static int compare_keys(const struct nccl_row *a, const struct nccl_row *b) {
+static int compare_keys(const struct nccl_work *work, const struct nccl_row *a, const struct nccl_row *b) {
+    static const enum nccl_text texts[] = {NCCL_GROUP, NCCL_MEMBERS, NCCL_WHAT};
+    const char *unknown = work->simplified ? "all" : "Unknown_Group";
     int order = compare_numbers(a->rank, b->rank);
-    for (int i = 0; i < N_NCCL_TEXTS && !order; i++)
-        order = compare_numbers(a->text[i], b->text[i]);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && !order; i++)
+        order = nccl_compare_texts(work, a, b, texts[i], unknown);
     order = order ? order : compare_reals(a->size, b->size);
+    order = order ? order : nccl_compare_texts(work, a, b, NCCL_TYPE, "");
     order = order ? order : compare_reals(a->n_in, b->n_in);
     order = order ? order : compare_reals(a->n_out, b->n_out);
+    order = order ? order : nccl_compare_texts(work, a, b, NCCL_IN_SPLIT, "");
+    order = order ? order : nccl_compare_texts(work, a, b, NCCL_OUT_SPLIT, "");
     return order ? order : compare_reals(a->stream, b->stream);
 }
 
-static int compare_rows(const void *left, const void *right) {
+static int compare_rows(const void *left, const void *right, void *arg) {
     const struct nccl_row *const *a = left, *const *b = right;
-    int order = compare_keys(*a, *b);
+    int order = compare_keys(arg, *a, *b);
     return order ? order : compare_numbers((uintptr_t)*a, (uintptr_t)*b);
 }
 
-static double deviation(const struct nccl_row *const *rows, uint64_t n, double mean) {
-    double squares = 0;
-    for (uint64_t i = 0; i < n; i++)
-        squares += (rows[i]->dur - mean) * (rows[i]->dur - mean);
-    return n > 1 ? sqrt(squares / (double)(n - 1)) : (double)NAN;
-}
-
-static void put_summary(struct nccl_work *work, const struct nccl_row *const *rows, uint64_t n, double *values,
-                        struct sutra_table *table) {
+static void put_summary(struct nccl_work *work, const struct nccl_row *const *rows, uint64_t n, enum group_order order,
+                        double *values, struct sutra_table *table) {
     const struct nccl_row *row = rows[0];
     for (uint64_t i = 0; i < n; i++)
         values[i] = rows[i]->dur;
-    struct nccl_spread spread = nccl_spread_of(values, n);
+    struct value_stats stats = pandas_stats(values, n, order, values + n);
     table_integer(table, row->rank);
     nccl_put_text(work, table, row, NCCL_GROUP);
     nccl_put_text(work, table, row, NCCL_MEMBERS);
@@ -362,11 +347,11 @@ static void put_summary(struct nccl_work *work, const struct nccl_row *const *ro
     table_real(table, row->stream);
     table_real(table, nccl_megabytes(work, row, row->n_in));
     table_real(table, nccl_megabytes(work, row, row->n_out));
-    table_real(table, spread.sum);
-    table_real(table, spread.mean);
-    table_real(table, deviation(rows, n, spread.mean));
-    table_real(table, spread.min);
-    table_real(table, spread.max);
+    table_real(table, stats.sum);
+    table_real(table, stats.mean);
+    table_real(table, stats.std);
+    table_real(table, stats.min);
+    table_real(table, stats.max);
     table_integer(table, (int64_t)n);
 }
 
@@ -391,20 +376,27 @@ static void put_summaries(struct nccl_work *work) {
                                                  {"dur_max", REAL},
                                                  {"operation_count", SUTRA_COLUMN_INTEGER}};
     const struct nccl_row **rows = arena_take(work->arena, work->all.n, sizeof(void *));
-    double *values = arena_take(work->arena, work->all.n, sizeof *values);
+    double *values = arena_take(work->arena, 2 * work->all.n, sizeof *values);
+    enum group_order order = GROUPS_SORTED;
     uint64_t n = 0;
-    for (uint64_t i = 0; i < work->all.n && rows; i++)
-        if (has_key(&work->all.list[i]))
+    for (uint64_t i = 0; i < work->all.n && rows; i++) {
+        bool has = has_key(&work->all.list[i]);
+        order = !has && n ? GROUPS_MIXED : order; /* a dropped row follows a row of a group */
+        if (has)
             rows[n++] = &work->all.list[i];
-    if (n == 0 || !values)
+    }
+    if (!values)
         return;
     struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_SUMMARY_LONG, "nccl_summary_long",
                                                  columns, sizeof columns / sizeof *columns);
-    qsort(rows, n, sizeof(void *), compare_rows);
+    for (uint64_t i = 1; i < n; i++)
+        order = compare_keys(work, rows[i - 1], rows[i]) > 0 ? GROUPS_MIXED : order;
+    if (n)
+        qsort_r(rows, n, sizeof(void *), compare_rows, work);
     for (uint64_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin; end < n && compare_keys(rows[begin], rows[end]) == 0;)
+        for (end = begin; end < n && compare_keys(work, rows[begin], rows[end]) == 0;)
             end++;
-        put_summary(work, rows + begin, end - begin, values, table);
+        put_summary(work, rows + begin, end - begin, order, values, table);
     }
     nccl_sort(work, table, 13, false);
 }
@@ -423,6 +415,7 @@ enum sutra_status nccl_tables_make(struct sutra_collectives *of, struct sutra_er
         nccl_long_make(&work);
         nccl_sync_make(&work);
         nccl_exchange_make(&work);
+        nccl_finish(&work);
     }
     strings_free(&work.all.strings);
     free(work.all.list);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/collectives/nccl.h"
+#include "analyze/pandas_stats.h"
 
 #define REAL SUTRA_COLUMN_REAL
 #define TEXT SUTRA_COLUMN_TEXT
@@ -65,10 +66,13 @@ static struct nccl_sync work_out(const struct nccl_work *work, uint64_t id) {
 
 /* ---- Each ---- */
 
-/* Columns of ranks, in the order in which ranks appear; a column of each is its start, duration and wait. */
+/* Columns of ranks, as pandas orders keys of dictionaries: a collective adds start and duration of each rank that is
+ * new, and then their waits. */
 struct nccl_columns {
-    uint32_t *ranks, n; /* in that order */
+    uint32_t *ranks, n; /* in the order of first sight */
     uint32_t *place;    /* by rank: its place in it, or UINT32_MAX */
+    uint32_t n_cells;   /* three of each rank: 3 * place + 0 for the start, 1 for the duration, 2 for the wait */
+    uint32_t *cells;
 };
 
 static bool find_columns(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n,
@@ -76,17 +80,24 @@ static bool find_columns(struct nccl_work *work, const struct nccl_sync *syncs, 
     size_t n_ranks = work->of->tasks.n;
     columns->ranks = arena_take(work->arena, n_ranks, sizeof *columns->ranks);
     columns->place = arena_take(work->arena, n_ranks, sizeof *columns->place);
+    columns->cells = arena_take(work->arena, 3 * n_ranks, sizeof *columns->cells);
     if (work->arena->failed)
         return false;
     memset(columns->place, 0xff, n_ranks * sizeof *columns->place);
-    for (uint64_t i = 0; i < n; i++)
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t first = columns->n;
         for (uint64_t k = 0; k < nccl_rows_of(work, syncs[i].id); k++) {
             uint32_t rank = nccl_row_at(work, syncs[i].id, k)->rank;
             if (columns->place[rank] != UINT32_MAX)
                 continue;
             columns->place[rank] = columns->n;
+            columns->cells[columns->n_cells++] = 3 * columns->n;
+            columns->cells[columns->n_cells++] = 3 * columns->n + 1;
             columns->ranks[columns->n++] = rank;
         }
+        for (; first < columns->n; first++)
+            columns->cells[columns->n_cells++] = 3 * first + 2;
+    }
     return true;
 }
 
@@ -110,8 +121,8 @@ static struct sutra_table *begin_each(struct nccl_work *work, const struct nccl_
         return NULL;
     memcpy(specs, general, sizeof general);
     for (uint32_t i = 0; i < 3 * columns->n; i++)
-        specs[N_GENERAL + i] =
-            (struct column_spec){nccl_column_name(work, columns->ranks[i / 3], of_ranks[i % 3]), REAL};
+        specs[N_GENERAL + i] = (struct column_spec){
+            nccl_column_name(work, columns->ranks[columns->cells[i] / 3], of_ranks[columns->cells[i] % 3]), REAL};
     return work->arena->failed
                ? NULL
                : nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_IMPLICIT_SYNC, "nccl_implicit_sync", specs, n);
@@ -143,10 +154,11 @@ static void put_each(struct nccl_work *work, const struct nccl_sync *sync, const
         const struct nccl_row *row = nccl_row_at(work, sync->id, i);
         by_place[columns->place[row->rank]] = row;
     }
-    for (uint32_t i = 0; i < columns->n; i++) {
-        table_real(table, by_place[i] ? by_place[i]->ts : (double)NAN);
-        table_real(table, by_place[i] ? by_place[i]->dur : (double)NAN);
-        table_real(table, by_place[i] ? sync->latest_ts - by_place[i]->ts : (double)NAN);
+    for (uint32_t i = 0; i < columns->n_cells; i++) {
+        const struct nccl_row *row = by_place[columns->cells[i] / 3];
+        const double values[] = {row ? row->ts : (double)NAN, row ? row->dur : (double)NAN,
+                                 row ? sync->latest_ts - row->ts : (double)NAN};
+        table_real(table, values[columns->cells[i] % 3]);
     }
 }
 
@@ -169,15 +181,15 @@ static int compare_sizes(double a, double b) {
     return (a > b) - (a < b);
 }
 
-static int compare_kinds(const struct nccl_summed *a, const struct nccl_summed *b) {
-    int order = compare_numbers(a->row->text[NCCL_WHAT], b->row->text[NCCL_WHAT]);
-    order = order ? order : compare_numbers(a->row->text[NCCL_TYPE], b->row->text[NCCL_TYPE]);
+static int compare_kinds(const struct nccl_work *work, const struct nccl_summed *a, const struct nccl_summed *b) {
+    int order = nccl_compare_texts(work, a->row, b->row, NCCL_WHAT, "Unknown");
+    order = order ? order : nccl_compare_texts(work, a->row, b->row, NCCL_TYPE, "Unknown");
     return order ? order : compare_sizes(a->row->n_in, b->row->n_in);
 }
 
-static int compare_summed(const void *left, const void *right) {
+static int compare_summed(const void *left, const void *right, void *arg) {
     const struct nccl_summed *a = left, *b = right;
-    int order = compare_kinds(a, b);
+    int order = compare_kinds(arg, a, b);
     return order ? order : compare_numbers(a->place, b->place);
 }
 
@@ -240,8 +252,8 @@ static double first_known(const struct nccl_summed *run, uint64_t n, bool full) 
     return (double)NAN;
 }
 
-static void put_run(struct nccl_work *work, const struct nccl_summed *run, uint64_t n, const bool *has, double *values,
-                    struct sutra_table *table) {
+static void put_run(struct nccl_work *work, const struct nccl_summed *run, uint64_t n, const bool *has,
+                    const bool *has_nan, enum group_order order, double *values, struct sutra_table *table) {
     double total = 0;
     put_or_unknown(work, table, run->row, NCCL_WHAT);
     put_or_unknown(work, table, run->row, NCCL_TYPE);
@@ -252,14 +264,14 @@ static void put_run(struct nccl_work *work, const struct nccl_summed *run, uint6
     for (int value = 0; value < N_VALUES; value++) {
         for (uint64_t i = 0; i < n; i++)
             values[i] = value_of(run[i].sync, value);
-        struct nccl_spread spread = nccl_spread_of(values, n);
-        total = value == VALUE_LATENCY ? spread.sum : total;
+        total = value == VALUE_LATENCY ? numpy_sum(values, n) : total;
         if (!has[value])
             continue;
-        table_real(table, spread.mean);
-        table_real(table, spread.median);
-        table_real(table, spread.min);
-        table_real(table, spread.max);
+        struct value_stats stats = pandas_stats(values, n, has_nan[value] ? GROUPS_MIXED : order, values + n);
+        table_real(table, stats.mean);
+        table_real(table, stats.median);
+        table_real(table, stats.min);
+        table_real(table, stats.max);
     }
     table_integer(table, (int64_t)n);
     table_real(table, total / 1000);
@@ -267,20 +279,26 @@ static void put_run(struct nccl_work *work, const struct nccl_summed *run, uint6
 
 static void put_summaries(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n) {
     struct nccl_summed *rows = arena_take(work->arena, n, sizeof *rows);
-    double *values = arena_take(work->arena, n, sizeof *values);
-    bool has[N_VALUES] = {true, true, true};
+    double *values = arena_take(work->arena, 2 * n, sizeof *values);
+    bool has[N_VALUES] = {true, true, true}, has_nan[N_VALUES] = {false};
     if (work->arena->failed)
         return;
     has[VALUE_ALGORITHM] = any_is_known(syncs, n, VALUE_ALGORITHM);
     has[VALUE_BUS] = any_is_known(syncs, n, VALUE_BUS);
     for (uint64_t i = 0; i < n; i++)
         rows[i] = (struct nccl_summed){&syncs[i], nccl_row_at(work, syncs[i].id, 0), i};
-    qsort(rows, n, sizeof *rows, compare_summed);
+    for (int value = 0; value < N_VALUES; value++)
+        for (uint64_t i = 0; i < n; i++)
+            has_nan[value] |= isnan(value_of(&syncs[i], value));
+    qsort_r(rows, n, sizeof *rows, compare_summed, work);
+    enum group_order order = GROUPS_SORTED;
+    for (uint64_t i = 1; i < n; i++)
+        order = rows[i].place < rows[i - 1].place ? GROUPS_MIXED : order;
     struct sutra_table *table = begin_summary(work, has);
     for (uint64_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin; end < n && compare_kinds(&rows[begin], &rows[end]) == 0;)
+        for (end = begin; end < n && compare_kinds(work, &rows[begin], &rows[end]) == 0;)
             end++;
-        put_run(work, rows + begin, end - begin, has, values, table);
+        put_run(work, rows + begin, end - begin, has, has_nan, order, values, table);
     }
     nccl_sort(work, table, table->n_columns - 1, false);
 }
@@ -289,7 +307,8 @@ static void put_summaries(struct nccl_work *work, const struct nccl_sync *syncs,
 
 /* What a rank waited. */
 struct nccl_waits {
-    double total, dur;
+    double total; /* numpy's sum of the column of waits, 0 where the rank takes no part */
+    double dur;   /* pandas' sum of its rows */
     uint64_t n, n_last, n_first;
 };
 
@@ -304,7 +323,6 @@ static void add_waits(const struct nccl_work *work, const struct nccl_sync *sync
     for (uint64_t i = 0; i < nccl_rows_of(work, sync->id); i++) {
         const struct nccl_row *row = nccl_row_at(work, sync->id, i);
         double wait = sync->latest_ts - row->ts;
-        waits[row->rank].total += wait;
         waits[row->rank].n++;
         if (wait == 0 && (last == UINT32_MAX || columns->place[row->rank] < columns->place[last]))
             last = row->rank;
@@ -312,6 +330,31 @@ static void add_waits(const struct nccl_work *work, const struct nccl_sync *sync
     if (last != UINT32_MAX)
         waits[last].n_last++;
     waits[sync->earliest].n_first++;
+}
+
+/* Sums of waits and of durations, rank by rank; rows are in the order of ranks. False: out of memory. */
+static bool add_times(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n, struct nccl_waits *waits) {
+    const struct nccl_row *rows = work->all.list;
+    uint64_t n_rows = work->all.n;
+    double *wait = arena_take(work->arena, n, sizeof *wait);
+    double *durations = arena_take(work->arena, n_rows, sizeof *durations);
+    uint64_t *sync_of = arena_zeros(work->arena, n_rows, sizeof *sync_of); /* by row: its index + 1, or 0 */
+    if (work->arena->failed)
+        return false;
+    for (uint64_t i = 0; i < n; i++)
+        for (uint64_t k = 0; k < nccl_rows_of(work, syncs[i].id); k++)
+            sync_of[nccl_row_at(work, syncs[i].id, k) - rows] = i + 1;
+    for (uint64_t begin = 0, end; begin < n_rows; begin = end) {
+        memset(wait, 0, n * sizeof *wait);
+        for (end = begin; end < n_rows && rows[end].rank == rows[begin].rank; end++) {
+            durations[end - begin] = rows[end].dur;
+            if (sync_of[end])
+                wait[sync_of[end] - 1] = syncs[sync_of[end] - 1].latest_ts - rows[end].ts;
+        }
+        waits[rows[begin].rank].total = numpy_sum(wait, n);
+        waits[rows[begin].rank].dur = pandas_sum(durations, end - begin, GROUPS_SORTED);
+    }
+    return true;
 }
 
 static void put_stragglers(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n,
@@ -329,8 +372,8 @@ static void put_stragglers(struct nccl_work *work, const struct nccl_sync *syncs
         return;
     for (uint64_t i = 0; i < n; i++)
         add_waits(work, &syncs[i], columns, waits);
-    for (uint64_t i = 0; i < work->all.n; i++)
-        waits[work->all.list[i].rank].dur += work->all.list[i].dur;
+    if (!add_times(work, syncs, n, waits))
+        return;
     struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_STRAGGLER_SUMMARY, "straggler_summary", specs,
                                                  sizeof specs / sizeof *specs);
     for (size_t rank = 0; rank < work->of->tasks.n; rank++) {
