@@ -68,8 +68,11 @@ static void put_options(const struct ops_work *work, struct buffer *out) {
 /* The columns of a table whose columns depend on the trace. */
 static void put_columns(const struct sutra_table *table, struct buffer *out) {
     spool_put(out, table->n_columns);
-    for (uint32_t i = 0; i < table->n_columns; i++)
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        uint32_t kind = table->columns[i].spec.kind;
         spool_put_text(out, table->columns[i].spec.name);
+        spool_put(out, kind);
+    }
 }
 
 void operators_put(const struct sutra_operators *operators, struct buffer *out) {
@@ -97,7 +100,7 @@ static struct sutra_table *take_columns(struct sutra_operators *operators, enum 
         char *name = arena_zeros(&operators->names, size, 1);
         if (name && text)
             memcpy(name, text, size);
-        columns[i].name = name;
+        columns[i] = (struct column_spec){name, (enum sutra_column_kind)spool_take_limited(reader, SUTRA_COLUMN_TEXT)};
     }
     struct sutra_table *table = op_table_begin_with(operators, id, columns, columns ? n : 0);
     table->failed |= operators->names.failed;
