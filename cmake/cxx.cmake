@@ -1,6 +1,12 @@
 # C++, where a compiler is found, of the C compiler's family and with its flags: simdjson's benchmark is C++, and the tests
 # compile the steps of the CUDA engine as such.
 include(CheckLanguage)
+# check_language() does not search again for a compiler that an earlier run did not find.
+foreach(language CXX CUDA)
+  if(NOT CMAKE_${language}_COMPILER)
+    unset(CMAKE_${language}_COMPILER CACHE)
+  endif()
+endforeach()
 if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CXX_COMPILER)
   string(REGEX REPLACE "clang([^/]*)$" "clang++\\1" CMAKE_CXX_COMPILER "${CMAKE_C_COMPILER}")
 endif()

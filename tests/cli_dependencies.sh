@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# cli_dependencies - on a system without apt-get and without libraries, host/quickstart and tests/run list the missing
+# dependencies and exit with 69 before they configure a build. CMake finds a C++ compiler that was installed after the
+# first configuration.
+set -u
+work=$(mktemp -d) || exit 71
+trap 'rm -rf "$work"' EXIT
+n_failed=0
+failed() {
+    echo "FAILED $*"
+    n_failed=$((n_failed + 1))
+}
+
+mkdir "$work/bin" "$work/tree"
+cp -r host tests/run "$work/tree/"
+mkdir "$work/tree/tests" && mv "$work/tree/run" "$work/tree/tests/run"
+for tool in bash cat cut dirname env grep id mkdir mktemp nproc readlink rm sed sort tr; do
+    ln -s "$(command -v "$tool")" "$work/bin/$tool"
+done
+printf '#!/bin/sh\necho cmake version 3.22.1\n' >"$work/bin/cmake"
+chmod +x "$work/bin/cmake"
+
+# lists COMMAND NAME...: the command exits with 69 and lists the names
+lists() {
+    local command=$1 name status
+    PATH=$work/bin "$work/tree/$command" >"$work/out" 2>&1 </dev/null
+    status=$?
+    [ $status = 69 ] || failed "$command exits with $status"
+    for name in "${@:2}"; do
+        grep -qxF "  $name" "$work/out" || failed "$command does not list $name"
+    done
+    grep -qxF "missing dependencies: install them and run $command again" "$work/out" || failed "$command: no message"
+    [ $n_failed = 0 ] || cat "$work/out"
+}
+build_needs=("gcc or clang, headers of the C library" "GNU make" "cmake >= 3.25" "pkg-config or pkgconf"
+    "libdeflate (pkg-config: libdeflate)" "zstd, the library (pkg-config: libzstd)")
+lists host/quickstart "${build_needs[@]}"
+lists tests/run "${build_needs[@]}" clang cppcheck "cmocka (pkg-config: cmocka)" "Python >= 3.11"
+tail -n 1 "$work/out" | grep -qx '0 passed, 1 failed, 0 skipped' || failed "tests/run does not count"
+
+if command -v c++ >/dev/null; then
+    cmake -S . -B "$work/build" -DCMAKE_CXX_COMPILER:FILEPATH=CMAKE_CXX_COMPILER-NOTFOUND -DSUTRA_CUDA=OFF -DSUTRA_MPI=OFF \
+        -DBUILD_TESTING=OFF >"$work/log" 2>&1 || { cat "$work/log" && failed "cmake"; }
+    grep -q '^CMAKE_CXX_COMPILER:.*=/' "$work/build/CMakeCache.txt" || failed "CMake does not search for a C++ compiler again"
+fi
+echo "$n_failed failed"
+[ $n_failed = 0 ]
