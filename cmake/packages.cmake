@@ -1,6 +1,7 @@
 # Debian packages, by `cpack` in a build folder (packages/build makes them as they should be):
 #
 #     sutra          program, manual page, completions; its other names as alternatives (packages/deb/postinst)
+#     sutra-mpi      the program for MPI jobs, if the build has it
 #     libsutra0      the shared library
 #     libsutra-dev   headers, static library, pkg-config file, CMake package
 #
@@ -13,6 +14,11 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_COMPONENTS_ALL program runtime development)
+set(COMPONENT_OF_PACKAGES sutra:program libsutra${PROJECT_VERSION_MAJOR}:runtime libsutra-dev:development)
+if(TARGET sutra-mpi)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+  list(APPEND COMPONENT_OF_PACKAGES sutra-mpi:mpi)
+endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
@@ -24,6 +30,17 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA ${DEB}/postinst ${DEB}/prerm)
 set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "links and analyzes PyTorch traces of GPUs
 Links the execution trace and the Kineto trace that PyTorch records for a rank
 into one, finds critical paths, and says where the time of many ranks went.")
+# Debian's zsh does not search site-functions below /usr.
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/made/_sutra DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
+  COMPONENT program EXCLUDE_FROM_ALL)
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME sutra-mpi)
+set(CPACK_DEBIAN_MPI_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "sutra (= ${PROJECT_VERSION})") # manual page
+set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS mpi-default-bin) # mpirun
+set(CPACK_COMPONENT_MPI_DESCRIPTION "links and analyzes PyTorch traces of GPUs: for MPI jobs
+Links and analyzes the traces of all ranks with the processes of an MPI job,
+on one machine or many.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libsutra${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
@@ -51,7 +68,7 @@ find_program(GZIP gzip)
 if(GZIP)
   execute_process(COMMAND ${GZIP} -9nkf ${CMAKE_CURRENT_BINARY_DIR}/deb/changelog)
 endif()
-foreach(pair sutra:program libsutra${PROJECT_VERSION_MAJOR}:runtime libsutra-dev:development)
+foreach(pair ${COMPONENT_OF_PACKAGES})
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 package)
   list(GET pair 1 component)

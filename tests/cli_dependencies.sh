@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cli_dependencies - on a system without apt-get and without libraries, host/quickstart and tests/run list the missing
-# dependencies and exit with 69 before they configure a build. CMake finds a C++ compiler that was installed after the
-# first configuration.
+# dependencies and exit with 69 before they configure a build; so does packages/build, which without git uses the time of
+# CHANGELOG.md. CMake finds a C++ compiler that was installed after the first configuration.
 set -u
 work=$(mktemp -d) || exit 71
 trap 'rm -rf "$work"' EXIT
@@ -12,9 +12,8 @@ failed() {
 }
 
 mkdir "$work/bin" "$work/tree"
-cp -r host tests/run "$work/tree/"
-mkdir "$work/tree/tests" && mv "$work/tree/run" "$work/tree/tests/run"
-for tool in bash cat cut dirname env grep id mkdir mktemp nproc readlink rm sed sort tr; do
+tar -c --exclude='*.[ch]' host tests/run packages/build CHANGELOG.md | tar -xC "$work/tree"
+for tool in bash cat cut date dirname env grep id mkdir mktemp nproc readlink rm sed sort stat tr; do
     ln -s "$(command -v "$tool")" "$work/bin/$tool"
 done
 printf '#!/bin/sh\necho cmake version 3.22.1\n' >"$work/bin/cmake"
@@ -37,6 +36,9 @@ build_needs=("gcc or clang, headers of the C library" "GNU make" "cmake >= 3.25"
 lists host/quickstart "${build_needs[@]}"
 lists tests/run "${build_needs[@]}" clang cppcheck "cmocka (pkg-config: cmocka)" "Python >= 3.11"
 tail -n 1 "$work/out" | grep -qx '0 passed, 1 failed, 0 skipped' || failed "tests/run does not count"
+touch -d @1700000000 "$work/tree/CHANGELOG.md"
+lists packages/build "${build_needs[@]}" dpkg-dev "Open MPI"
+grep -qF "using the time of CHANGELOG.md (2023-11-14T22:13:20Z)" "$work/out" || failed "packages/build: no time: $(cat "$work/out")"
 
 if command -v c++ >/dev/null; then
     cmake -S . -B "$work/build" -DCMAKE_CXX_COMPILER:FILEPATH=CMAKE_CXX_COMPILER-NOTFOUND -DSUTRA_CUDA=OFF -DSUTRA_MPI=OFF \

@@ -47,11 +47,13 @@ shared() {
     n=$1 what=${2:-overview}
     shift
     "$SUTRA" analyze "$@" devices -o tables -q 2>tables.err || failed "analyze $what: exit $?"
-    mpirun --enable-recovery -n $n "$program" --patience 9 analyze "$@" devices -o tables$n -q 2>tables$n.err </dev/null ||
-        failed "analyze $what by $n processes: exit $?"
+    # The processes write their warnings into a file of their own: mpirun adds warnings about the machine to its output.
+    mpirun --enable-recovery -n $n sh -c 'exec "$@" 2>>"$0"' tables$n.err \
+        "$program" --patience 9 analyze "$@" devices -o tables$n -q 2>mpirun.err </dev/null ||
+        { failed "analyze $what by $n processes: exit $?" && cat mpirun.err; }
     diff -r tables tables$n || failed "analyze $what by $n processes: other files"
     diff tables.err tables$n.err || failed "analyze $what by $n processes: other warnings"
-    rm -r tables tables$n
+    rm -r tables tables$n tables$n.err
 }
 shared 2 hta
 shared 3 dlrm --compat

@@ -99,6 +99,10 @@ static void print_page(void) {
     each_name(print_command);
     printf(".SH COMMON OPTIONS\nThe first is understood by every command, the others without a command.\n");
     print_options(program_options);
+    printf(
+        ".SH MPI JOBS\n.B mpirun \\-\\-enable\\-recovery \\-n N sutra\\-mpi [\\-\\-patience SECONDS] link | analyze \\fR...\n.PP\n"
+        "Runs sutra link or sutra analyze for all ranks of a job with N processes. A process that does not answer "
+        "within SECONDS seconds [30] counts as failed: its ranks are skipped and reported, and a second run links them.\n");
     printf(".SH EXAMPLES\n");
     each_name(print_examples);
     printf(".SH EXIT STATUS\n");
