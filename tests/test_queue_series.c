@@ -88,7 +88,8 @@ static void of_many_queues_the_longest_are_kept(void **state) {
 
 /* The same moment by moment: many samples in each stretch. */
 static void queue_lengths_equal_sampling(void **state) {
-    enum { SAMPLES = 40, MOST = 200 };
+    enum { MOST = 200 };
+    const int n_samples = 40;
     unsigned seed = (unsigned)time(NULL);
     (void)state;
     printf("seed %u\n", seed);
@@ -107,8 +108,8 @@ static void queue_lengths_equal_sampling(void **state) {
         double step = (double)(ts[n - 1] - ts[0]) / QUEUE_STRETCHES;
         for (int stretch = 0, at = 0; stretch < QUEUE_STRETCHES && step > 0; stretch++) {
             double sum = 0, most = 0;
-            for (int k = 0; k < SAMPLES; k++) {
-                double now = ts[0] + step * (stretch + (k + 0.5) / SAMPLES);
+            for (int k = 0; k < n_samples; k++) {
+                double now = ts[0] + step * (stretch + (k + 0.5) / n_samples);
                 while (at + 1 < n && ts[at + 1] <= now)
                     at++;
                 sum += (double)changes.length[at];
@@ -118,7 +119,7 @@ static void queue_lengths_equal_sampling(void **state) {
             int n_inside = 1;
             for (int i = 0; i < n; i++)
                 n_inside += ts[i] >= ts[0] + step * stretch && ts[i] <= ts[0] + step * (stretch + 1);
-            assert_true(fabs(series->mean[stretch] - sum / SAMPLES) <= 9.0 * n_inside / SAMPLES);
+            assert_true(fabs(series->mean[stretch] - sum / n_samples) <= 9.0 * n_inside / n_samples);
             assert_true(series->most[stretch] >= most);
         }
         queue_list_free(&list);

@@ -280,15 +280,14 @@ static void put_part(struct sutra_table *table, const struct part *whole, const 
 }
 
 static void make_steps(const struct part *whole, struct sutra_diff *diff) {
-    static const char *const parts[N_DIFF_PARTS] = {[DIFF_PART_STEP] = "step",
-                                                    [DIFF_PART_FIRST + STEP_COMPUTE] = "compute",
-                                                    [DIFF_PART_FIRST + STEP_COMMUNICATION] = "exposed communication",
-                                                    [DIFF_PART_FIRST + STEP_COPIES] = "exposed copies",
-                                                    [DIFF_PART_FIRST + STEP_WAIT_HOST] = "waiting for the host",
-                                                    [DIFF_PART_FIRST + STEP_WAIT_DATA] = "waiting for data",
-                                                    [DIFF_PART_FIRST + STEP_WAIT_SYNC] = "waiting after a sync",
-                                                    [DIFF_PART_FIRST + STEP_WAIT_DEVICE] = "launched, not begun",
-                                                    [DIFF_PART_FIRST + STEP_IDLE_REST] = "idle, cause unknown"};
+    static const char *const parts[N_STEP_PARTS] = {[STEP_COMPUTE] = "compute",
+                                                    [STEP_COMMUNICATION] = "exposed communication",
+                                                    [STEP_COPIES] = "exposed copies",
+                                                    [STEP_WAIT_HOST] = "waiting for the host",
+                                                    [STEP_WAIT_DATA] = "waiting for data",
+                                                    [STEP_WAIT_SYNC] = "waiting after a sync",
+                                                    [STEP_WAIT_DEVICE] = "launched, not begun",
+                                                    [STEP_IDLE_REST] = "idle, cause unknown"};
     struct sutra_table *table = diff_table_begin(diff, SUTRA_DIFF_STEPS);
     const struct part_side *a = &whole->sides[0], *b = &whole->sides[1];
     struct sutra_diff_summary *summary = &diff->summary;
@@ -296,8 +295,9 @@ static void make_steps(const struct part *whole, struct sutra_diff *diff) {
     const wide_t device[2] = {a->device_ns, b->device_ns};
     const struct spread steps[2] = {a->parts[DIFF_PART_STEP], b->parts[DIFF_PART_STEP]};
     const struct spread devices[2] = {a->device, b->device};
-    for (int part = 0; part < N_DIFF_PARTS; part++)
-        put_part(table, whole, parts[part], part);
+    put_part(table, whole, "step", DIFF_PART_STEP);
+    for (int part = 0; part < N_STEP_PARTS; part++)
+        put_part(table, whole, parts[part], DIFF_PART_FIRST + part);
     put_step(table, whole, "device work", device, devices);
     for (int side = 0; side < 2; side++) {
         summary->n_steps[side] = whole->sides[side].n_samples;

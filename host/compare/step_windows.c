@@ -44,7 +44,7 @@ static void add_time(struct part_side *side, enum diff_part part, int64_t ns) {
 static void measure_all(struct part_side *side, const struct overview *overview) {
     int64_t ns[N_DIFF_PARTS] = {[DIFF_PART_STEP] = overview_length(overview)};
     for (int kind = 0; kind < OVERVIEW_N_KINDS; kind++)
-        ns[DIFF_PART_FIRST + step_part_of((enum overview_kind)kind)] += overview->ticks[kind];
+        ns[DIFF_PART_FIRST + (int)step_part_of((enum overview_kind)kind)] += overview->ticks[kind];
     for (int part = 0; part < N_DIFF_PARTS; part++)
         add_time(side, (enum diff_part)part, ns[part]);
 }

@@ -172,7 +172,7 @@ static void print_plan(const struct job_plan *plan) {
 /* ---- Progress ---- */
 
 static void tell_progress(struct whole_link *link, const struct job_progress *progress) {
-    char words[120];
+    char words[256];
     double seconds = clock_seconds() - link->begin;
     double rate = seconds > 0 ? (double)progress->bytes_done / seconds : 0;
     double left = rate > 0 ? (double)(progress->bytes - progress->bytes_done) / rate : 0;
