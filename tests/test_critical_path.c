@@ -52,10 +52,10 @@ static const struct path_case cases[] = {
      BARE_TRACE(STEP(1, 1000, 100) "," LAUNCH(1010, 2, 7) "," KERNEL(20, 1015, 5, 7) "," OP_ON(9, "o", 1001, 1, 1)),
      "1s>1e O2 3s>3e O1 2s>2e O5 1s>2s L5 | 1s 2s 2e"},
     {"a stream that is a string ends the reference", TRACE_OF(BASE "," KERNEL("20", 30, 5, 8)),
-     "crash: event 3: its stream is no integer"},
+     "crash: event 3: its stream is not an integer"},
     {"so does a correlation that is a string",
      TRACE_OF(BASE "," EVENT("cpu_op", "a", 1, 1, 40, 2, "\"correlation\":\"7\"")),
-     "crash: event 3: its correlation is no integer"},
+     "crash: event 3: its correlation is not an integer"},
 
     /* ---- Links ---- */
     {"stream 0 is no stream to the reference", TRACE_OF(STEP(1, 0, 100) "," LAUNCH(10, 2, 7) "," KERNEL(0, 15, 5, 7)),
@@ -86,14 +86,14 @@ static const struct path_case cases[] = {
      TRACE_OF(LAUNCH(10, 2, 7) "," KERNEL(20, 15, 5, 7) "," ON_STREAM(
          "gpu_user_annotation", "ProfilerStep#1", 0, 20, 0, 50, 1,
          "") "," ON_STREAM("gpu_user_annotation", "ProfilerStep#2", 0, 20, 50, 50, 2, "")),
-     "crash: no event's name contains \"ProfilerStep\""},
+     "crash: no event name contains \"ProfilerStep\""},
     {"one step name that occurs twice leaves nothing out", TRACE_OF(BASE "," STEP(1, 60, 40) "," OP("a", 70, 4, 5)),
      "1s>1e O2 1e>4s D0 4s>4e O4 5s>5e O1 2s>2e O5 1s>2s L5 | 1s 2s 2e"},
     {"two calls with one correlation of a kept kernel end several steps",
      TRACE_OF(BASE "," STEP(2, 60, 40) "," CALL("cudaFuncGetAttributes", 5, 1, 7)),
      "empty: several calls have the correlation of event 2"},
     {"no step at all ends the reference", TRACE_OF(OP("a", 0, 9, 1) "," LAUNCH(1, 2, 7) "," KERNEL(20, 15, 5, 7)),
-     "crash: no event's name contains \"ProfilerStep\""},
+     "crash: no event name contains \"ProfilerStep\""},
     {"both ends belong to the window, and only starts are looked at",
      TRACE_OF(OP("before", 0, 30, 1) "," STEP(1, 5, 95) "," LAUNCH(10, 2, 7) "," KERNEL(20, 15, 5, 7) "," OP_ON(
          2, "first", 5, 1, 2) "," OP_ON(2, "last", 100, 50, 3) "," OP_ON(2, "behind", 101, 1, 4)),
@@ -104,7 +104,7 @@ static const struct path_case cases[] = {
      TRACE_OF(BASE "," LAUNCH(99, 2, 8) "," KERNEL(20, 500, 0, 8) "," LAUNCH(101, 2, 9) "," KERNEL(20, 50, 5, 9)),
      "1s>1e O2 1e>3s D0 3s>3e O2 7s>7e O1 2s>2e O5 1s>2s L5 4s>4e O0 2e>4s K480 | 1s 2s 2e 4s"},
     {"a window in which nothing happens has no path", BARE_TRACE(STEP(1, 0, 0) "," OP("a", 10, 1, 5)),
-     "empty: nothing happens in the window"},
+     "empty: no events in the window"},
 
     /* ---- Operators of the CPU ---- */
     {"operators nest, and follow each other on the top level",
@@ -128,17 +128,17 @@ static const struct path_case cases[] = {
      "4e"},
     {"an end closes the innermost frame, whosever it is",
      TRACE_OF(BASE "," OP("a", 20, 10, 5) "," OP("b", 25, 10, 5) "," OP("c", 32, 10, 5)),
-     "empty: event 5 would begin before event 4, which it waits for"},
+     "empty: event 5 starts before event 4, which it depends on"},
     {"rows that are no operators are frames without nodes",
      TRACE_OF(BASE "," EVENT("python_function", "f", 1, 1, 20, 10, "") "," OP("a", 22, 5, 5)),
      "1s>1e O2 1e>4s D0 4s>4e O5 5s>5e O1 2s>2e O5 1s>2s L5 | 1s 2s 2e"},
     {"event 0 is no operator",
      TRACE_OF(OP("a", 1, 5, 5) "," STEP(1, 0, 100) "," LAUNCH(10, 2, 7) "," KERNEL(20, 15, 5, 7)),
      "2s>2e O2 4s>4e O1 3s>3e O5 2s>3s L5 | 2s 3s 3e"},
-    {"a trace without operators ends the reference", BARE_TRACE(BASE), "crash: no event is of the category cpu_op"},
+    {"a trace without operators ends the reference", BARE_TRACE(BASE), "crash: no event has the category cpu_op"},
     {"and one without calls does as soon as a row is no operator",
      TRACE_OF(EVENT("other", "x", 1, 1, 3, 1, "") "," STEP(1, 0, 100) "," OP("a", 10, 5, 1)),
-     "crash: no event is of the category cuda_runtime: the GPU was not recorded"},
+     "crash: no event has the category cuda_runtime: the GPU was not recorded"},
     {"and one whose launches have no kernels", TRACE_OF(STEP(1, 0, 100) "," LAUNCH(10, 2, 7)),
      "crash: no launch has a kernel"},
     {"calls that wait take no time of the CPU",
@@ -149,7 +149,7 @@ static const struct path_case cases[] = {
      "1s>1e O2 1e>3s D0 3s>3e O5 4s>4e O1 2s>2e O5 1s>2s L5 | 1s 2s 2e"},
     {"a duration below 1 closes its frame before it opens",
      TRACE_OF(BASE "," OP("a", 20, 0.5, 5) "," OP("b", 30, 5, 5)),
-     "empty: event 3 would begin before event 4, which it waits for"},
+     "empty: event 3 starts before event 4, which it depends on"},
 
     /* ---- Queues ---- */
     {"two launches of one correlation end the reference", TRACE_OF(BASE "," LAUNCH(200, 1, 7)),
@@ -190,7 +190,7 @@ static const struct path_case cases[] = {
      "1s>1e O2 1e>3s D0 3s>3e O2 5s>5e O1 2s>2e O5 4s>4e O5 2e>4s K0 | 2s 2e 4s 4e"},
     {"a kernel that begins 2 before the last one's end has no place",
      TRACE_OF(BASE "," LAUNCH(12, 2, 8) "," KERNEL(20, 18, 5, 8)),
-     "empty: event 4 would begin before event 2, which it waits for"},
+     "empty: event 4 starts before event 2, which it depends on"},
     {"a fraction below 0 stays",
      TRACE_OF(
          STEP(1, 0, 100) "," LAUNCH(10, 2, 7) "," KERNEL(20, 15, 5.5, 7) "," LAUNCH(12, 2, 8) "," KERNEL(20, 20, 5, 8)),
@@ -214,10 +214,10 @@ static const struct path_case cases[] = {
     {"synchronisation without a call in the window ends the reference",
      TRACE_OF(BASE "," EVENT("other", "cudaStreamSynchronize", 1, 1, 13, 10,
                              "\"correlation\":8") "," SYNC("Stream Sync", 20, 14, 7, 8)),
-     "crash: the call of event 4, which waits, is not in the window"},
+     "crash: the call of synchronization event 4 is not in the window"},
     {"synchronisation of an unknown kind ends the reference",
      TRACE_OF(BASE "," CALL("cudaStreamSynchronize", 13, 10, 8) "," SYNC("Odd Sync", 20, 14, 7, 8)),
-     "crash: event 4 is of an unknown kind of synchronisation"},
+     "crash: event 4 is an unknown kind of synchronization"},
     {"a repeated wait keeps its place",
      TRACE_OF(BASE "," CALL("cudaDeviceSynchronize", 13, 17, 8) "," SYNC("Context Sync", -1, 14, 7,
                                                                          8) "," SYNC("Context Sync", -1, 14, 8, 8)),
@@ -264,15 +264,15 @@ static const struct path_case cases[] = {
     {"a stream wait whose call is not linked leaves the reference at a loss",
      TRACE_OF(BASE "," RECORD "," CALL("cudaStreamWaitEvent", 16, 1, 77) "," WAIT("Stream Wait Event", 21, 17, 1, 31,
                                                                                   20, 30) "," HELD),
-     "empty: no cudaStreamWaitEvent is linked to a row on a stream"},
+     "empty: no cudaStreamWaitEvent is linked to an event on a stream"},
     {"a stream wait without its call ends the reference",
      TRACE_OF(BASE "," RECORD
                    "," CALL("someWait", 16, 1, 31) "," WAIT("Stream Wait Event", 21, 17, 1, 31, 20, 30) "," HELD),
-     "crash: event 5 waits for an event, but no cudaStreamWaitEvent is there"},
+     "crash: event 5 waits for a CUDA event, but there is no cudaStreamWaitEvent"},
     {"a stream wait of another call ends the reference",
      TRACE_OF(BASE "," RECORD "," WAITING "," WAIT("Stream Wait Event", 21, 17, 1, 31, 20, 30) "," CALL(
          "someWait", 20, 1, 41) "," WAIT("Stream Wait Event", 22, 21, 1, 41, 20, 30) "," HELD),
-     "crash: event 7 waits for an event without a call of cudaStreamWaitEvent"},
+     "crash: event 7 waits for a CUDA event without a call of cudaStreamWaitEvent"},
     {"an event's synchronisation waits for the kernel behind the record",
      TRACE_OF(BASE "," RECORD
                    "," CALL("cudaEventSynchronize", 16, 10, 31) "," WAIT("Event Sync", -1, 17, 8, 31, 20, 30)),
@@ -285,7 +285,7 @@ static const struct path_case cases[] = {
               "," RECORD
               "," CALL("cudaEventSynchronize", 16, 10, 31) "," WAIT("Event Sync", -1, 17, 8, 31, 20, 30) "," LAUNCH(
                   40, 1, 8) "," ON_STREAM("gpu_memcpy", "m", 0, 20, 45, 5, 8, ",\"memory bandwidth (GB/s)\":\"N/A\"")),
-     "empty: event 7 has a field that is no number, and there are event records"},
+     "empty: event 7 has a field that is not a number, and the trace has event records"},
     {"a string of digits is a number to it",
      TRACE_OF(BASE "," RECORD "," CALL("cudaEventSynchronize", 16, 10, 31) "," WAIT(
          "Event Sync", -1, 17, 8, 31, 20, 30) "," LAUNCH(40, 1, 8) "," ON_STREAM("gpu_memcpy", "m", 0, 20, 45, 5, 8,
@@ -299,7 +299,7 @@ static const struct path_case cases[] = {
     {"synchronisation between kernels of one stream is no path",
      TRACE_OF(BASE "," RECORD "," WAITING
                    "," WAIT("Stream Wait Event", 20, 17, 1, 31, 20, 30) "," LAUNCH(18, 1, 8) "," KERNEL(20, 26, 5, 8)),
-     "empty: event 7 would wait for event 2 on its own stream"},
+     "empty: event 7 depends on event 2 of its own stream"},
 
     /* ---- The longest path ---- */
     {"of ways of equal length the first that was added wins",
@@ -319,10 +319,10 @@ static const struct path_case pandas3_cases[] = {
     {"with pandas 3 event records end the reference",
      TRACE_OF(BASE "," RECORD
                    "," CALL("cudaEventSynchronize", 16, 10, 31) "," WAIT("Event Sync", -1, 17, 8, 31, 20, 30)),
-     "empty: with pandas 3 the reference fails on event records"},
+     "empty: with pandas 3, HTA fails on event records"},
     {"with pandas 3 stream waits do too",
      TRACE_OF(BASE "," WAITING "," WAIT("Stream Wait Event", 21, 17, 1, 31, 20, 30) "," HELD),
-     "empty: with pandas 3 the reference fails on stream waits"},
+     "empty: with pandas 3, HTA fails on stream waits"},
     {"with pandas 3 a stream's synchronisation works",
      TRACE_OF(BASE "," CALL("cudaStreamSynchronize", 13, 10, 8) "," SYNC("Stream Sync", 20, 14, 7, 8)),
      "1s>1e O2 1e>3s D0 3s>3e O0 5s>5e O1 2s>2e O5 1s>2s L5 2e>3e S0 | 1s 2s 2e"},

@@ -185,7 +185,7 @@ static void extended_rules_apply_where_hta_fails(void **state) {
     struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(path, &report);
     assert_true(report.extended);
-    assert_string_equal(report.reason, "no event's name contains \"ProfilerStep\"");
+    assert_string_equal(report.reason, "no event name contains \"ProfilerStep\"");
     assert_float_equal(report.us, 20, 0);
     sutra_critical_path_free(path);
     sutra_device_trace_free(trace);

@@ -33,32 +33,32 @@ static const struct stage_share stages[] = {
 static const struct option_row options[] = {
     JOB_ROW_OUTPUT(job),
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
-     .help = "text for people, json with map, nodes, edges and path, or chrome, the trace itself with the path marked "
-             "(default: json where OUT ends in .json, else text)"},
-    {"all", 0, OPTION_FLAG, AT(all),
-     .help = "on a terminal: print each stretch of the path as to a file, not a page of the longest"},
+     .help = "write text, json with map, nodes, edges and path, or chrome, the trace with the path marked (default: "
+             "json if OUT ends in .json, else text)"},
+    {"all", 0, OPTION_FLAG, AT(all), .help = "print every edge of the path on a terminal, not only the longest"},
     {"rules", 0, OPTION_CHOICE, "RULES", AT(rules), .choices = rule_sets,
-     .help = "hta: those of Holistic Trace Analysis; full: the longest path through all that the trace tells, which "
-             "spans the whole time; text or json only; hta-0.6: hta with --edition 0.6 (default: hta)"},
+     .help = "apply the rules of Holistic Trace Analysis (hta), of its version 0.6 (hta-0.6, as --edition 0.6), or "
+             "find the longest path through all recorded dependencies, which spans the whole window (full; text or "
+             "json only) (default: hta)"},
     {"edition", 0, OPTION_CHOICE, "EDITION", AT(edition), .choices = editions,
-     .help = "of HTA's rules: 0.6 joins the backward thread to that of forward, has calls wait for the lock of CUDA's "
-             "runtime, and leaves out delays of 1.5 ms and more between kernels (default: 0.5)"},
+     .help = "apply the rules of this HTA version: 0.6 connects the backward thread to the forward thread, makes calls "
+             "wait for the CUDA runtime's lock, and ignores kernel gaps of 1.5 ms or more (default: 0.5)"},
     {"data-loading", 0, OPTION_TEXT, "NAME", AT(data_loading),
-     .help = "with edition 0.6: events whose name contains NAME load data, and are parts of the path"},
+     .help = "treat events whose name contains NAME as data loading on the path (needs --edition 0.6)"},
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(annotation),
-     .help = "look for the path in the time of an event whose name contains NAME; '' is the whole trace (default: "
-             "ProfilerStep if there is one, else the whole trace)"},
+     .help = "find the path within an event whose name contains NAME; '' is the whole trace (default: ProfilerStep if "
+             "the trace has one, else the whole trace)"},
     {"instance", 'i', OPTION_NUMBER, "N", AT(instance), .maximum = UINT32_MAX,
-     .help = "which of the events of that name, the first is 0 (default: 0)"},
+     .help = "select event N of the events with that name, counted from 0 (default: 0)"},
     {"only-critical", 0, OPTION_FLAG, AT(only_critical),
-     .help = "leave out of the marked trace all spans but those on the path, annotations and functions of Python"},
+     .help = "omit spans off the path from the marked trace, except annotations and Python functions"},
     {"edges", 0, OPTION_CHOICE, "EDGES", AT(edges), .choices = arrows,
-     .help = "which edges are arrows in the marked trace: all of the path, those of waiting on it (arrows: "
-             "dependencies, launch delays, synchronisation), or all of the graph (default: path)"},
+     .help = "draw arrows in the marked trace for all edges of the path (path), for its dependencies, launch latencies "
+             "and synchronization (arrows), or for all edges of the graph (all) (default: path)"},
     WHERE_ROWS(job.where),
     JOB_ROW_LENIENT(job),
     JOB_ROW_INPUT(job.most_input_bytes),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no warnings"},
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress and no warnings"},
     JOB_ROW_VERBOSE(job),
     {0},
 };
@@ -112,10 +112,9 @@ static enum sutra_status find_path(struct job *job, const struct path_values *va
 static int check_rules(struct path_values *values) {
     bool full = values->rules == RULES_FULL;
     if (full && values->format == SUTRA_PATH_CHROME)
-        return message_fail(SUTRA_USAGE, "--rules full: there is text or json, but no marked trace");
+        return message_fail(SUTRA_USAGE, "--rules full and --format chrome exclude each other: use text or json");
     if (full && (values->edition || values->data_loading))
-        return message_fail(SUTRA_USAGE, "--rules full knows no %s: those are of HTA's rules",
-                            values->edition ? "--edition" : "--data-loading");
+        return message_fail(SUTRA_USAGE, "%s needs --rules hta", values->edition ? "--edition" : "--data-loading");
     if (values->rules == RULES_HTA_0_6)
         values->edition = SUTRA_HTA_EDITION_0_6;
     if (values->data_loading && values->edition != SUTRA_HTA_EDITION_0_6)
@@ -154,27 +153,27 @@ static const char *const synopses[] = {
     NULL,
 };
 static const char *const description[] = {
-    "Finds the critical path of the device trace TRACE: the longest chain of work and waiting from operator to "
-    "operator, from launch to kernel, from kernel to kernel and through synchronisation. Tells what its time went to, "
-    "by operator, by kernel and by delay: on a terminal as a page, in a file also with each of its stretches.",
-    "The rules are those of Holistic Trace Analysis. Where those fail a warning tells why, and extended rules are "
-    "used, which also know stream 0, streams with names, equal streams of several devices and HIP.",
-    "They are those of HTA 0.5, with --edition 0.6 those of 0.6.1, by which more threads hang together and paths are "
-    "longer. An edition tells nothing about the program that was traced, but which of HTA's results ours compare with.",
-    "With --rules full the path spans the whole time instead: the processor's work in one line over all threads, what "
-    "it waits for, launches, streams and the events between them, as 'sutra link -o X.et' keeps them. Each moment is "
-    "of one kind: operator, launch latency, kernel, copy, communication or gap. Beside the path stand operators and "
-    "kernels with their slack: how much longer they may take without the path becoming longer.",
+    "Finds the critical path of the device trace TRACE: the longest chain of dependent operators, launches, kernels "
+    "and synchronization. Prints the time of the path by operator, by kernel and by kind of edge. A file also lists "
+    "each edge.",
+    "The rules match Holistic Trace Analysis (HTA). If HTA finds no path, a warning reports the reason and extended "
+    "rules apply. Extended rules also support stream 0, named streams, equal streams of several devices, and HIP.",
+    "The default matches HTA 0.5. --edition 0.6 matches HTA 0.6.1, which connects more threads and finds longer paths. "
+    "Select the HTA version to compare results with, regardless of the traced program.",
+    "With --rules full, the path spans the whole window. It consists of CPU work as one chain over all threads, waits "
+    "for the GPU, launches, streams and CUDA events, as in 'sutra link -o X.et'. Each moment has one kind: operator, "
+    "launch latency, kernel, memcpy, communication or gap. The output also lists operators and kernels with their "
+    "slack: how much longer each may take without a longer path.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra critical-path device.json", "print where the time of the first step went"},
+    {"sutra critical-path device.json", "print the critical path of the first step"},
     {"sutra critical-path device.json --format chrome -o marked.json.gz", "mark the path in the trace, for Perfetto"},
     {"sutra critical-path device.json --format chrome --only-critical --edges arrows -o path.json.gz",
-     "what HTA's overlay shows"},
-    {"sutra critical-path device.json --rules full", "what the whole time of the first step went to"},
+     "write the same overlay as HTA"},
+    {"sutra critical-path device.json --rules full", "attribute the whole time of the first step"},
     {"sutra critical-path device.json --annotation forward --instance 3 --format json -o path.json",
-     "the path of one span, for a program"},
+     "write the path of one annotation as JSON"},
     {0},
 };
 

@@ -10,21 +10,21 @@
 #include "cli/tool/screen.h"
 
 #define N_TOP       10
-#define NAME_COLUMN 39
+#define NAME_COLUMN 41
 #define N_LISTS     3
 
 static const char *const kind_words[SUTRA_PATH_N_KINDS] = {
-    [SUTRA_PATH_OPERATOR] = "operators",         [SUTRA_PATH_KERNEL] = "kernels, copies and sets of memory",
-    [SUTRA_PATH_LAUNCH_DELAY] = "launch delays", [SUTRA_PATH_KERNEL_DELAY] = "delays from one kernel to the next",
-    [SUTRA_PATH_SYNC] = "waits for the GPU",     [SUTRA_PATH_DEPENDENCY] = "steps to the next operator",
+    [SUTRA_PATH_OPERATOR] = "operators",          [SUTRA_PATH_KERNEL] = "kernels, memcpy and memset",
+    [SUTRA_PATH_LAUNCH_DELAY] = "launch latency", [SUTRA_PATH_KERNEL_DELAY] = "kernel gaps",
+    [SUTRA_PATH_SYNC] = "synchronization",        [SUTRA_PATH_DEPENDENCY] = "dependencies",
 };
 static const char *const step_words[SUTRA_PATH_N_KINDS] = {
     [SUTRA_PATH_OPERATOR] = "operator",
     [SUTRA_PATH_KERNEL] = "kernel",
-    [SUTRA_PATH_LAUNCH_DELAY] = "launch delay",
-    [SUTRA_PATH_KERNEL_DELAY] = "kernel delay",
-    [SUTRA_PATH_SYNC] = "wait",
-    [SUTRA_PATH_DEPENDENCY] = "next",
+    [SUTRA_PATH_LAUNCH_DELAY] = "launch latency",
+    [SUTRA_PATH_KERNEL_DELAY] = "kernel gap",
+    [SUTRA_PATH_SYNC] = "sync",
+    [SUTRA_PATH_DEPENDENCY] = "dependency",
 };
 
 struct path_page {
@@ -83,21 +83,21 @@ static void take_names(struct path_page *page) {
 
 static void print_rules(const struct sutra_critical_path_report *report) {
     if (!report->extended)
-        printf("  rules    the reference's\n");
+        printf("  rules    HTA\n");
     else if (*report->reason)
-        printf("  rules    extended: by the reference's there is no path,\n           %s\n",
+        printf("  rules    extended, because HTA finds no path:\n           %s\n",
                short_text(report->reason, screen_columns() - 11).text);
     else
-        printf("  rules    extended: for stream 0, HIP, graphs or equal streams of devices\n");
+        printf("  rules    extended, for stream 0, HIP, graphs or equal streams of several devices\n");
 }
 
 static void print_outside(const char *where, const struct sutra_path_outside *outside) {
     if (!(outside->us > 0))
         return;
     char line[120];
-    int n = snprintf(line, sizeof line, "  %s   %s: ", where, time_text(outside->us).text);
+    int n = snprintf(line, sizeof line, "  %-6s   %s: ", where, time_text(outside->us).text);
     if (outside->n_operators + outside->n_kernels == 0) {
-        printf("%snothing begins there\n", line);
+        printf("%sno events start there\n", line);
         return;
     }
     n += snprintf(line + n, sizeof line - (size_t)n, "%s, ",
@@ -119,9 +119,9 @@ static void print_head(const struct path_page *page, const char *trace) {
     print_rules(report);
     printf("  covers   %s (%s), ", time_text(report->us).text, share_text(report->us, report->window_us).text);
     printf("from %s ", time_text(report->begin_us).text);
-    printf("to %s of it\n", time_text(report->end_us).text);
+    printf("to %s of the window\n", time_text(report->end_us).text);
     print_outside("before", &report->before);
-    print_outside("behind", &report->behind);
+    print_outside("after", &report->behind);
 }
 
 static void print_row(double us, double whole, uint64_t n, const char *name) {
@@ -129,7 +129,7 @@ static void print_row(double us, double whole, uint64_t n, const char *name) {
 }
 
 static void print_kinds(const struct sutra_critical_path_report *report) {
-    printf("\n        time    share  stretches  consists of\n");
+    printf("\n        time    share      edges  kind\n");
     for (int kind = 0; kind < SUTRA_PATH_N_KINDS; kind++)
         if (report->kind_edges[kind] > 0)
             print_row(report->kind_us[kind], report->us, report->kind_edges[kind], kind_words[kind]);
@@ -139,17 +139,17 @@ static void print_shares(const struct path_page *page, const struct sutra_path_s
                          const struct shortened *names, const char *title) {
     if (n == 0)
         return;
-    printf("\n        time    share  stretches  %s\n", title);
+    printf("\n        time    share      edges  %s\n", title);
     for (size_t i = 0; i < n; i++)
         print_row(shares[i]->us, page->report.us, shares[i]->n_edges, names[i].text);
 }
 
 static void print_steps(const struct path_page *page, const struct shortened *names) {
-    printf("\n          at       time  longest stretches (--all: each of %s)\n",
+    printf("\n          at       time  longest edges (--all prints all %s)\n",
            count_text(page->report.n_path_nodes > 0 ? page->report.n_path_nodes - 1 : 0).text);
     for (size_t i = 0; i < page->n_steps; i++) {
         const struct sutra_path_step *step = &page->steps[i];
-        printf("  %10s %10s  %-12s  %s\n", time_text(step->at_us).text, time_text(step->us).text,
+        printf("  %10s %10s  %-14s  %s\n", time_text(step->at_us).text, time_text(step->us).text,
                step_words[step->kind], names[i].text);
     }
 }
@@ -165,6 +165,6 @@ void critical_path_page_print(const struct sutra_critical_path *path, const char
     print_head(&page, trace);
     print_kinds(&page.report);
     print_shares(&page, page.operators, page.n_operators, page.names, "operators");
-    print_shares(&page, page.kernels, page.n_kernels, of_kernels, "kernels, copies and sets of memory");
+    print_shares(&page, page.kernels, page.n_kernels, of_kernels, "kernels, memcpy and memset");
     print_steps(&page, of_kernels + page.n_kernels);
 }

@@ -237,9 +237,9 @@ static enum sutra_status check_categories(const struct path_work *work, const st
         if (threads->row[i] == 0 && !work->rules.first_counts)
             continue;
         if (!(rows->used.category & CATEGORY_CPU_OP))
-            return stop_crash(work, "no event is of the category cpu_op");
+            return stop_crash(work, "no event has the category cpu_op");
         if (!category_has(rows, threads->row[i], CATEGORY_CPU_OP) && !(rows->used.category & CATEGORY_RUNTIME))
-            return stop_crash(work, "no event is of the category cuda_runtime: the GPU was not recorded");
+            return stop_crash(work, "no event has the category cuda_runtime: the GPU was not recorded");
     }
     return SUTRA_OK;
 }

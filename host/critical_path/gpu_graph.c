@@ -112,7 +112,7 @@ static enum sutra_status check_casts(const struct device *device) {
     struct path_work *work = device->work;
     for (row_t i = 0; i < device->n && device->waits->has_records && !work->rules.extended; i++)
         if (!row_casts(work, device->rows[i]))
-            return stop_empty(work, "event %u has a field that is no number, and there are event records",
+            return stop_empty(work, "event %u has a field that is not a number, and the trace has event records",
                               device->rows[i]);
     return SUTRA_OK;
 }
@@ -144,7 +144,7 @@ static bool may_wait(const struct device *device, node_t from, node_t to) {
 static enum sutra_status no_call(const struct device *device, row_t event) {
     if (device->work->rules.extended || device->work->rules.newer)
         return SUTRA_OK;
-    return stop_crash(device->work, "the call of event %u, which waits, is not in the window", event);
+    return stop_crash(device->work, "the call of synchronization event %u is not in the window", event);
 }
 
 static enum sutra_status add_sync(const struct device *device, node_t from, row_t event) {
@@ -158,11 +158,11 @@ static enum sutra_status add_sync(const struct device *device, node_t from, row_
 static enum sutra_status hold_next(struct device *device, row_t event, row_t source) {
     bool extended = device->work->rules.extended;
     if (!device->waits->has_waits && !extended)
-        return stop_crash(device->work, "event %u waits for an event, but no cudaStreamWaitEvent is there", event);
+        return stop_crash(device->work, "event %u waits for a CUDA event, but there is no cudaStreamWaitEvent", event);
     row_t call = device->in->link[event];
     uint32_t number = call == ROW_NONE ? TUPLE_NONE : waits_call(device->waits, call);
     if (number == TUPLE_NONE && !extended)
-        return stop_crash(device->work, "event %u waits for an event without a call of cudaStreamWaitEvent", event);
+        return stop_crash(device->work, "event %u waits for a CUDA event without a call of cudaStreamWaitEvent", event);
     row_t next = number == TUPLE_NONE ? ROW_NONE : device->waits->wait_launch[number];
     if (next != ROW_NONE)
         device->held[device->in->link[next]] = source + 1;
@@ -220,7 +220,7 @@ static enum sutra_status take_sync(struct device *device, row_t event) {
     if (!name_has(device->in, event, NAME_STREAM_SYNC)) {
         if (device->work->rules.extended)
             return SUTRA_OK;
-        return stop_crash(device->work, "event %u is of an unknown kind of synchronisation", event);
+        return stop_crash(device->work, "event %u is an unknown kind of synchronization", event);
     }
     uint32_t lane = tuples_find(&device->lanes, stream_of(device->work, device->in, event));
     return lane == TUPLE_NONE ? SUTRA_OK : add_sync(device, device->last[lane], event);

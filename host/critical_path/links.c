@@ -18,7 +18,7 @@ enum sutra_status links_find(struct path_work *work, struct path_rows *rows) {
     for (row_t i = 0; i < rows->n && !status; i++) {
         value_key key = work->events->correlation[rows->list[i]];
         if (!key_is_integer(key) && !work->rules.extended)
-            return stop_crash(work, "event %u: its correlation is no integer", rows->list[i]);
+            return stop_crash(work, "event %u: its correlation is not an integer", rows->list[i]);
         rows->link[rows->list[i]] = link_without_partner(work, key);
     }
     if (!status)

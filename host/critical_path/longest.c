@@ -40,10 +40,10 @@ static enum sutra_status check_edges(const struct path_work *work, const struct 
     if (work->rules.extended)
         return SUTRA_OK;
     if (backwards != UINT32_MAX)
-        return stop_empty(work, "event %u would begin before event %u, which it waits for",
+        return stop_empty(work, "event %u starts before event %u, which it depends on",
                           node_event(graph, graph->to[backwards]), node_event(graph, graph->from[backwards]));
     if (on_one_stream != UINT32_MAX)
-        return stop_empty(work, "event %u would wait for event %u on its own stream",
+        return stop_empty(work, "event %u depends on event %u of its own stream",
                           node_event(graph, graph->to[on_one_stream]), node_event(graph, graph->from[on_one_stream]));
     return SUTRA_OK;
 }
@@ -161,8 +161,8 @@ enum sutra_status longest_path_find(struct path_work *work, const struct path_ro
         status = nodes ? nodes_by_time(work, rows, graph, nodes) : error_memory(work->error);
     if (!status) {
         measure_all(graph, &longest, nodes);
-        status = longest.n < n ? stop_empty(work, "what waits for what goes in a circle")
-                               : trace_back(work, graph, &longest, path);
+        status =
+            longest.n < n ? stop_empty(work, "the dependencies form a cycle") : trace_back(work, graph, &longest, path);
     }
     arena_release(&work->scratch, mark);
     return status;

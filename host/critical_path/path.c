@@ -138,10 +138,10 @@ static enum sutra_status find(struct sutra_critical_path *path, const struct sut
         status = run_extended(path, rules, error);
     }
     if (!status && reference != OUTCOME_PATH && extended)
-        context_warn(path->context, PATH_REFERENCE " finds no critical path (%s); extended rules are used",
+        context_warn(path->context, PATH_REFERENCE " finds no critical path (%s); using extended rules",
                      path->verdict.reason);
     if (!status && path->search.rows.n_untimed)
-        context_warn(path->context, "%s a duration but no start: left out",
+        context_warn(path->context, "%s a duration but no start: skipped",
                      counted_text(path->search.rows.n_untimed, "event has", "events have").text);
     return status ? status : breakdown_make(path, error);
 }
@@ -159,9 +159,9 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
                                .instance = taken.instance,
                                .data_loading = taken.data_loading};
     if ((unsigned)taken.edition >= SUTRA_HTA_N_EDITIONS)
-        return error_set(error, SUTRA_USAGE, "HTA has no edition of the number %d", (int)taken.edition);
+        return error_set(error, SUTRA_USAGE, "unknown HTA version number %d", (int)taken.edition);
     if ((unsigned)taken.arrows >= SUTRA_N_ARROWS)
-        return error_set(error, SUTRA_USAGE, "there are no arrows of the number %d", (int)taken.arrows);
+        return error_set(error, SUTRA_USAGE, "unknown choice of arrows %d", (int)taken.arrows);
     struct sutra_critical_path *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);

@@ -40,7 +40,7 @@ enum sutra_status work_sort(const struct path_work *work, uint64_t *keys, row_t 
 enum sutra_status work_add_edge(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
                                 node_t from, node_t to, enum edge_type type, bool no_time) {
     if (from == to)
-        return stop_crash(work, "event %u would wait for itself", node_event(graph, from));
+        return stop_crash(work, "event %u depends on itself", node_event(graph, from));
     bool weightless = no_time || type == EDGE_DEPENDENCY || type == EDGE_SYNC;
     double weight = weightless ? 0 : node_time(rows, graph, to) - node_time(rows, graph, from);
     return graph_add_edge(graph, from, to, type, weight) ? SUTRA_OK : error_memory(work->error);

@@ -83,7 +83,7 @@ static enum sutra_status put_stream(struct path_work *work, struct path_rows *ro
     if (stream == KEY_ABSENT)
         stream = STREAM_NONE;
     else if (!key_is_integer(stream) && !work->rules.extended)
-        return stop_crash(work, "event %u: its stream is no integer", event);
+        return stop_crash(work, "event %u: its stream is not an integer", event);
     else if (!key_is_integer(stream))
         stream = stream_of_text(work, event);
     rows->stream[event] = stream;
@@ -97,7 +97,7 @@ static enum sutra_status note_wait(struct path_work *work, struct path_rows *row
                             .stream = event_key(&work->reader, &places, FIELD_WAIT_STREAM, STREAM_NONE),
                             .record = event_key(&work->reader, &places, FIELD_WAIT_RECORD, -1)};
     if (!key_is_integer(wait.stream) && !work->rules.extended)
-        return stop_crash(work, "event %u: its wait_on_stream is no integer", event);
+        return stop_crash(work, "event %u: its wait_on_stream is not an integer", event);
     rows->waits[rows->n_waits++] = wait;
     return SUTRA_OK;
 }

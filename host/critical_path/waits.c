@@ -195,7 +195,7 @@ static enum sutra_status resolve_records(struct path_work *work, const struct pa
         waits->has_records = asked.n > 0;
     }
     if (!status && waits->has_records && work->rules.pandas3)
-        status = stop_empty(work, "with pandas 3 the reference fails on event records");
+        status = stop_empty(work, "with pandas 3, HTA fails on event records");
     if (!status && waits->has_records)
         status = answer_records(work, rows, asking, launches, &asked, waits->record_launch);
     tuples_free(&keys);
@@ -222,7 +222,7 @@ static enum sutra_status gather_wait_calls(const struct path_work *work, const s
         moment_list_add(rows, asked, event);
     }
     if (asked->n == 0 && !work->rules.extended)
-        return stop_empty(work, "no cudaStreamWaitEvent is linked to a row on a stream");
+        return stop_empty(work, "no cudaStreamWaitEvent is linked to an event on a stream");
     return SUTRA_OK;
 }
 
@@ -254,7 +254,7 @@ static enum sutra_status resolve_waits(struct path_work *work, const struct path
         return SUTRA_OK;
     waits->has_waits = true;
     if (work->rules.pandas3)
-        return stop_empty(work, "with pandas 3 the reference fails on stream waits");
+        return stop_empty(work, "with pandas 3, HTA fails on stream waits");
     struct tuples lanes = {0};
     row_t n = count_named(rows, NAME_WAIT_CALL);
     waits->wait_launch = arena_take(&work->scratch, n, sizeof *waits->wait_launch);

@@ -136,9 +136,9 @@ static enum sutra_status set_window(const struct path_work *work, const struct p
     if (row == ROW_NONE)
         row = find_annotation(work, rows, false);
     if (row == ROW_NONE && work->rules.instance == 0)
-        return stop_crash(work, "no event's name contains \"%.100s\"", name);
+        return stop_crash(work, "no event name contains \"%.100s\"", name);
     if (row == ROW_NONE)
-        return stop_crash(work, "there is no instance %llu of \"%.100s\"", (unsigned long long)work->rules.instance,
+        return stop_crash(work, "instance %llu of \"%.100s\" not found", (unsigned long long)work->rules.instance,
                           name);
     window->annotation = row;
     window->begin = rows->ts[row];
@@ -204,7 +204,7 @@ static enum sutra_status clip_rows(const struct path_work *work, struct path_row
         }
     }
     if (window->n == 0)
-        return stop_empty(work, "nothing happens in the window");
+        return stop_empty(work, "no events in the window");
     window->rows = arena_take(work->results, window->n, sizeof *window->rows);
     if (!window->rows)
         return error_memory(work->error);

@@ -191,7 +191,7 @@ static void write_coverage(const struct sutra_critical_path *path, struct text_o
     snprintf(name, sizeof name, "critical path: %.3f of %.3f us", report->us, report->window_us);
     write_span(text, "before the critical path", window, 0, report->begin_us);
     write_span(text, name, window, report->begin_us, report->end_us);
-    write_span(text, "behind the critical path", window, report->end_us, report->window_us);
+    write_span(text, "after the critical path", window, report->end_us, report->window_us);
 }
 
 /* ---- Events ---- */

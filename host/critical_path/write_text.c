@@ -4,9 +4,9 @@
 #include "critical_path/path.h"
 
 static const char *const kind_words[SUTRA_PATH_N_KINDS] = {
-    [SUTRA_PATH_OPERATOR] = "operator",         [SUTRA_PATH_KERNEL] = "kernel",
-    [SUTRA_PATH_LAUNCH_DELAY] = "launch delay", [SUTRA_PATH_KERNEL_DELAY] = "kernel-kernel delay",
-    [SUTRA_PATH_SYNC] = "synchronisation",      [SUTRA_PATH_DEPENDENCY] = "next operator",
+    [SUTRA_PATH_OPERATOR] = "operator",           [SUTRA_PATH_KERNEL] = "kernel",
+    [SUTRA_PATH_LAUNCH_DELAY] = "launch latency", [SUTRA_PATH_KERNEL_DELAY] = "kernel gap",
+    [SUTRA_PATH_SYNC] = "synchronization",        [SUTRA_PATH_DEPENDENCY] = "dependency",
 };
 
 static void write_name(struct text_out *text, const char *name) {
@@ -22,25 +22,25 @@ static void write_share(struct text_out *text, const struct sutra_critical_path_
 }
 
 static void write_rules(const struct sutra_critical_path_report *report, struct text_out *text) {
-    out_format(text, "\n  rules: %s, edition %s\n", report->extended ? "extended" : "the reference's",
+    out_format(text, "\n  rules: %s, version %s\n", report->extended ? "extended" : "HTA",
                sutra_hta_edition_name(report->edition));
     if (report->extended && *report->reason) {
         out_add(text, "  why: " PATH_REFERENCE " finds no critical path:\n    ");
         write_name(text, report->reason);
         out_add(text, "\n");
     } else if (report->extended) {
-        out_add(text, "  why: stream 0, HIP, graphs or equal streams of devices, unknown to the reference\n");
+        out_add(text, "  why: stream 0, HIP, graphs or equal streams of several devices, which HTA does not support\n");
     }
 }
 
 static void write_outside(const struct sutra_path_outside *outside, const char *where, struct text_out *text) {
     if (!(outside->us > 0))
         return;
-    out_format(text, "  %s it: %.3f us; operators that begin there: %llu, kernels: %llu\n", where, outside->us,
+    out_format(text, "  %s the path: %.3f us; operators that start there: %llu, kernels: %llu\n", where, outside->us,
                (unsigned long long)outside->n_operators, (unsigned long long)outside->n_kernels);
     if (!outside->longest)
         return;
-    out_format(text, "    the longest takes %.3f us: ", outside->longest_us);
+    out_format(text, "    longest: %.3f us, ", outside->longest_us);
     write_name(text, outside->longest);
     out_add(text, "\n");
 }
@@ -50,7 +50,7 @@ static void write_coverage(const struct sutra_critical_path_report *report, stru
                report->window_us, report->window_us > 0 ? report->us / report->window_us * 100 : 0, report->begin_us,
                report->end_us);
     write_outside(&report->before, "before", text);
-    write_outside(&report->behind, "behind", text);
+    write_outside(&report->behind, "after", text);
     out_add(text, "\n");
 }
 
@@ -85,7 +85,7 @@ static void write_breakdown(const struct sutra_critical_path_report *report, str
     out_format(text, "\nkernels on the path: %.3f us compute, %.3f us communication, %.3f us memory\n\n",
                report->compute_us, report->communication_us, report->memory_us);
     if (report->data_loading_us > 0)
-        out_format(text, "data is loaded for %.3f us of the operators' time\n\n", report->data_loading_us);
+        out_format(text, "data loading: %.3f us of the operators' time\n\n", report->data_loading_us);
 }
 
 /* Each edge: when it begins, how long it is, its kind, and whose time it is, or from what to what it leads. */

@@ -3,7 +3,7 @@
 need python3
 traces
 sutra critical-path device.json -q | sed -E '/^ +at/,$d; s/[0-9][0-9,.]*/N/g; s/^ +N +N +% +N/N N % N/' |
-    grep -E '^[a-z]|^  [a-z]|^ +us|N  (operator|kernel|launch delay|kernel-kernel delay|synchronisation|next operator)$'
+    grep -E '^[a-z]|^  [a-z]|^ +us|N  (operator|kernel|launch latency|kernel gap|synchronization|dependency)$'
 sutra critical-path device.json -q --format json -o path.json || exit 1
 sutra critical-path device.json -q --format chrome -o marked.json.gz || exit 1
 gzip -d marked.json.gz
@@ -29,7 +29,7 @@ spans = {event["name"][:6]: event for event in added if event["ph"] == "X"}
 covered = path["coverage"]
 assert abs(spans["critic"]["dur"] - (covered["end_us"] - covered["begin_us"])) < 1
 assert covered["path_us"] == breakdown["total_us"] <= covered["window_us"] + 1
-assert ("before" in spans) == (covered["before"]["us"] > 0) and ("behind" in spans) == (covered["behind"]["us"] > 0)
+assert ("before" in spans) == (covered["before"]["us"] > 0) and ("after " in spans) == (covered["behind"]["us"] > 0)
 first = nodes[path["path"][0]][1]
 outside = [node for node in nodes if node[2] and first - covered["begin_us"] <= node[1] < first]
 assert len(outside) == covered["before"]["operators"] + covered["before"]["kernels"]
