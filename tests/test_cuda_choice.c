@@ -50,7 +50,7 @@ static void auto_stays_with_the_cpu_as_long_as_nothing_is_measured(void **state)
     struct sutra_context *context = make(SUTRA_DEVICE_AUTO, GPU_FASTER_EVENTS, &heard);
     context_expect(context, UINT32_MAX);
     assert_string_equal(sutra_context_engine(context), "cpu");
-    assert_non_null(strstr(heard.notes, "the CPU computes: it has not been measured yet"));
+    assert_non_null(strstr(heard.notes, "computing on the CPU: the number of events from which"));
     sutra_context_free(context);
 }
 
@@ -71,11 +71,12 @@ static void auto_selects_the_faster_engine_per_operation(void **state) {
     assert_string_equal(sutra_context_engine(context), "cpu");
     context_expect(context, 5000);
     assert_string_equal(sutra_context_engine(context), "cuda");
-    assert_string_equal(heard.notes,
-                        "the CPU computes: a GPU should be faster from 1000 events on; --device cuda takes one\n"
-                        "CUDA device 0 computes: it should be faster with 1000 events\n"
-                        "the CPU computes: a GPU should be faster from 1000 events on; --device cuda takes one\n"
-                        "CUDA device 0 computes: it should be faster with 5000 events\n");
+    assert_string_equal(
+        heard.notes,
+        "computing on the CPU: a GPU is expected to be faster from 1000 events on; --device cuda selects a GPU\n"
+        "computing on CUDA device 0: expected to be faster with 1000 events\n"
+        "computing on the CPU: a GPU is expected to be faster from 1000 events on; --device cuda selects a GPU\n"
+        "computing on CUDA device 0: expected to be faster with 5000 events\n");
     sutra_context_free(context);
 }
 
@@ -88,7 +89,7 @@ static void auto_without_device_uses_the_cpu_and_reports_why(void **state) {
     setenv("HOST_GPU_DEVICES", "1", 1); /* what has failed is not tried again */
     context_expect(context, 1000);
     assert_string_equal(sutra_context_engine(context), "cpu");
-    assert_string_equal(heard.notes, "the CPU computes: no CUDA device: a test has taken it away\n");
+    assert_string_equal(heard.notes, "computing on the CPU: no CUDA device: a test has taken it away\n");
     sutra_context_free(context);
 }
 
@@ -99,7 +100,7 @@ static void requested_cuda_is_used_for_any_size(void **state) {
     assert_string_equal(sutra_context_engine(context), "cuda");
     context_expect(context, 1);
     assert_string_equal(sutra_context_engine(context), "cuda");
-    assert_string_equal(heard.notes, "CUDA device 0 computes, as it was told to\n");
+    assert_string_equal(heard.notes, "computing on CUDA device 0, as requested\n");
     sutra_context_free(context);
 }
 
@@ -119,7 +120,8 @@ static void asking_for_a_device_that_is_not_there_fails_and_names_a_way_out(void
     struct sutra_context_options options = {.size = sizeof options, .device = SUTRA_DEVICE_CUDA, .device_number = 1};
     assert_int_equal(sutra_context_create(&options, &context, &error), SUTRA_UNAVAILABLE);
     assert_null(context);
-    assert_string_equal(error.message, "no CUDA device of this number; without --device cuda the CPU computes");
+    assert_string_equal(error.message,
+                        "no CUDA device of this number; without --device cuda, sutra computes on the CPU");
 }
 
 static void options_of_a_program_from_before_the_devices_are_taken(void **state) {

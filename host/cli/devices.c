@@ -29,7 +29,7 @@ static void print_device(uint32_t number, const struct sutra_device_info *device
     printf("%" PRIu32 "  %s, compute capability %" PRIu32 ".%" PRIu32 ", %" PRIu32 " multiprocessors, %s of memory",
            number, device->name, device->major, device->minor, device->n_processors, bytes_text(device->memory).text);
     if (*device->refused)
-        printf("; cannot be used: %s\n", device->refused);
+        printf("; unusable: %s\n", device->refused);
     else
         printf(", %s free\n", bytes_text(device->free_memory).text);
 }
@@ -64,8 +64,8 @@ static void print_auto(const char *none, bool json) {
         gpu_faster_text(GPU_FASTER_EVENTS, why, sizeof why);
     bool cpu = *none || GPU_FASTER_EVENTS == NEVER_FASTER;
     if (!json) {
-        printf(*none ? "%s\n--device auto takes the CPU\n"
-               : cpu ? "--device auto takes the CPU: %s\n"
+        printf(*none ? "%s\n--device auto uses the CPU\n"
+               : cpu ? "--device auto uses the CPU: %s\n"
                      : "--device auto: %s\n",
                why);
         return;
@@ -98,20 +98,20 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static const char *const synopses[] = {"[OPTIONS]", NULL};
 static const char *const description[] = {
-    "Lists the CUDA devices of this machine by the numbers that --device cuda:N takes, and says when --device auto "
-    "takes one. Where there is none it says why.",
+    "Lists the CUDA devices of this machine, numbered as in --device cuda:N, and prints when --device auto uses one. "
+    "If there is no CUDA device, prints the reason.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra devices", "list the devices"},
-    {"sutra devices --json | jq '.devices[].name'", "their names, for a script"},
+    {"sutra devices --json | jq '.devices[].name'", "print the device names, for a script"},
     {0},
 };
 
 const struct command devices_command = {
     .name = "devices",
     .called = "sutra devices",
-    .summary = "list the GPUs that can compute",
+    .summary = "list usable GPUs",
     .synopses = synopses,
     .description = description,
     .options = options,

@@ -33,53 +33,51 @@ static const char *const syncs[] = {"plain", "stream", "event", "device", NULL};
 
 static const struct option_row options[] = {
     {"events", 'n', OPTION_NUMBER, "N", AT(events), .minimum = 1, .maximum = UINT64_MAX,
-     .help = "write N device events; 250k and 1M are numbers too"},
-    {"host", 0, OPTION_FILE, "HOST", AT(host), .help = "write the host trace to HOST (default: host.json, or hosts)"},
+     .help = "write N device events, for example 250k or 1M"},
+    {"host", 0, OPTION_FILE, "HOST", AT(host),
+     .help = "write the host trace to HOST (default: host.json, with --ranks hosts)"},
     {"device", 0, OPTION_FILE, "DEVICE", AT(device),
-     .help = "write the device trace to DEVICE (default: device.json, or devices)"},
+     .help = "write the device trace to DEVICE (default: device.json, with --ranks devices)"},
     JOB_ROW_FORCE(force),
     {"seed", 's', OPTION_NUMBER, "S", AT(seed), .maximum = UINT64_MAX,
-     .help = "another number, another pair; equal numbers give equal files (default: 0)"},
+     .help = "seed the generator with S; equal seeds give equal files (default: 0)"},
     {"shape", 0, OPTION_CHOICE, "SHAPE", AT(shape), .choices = generate_shape_names,
-     .help =
-         "what the run looks like: realistic, or hard on a linker: unmatched, nested, overlapping, gaps, ties, deep "
-         "(default: realistic)"},
-    {"threads", 0, OPTION_NUMBER, "N", AT(n_threads), .maximum = UINT32_MAX,
-     .help = "CPU threads of the run (default: 2)"},
-    {"streams", 0, OPTION_NUMBER, "N", AT(n_streams), .maximum = UINT32_MAX,
-     .help = "GPU streams of the run (default: 4)"},
+     .help = "select the shape of the run: realistic, or hard to link: unmatched, nested, overlapping, gaps, ties, "
+             "deep (default: realistic)"},
+    {"threads", 0, OPTION_NUMBER, "N", AT(n_threads), .maximum = UINT32_MAX, .help = "run N CPU threads (default: 2)"},
+    {"streams", 0, OPTION_NUMBER, "N", AT(n_streams), .maximum = UINT32_MAX, .help = "run N GPU streams (default: 4)"},
     {"gpu-density", 0, OPTION_NUMBER, "N", AT(gpu_density), .maximum = 200,
-     .help = "GPU operators per 1,000 events, at most 150 (default: 120)"},
-    {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX, .help = "nest operators at least so deep"},
-    {"schema", 0, OPTION_TEXT, "SCHEMA", AT(schema), .help = "schema of the host trace (default: 1.1.1-chakra.0.0.4)"},
+     .help = "generate N GPU activities per 1,000 events, at most 150 (default: 120)"},
+    {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX, .help = "nest operators at least N levels deep"},
+    {"schema", 0, OPTION_TEXT, "SCHEMA", AT(schema),
+     .help = "write SCHEMA as schema of the host trace (default: 1.1.1-chakra.0.0.4)"},
     {"sync", 0, OPTION_CHOICE, "HOW", AT(sync), .choices = syncs,
-     .help =
-         "how the run now and then waits for the GPU: for a stream, an event or the device; streams then also wait for "
-         "each other's events (default: plain, for a stream and without that)"},
+     .help = "synchronize with a stream, an event or the device at times; streams then also wait for each other's "
+             "events (default: plain, a stream without such waits)"},
     {"gpu-scale", 0, OPTION_TEXT, "F", AT(gpu_scale),
-     .help = "the same run on a GPU whose operators take F times as long (default: 1)"},
-    {"integer-times", 0, OPTION_FLAG, AT(integer_times), .help = "whole microseconds instead of decimals"},
-    {"no-gpu", 0, OPTION_FLAG, AT(no_gpu), .help = "no GPU operators"},
-    {"no-annotations", 0, OPTION_FLAG, AT(no_annotations), .help = "no ProfilerStep and other spans of the user's"},
-    {"collectives", 0, OPTION_FLAG, AT(collectives), .help = "all-reduces of gradients in the backward pass"},
+     .help = "multiply the durations of GPU activities by F (default: 1)"},
+    {"integer-times", 0, OPTION_FLAG, AT(integer_times), .help = "write times as integer microseconds"},
+    {"no-gpu", 0, OPTION_FLAG, AT(no_gpu), .help = "omit GPU activities"},
+    {"no-annotations", 0, OPTION_FLAG, AT(no_annotations), .help = "omit ProfilerStep and other user annotations"},
+    {"collectives", 0, OPTION_FLAG, AT(collectives), .help = "add all-reduces of gradients to the backward pass"},
     {"python-functions", 0, OPTION_FLAG, AT(python_functions),
-     .help = "an event for the Python function around each top-level operator"},
+     .help = "add an event for the Python function around each top-level operator"},
     {"ranks", 0, OPTION_NUMBER, "N", AT(n_ranks), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "the traces of a job of N ranks: HOST and DEVICE are folders, the files host.0.json and device.0.json to "
-             "those of the last rank"},
+     .help = "write the traces of a job of N ranks to the directories HOST and DEVICE, as host.R.json and "
+             "device.R.json"},
     {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(ranks_per_host), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "ranks that share a host and its clock (default: 8)"},
+     .help = "let N ranks share a host and its clock (default: 8)"},
     {"skew-us", 0, OPTION_NUMBER, "US", AT(skew_us), .maximum = UINT32_MAX,
-     .help = "ranks begin at most US microseconds apart (default: 0)"},
+     .help = "start ranks at most US microseconds apart (default: 0)"},
     {"clock-offset-us", 0, OPTION_NUMBER, "US", AT(clock_offset_us), .maximum = UINT32_MAX,
-     .help = "clocks of hosts differ at most US microseconds from the first one's (default: 0)"},
+     .help = "offset the clocks of hosts by at most US microseconds from the first host's clock (default: 0)"},
     {"slow-rank", 0, OPTION_NUMBER, "R", AT(slow_rank), .maximum = UINT32_MAX - 1,
-     .help = "rank R takes half as long again"},
+     .help = "make rank R take 1.5 times as long"},
     {"inject", 0, OPTION_WORDS, "FAULT:RANK", AT(injected),
      .help = "inject a fault into the traces of one rank: missing (no traces), swap (two collectives in the wrong "
              "order), cut (truncated device trace), lost (no kernel of one collective) or resize (one collective of "
              "another size); may be repeated"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "no progress"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "print no progress"},
     {0},
 };
 
@@ -90,9 +88,9 @@ static int check(const struct gen_values *values, const struct command *command)
         return message_fail(SUTRA_USAGE, "--events N is missing; see '%s --help'", command->called);
     if (values->n_ranks == 0 && (values->ranks_per_host || values->skew_us || values->clock_offset_us ||
                                  values->slow_rank != NO_RANK || values->injected.n > 0))
-        return message_fail(SUTRA_USAGE, "options about ranks need the number of them: --ranks N");
+        return message_fail(SUTRA_USAGE, "options for ranks need --ranks N");
     if (values->n_ranks == 0 && paths_same(values->host, values->device))
-        return message_fail(SUTRA_USAGE, "%s: both traces would be the same file", values->host);
+        return message_fail(SUTRA_USAGE, "%s: both traces have the same file name", values->host);
     return SUTRA_OK;
 }
 
@@ -177,7 +175,7 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     double gpu_scale = 1;
     if (values.gpu_scale && !read_scale(values.gpu_scale, &gpu_scale))
-        return message_fail(SUTRA_USAGE, "--gpu-scale: '%s' is no positive number", values.gpu_scale);
+        return message_fail(SUTRA_USAGE, "--gpu-scale: '%s' is not a positive number", values.gpu_scale);
     const bool makes_host = values.n_ranks && !path_is_folder(values.host);
     const bool makes_device = values.n_ranks && !path_is_folder(values.device);
     if (values.n_ranks && (exit_code = make_folders(&values)) != SUTRA_OK)
@@ -219,29 +217,29 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static const char *const synopses[] = {
     "--events N [--seed S] [--host HOST] [--device DEVICE] [OPTIONS]",
-    "--events N --ranks N [--host FOLDER] [--device FOLDER] [OPTIONS]",
+    "--events N --ranks N [--host DIR] [--device DIR] [OPTIONS]",
     NULL,
 };
 static const char *const description[] = {
-    "Writes a host trace and a device trace of the same made-up run, laid out as PyTorch and Kineto do it. Equal "
-    "options give equal files.",
-    "With --ranks, the traces of all ranks of a job: the same program, whose collectives tell their group, number, type "
-    "and size, begin on each rank when it is there and end on all at once.",
+    "Writes a host trace and a device trace of one synthetic run, in the formats of PyTorch and Kineto. Equal options "
+    "give equal files.",
+    "With --ranks, writes the traces of all ranks of a job. All ranks run the same program. Its collectives record "
+    "their group, number, type and size, start when each rank arrives, and end at the same time on all ranks.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra gen --events 1M --seed 1 --host host.json --device device.json", "a pair with a million device events"},
+    {"sutra gen --events 1M --seed 1 --host host.json --device device.json",
+     "write a pair with a million device events"},
     {"sutra gen --events 10k --shape nested --host host.json --device device.json",
-     "ten thousand operators, each inside the one before"},
-    {"sutra gen --events 100k --ranks 8 --host hosts --device devices --slow-rank 3",
-     "a job in which one rank is slow"},
+     "write a pair with ten thousand operators, each nested in the previous one"},
+    {"sutra gen --events 100k --ranks 8 --host hosts --device devices --slow-rank 3", "write a job with a slow rank"},
     {0},
 };
 
 const struct command gen_command = {
     .name = "gen",
     .called = "sutra gen",
-    .summary = "make up a pair of traces of any size, or a job",
+    .summary = "generate a synthetic pair of traces, or a whole job",
     .synopses = synopses,
     .description = description,
     .options = options,

@@ -28,10 +28,10 @@ struct info_values {
 static const struct option_row options[] = {
     {"json", 'j', OPTION_FLAG, AT(json), .help = "print one JSON object"},
     {"threads", 'T', OPTION_NUMBER, "N", AT(job.where.n_threads), .maximum = 256,
-     .help = "how many threads, 0 for one per processor (default: 0)"},
+     .help = "use N threads, 0 for one per available CPU (default: 0)"},
     JOB_ROW_LENIENT(job),
     JOB_ROW_INPUT(job.most_input_bytes),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no warnings"},
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress and no warnings"},
     {0},
 };
 
@@ -43,11 +43,10 @@ static void print_host(const char *path, const struct sutra_host_summary *summar
         {"bytes", "bytes of JSON", summary->n_bytes},
         {"nodes", "nodes", summary->n_nodes},
         {"roots", "roots (nodes with id 1)", summary->n_roots},
-        {"rf_ids",
-         summary->linked ? "nodes with a record-function id" : "nodes with a record-function id: these can be linked",
+        {"rf_ids", summary->linked ? "nodes with a record-function id" : "nodes with a record-function id (linkable)",
          summary->n_rf_ids},
-        {"timed", "nodes with a duration, which linking has given them", summary->n_timed},
-        {"gpu_nodes", "  of them GPU operators", summary->n_gpu_nodes},
+        {"timed", "nodes with a duration from linking", summary->n_timed},
+        {"gpu_nodes", "  GPU operators", summary->n_gpu_nodes},
     };
     info_head_print(path, !summary->linked ? "host" : json ? "ET+" : "linked (ET+)", json);
     info_schema_print(summary->schema, json);
@@ -60,7 +59,7 @@ static void print_categories(const struct sutra_device_summary *summary, bool js
     if (json)
         printf(",\n  \"categories\": {");
     else
-        printf("%16s  %s\n", "events", "of category");
+        printf("%16s  %s\n", "events", "category");
     for (uint64_t i = 0; i < summary->n_categories; i++) {
         const struct sutra_count *category = &summary->categories[i];
         if (json) {
@@ -110,14 +109,14 @@ static void print_device(const char *path, const struct sutra_device_summary *su
         {"bytes", "bytes of JSON", summary->n_bytes},
         {"events", "events", summary->n_events},
         {"cpu_ops", "  CPU operators", summary->n_cpu_ops},
-        {"rf_ids", "    with a record-function id: these can be linked", summary->n_rf_ids},
-        {"rf_zeros", "    with the id 0, which stands for none", summary->n_rf_zero},
+        {"rf_ids", "    with a record-function id (linkable)", summary->n_rf_ids},
+        {"rf_zeros", "    with record-function id 0 (not linkable)", summary->n_rf_zero},
         {"launches", "  launches", summary->n_launches},
-        {"gpu_ops", "  GPU operators", summary->n_gpu_ops},
-        {"correlations", "    whose correlation a launch has: these can be linked", summary->n_correlations},
-        {"memory_sets", "    that set memory, which no linker takes", summary->n_memory_sets},
-        {"arrows", "  arrows", summary->n_arrows},
-        {"others", "  others", summary->n_others},
+        {"gpu_ops", "  GPU activities", summary->n_gpu_ops},
+        {"correlations", "    with the correlation of a launch (linkable)", summary->n_correlations},
+        {"memory_sets", "    memset (not part of ET+)", summary->n_memory_sets},
+        {"arrows", "  flow events", summary->n_arrows},
+        {"others", "  other events", summary->n_others},
         {"threads", "threads", summary->n_threads},
         {"streams", "streams", summary->n_streams},
         {"steps", "profiler steps", summary->n_steps},
@@ -195,35 +194,37 @@ static int run(const struct command *command, int argc, char **argv) {
     if (operands.n == 0)
         return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
     if (reads_once(operands.words[0]))
-        return message_fail(SUTRA_USAGE, "%s: a pipe; info reads a trace twice and needs a file", operands.words[0]);
+        return message_fail(SUTRA_USAGE, "%s: expected a file, found a pipe: info reads a trace twice",
+                            operands.words[0]);
     if (operands.n == 1)
         return show(operands.words[0], &values);
     if (reads_once(operands.words[1]))
-        return message_fail(SUTRA_USAGE, "%s: a pipe; info reads a trace twice and needs a file", operands.words[1]);
+        return message_fail(SUTRA_USAGE, "%s: expected a file, found a pipe: info reads a trace twice",
+                            operands.words[1]);
     return info_pair_show(operands.words[0], operands.words[1], &values.job, values.json);
 }
 
 static const char *const synopses[] = {"FILE [OPTIONS]", "HOST DEVICE [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Reads FILE, a host trace or a device trace, plain or compressed with gzip or zstd, and says what it holds and how "
-    "much of it can be linked. All of the file is checked, so this also tells whether it is whole.",
-    "Of a Chakra file (.et, known by its content) it tells nodes by type, dependencies, durations, the longest chains, "
-    "and communication by type and group.",
-    "With two files, a host trace and a device trace, it says which command links them, and why.",
+    "Reads and checks all of FILE, a host trace or a device trace: plain, gzip or zstd. Prints its contents, and how "
+    "many nodes or events can be linked.",
+    "For a Chakra file (.et, detected by content), prints nodes by type, dependencies, durations, the longest chains "
+    "of dependencies, and communication by type and group.",
+    "With two files, a host trace and a device trace, recommends the command that links them, and prints the reason.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra info device.json.gz", "say what a trace holds"},
-    {"sutra info job.0.et", "say what a Chakra file holds"},
-    {"sutra info host.json device.json", "say which command links two traces"},
-    {"sutra info device.json --json | jq .categories", "events per category, for a script"},
+    {"sutra info device.json.gz", "summarize a device trace"},
+    {"sutra info job.0.et", "summarize a Chakra file"},
+    {"sutra info host.json device.json", "recommend the command that links two traces"},
+    {"sutra info device.json --json | jq .categories", "count events by category, for a script"},
     {0},
 };
 
 const struct command info_command = {
     .name = "info",
     .called = "sutra info",
-    .summary = "say what a trace holds and what of it can be linked",
+    .summary = "summarize a trace, or recommend the link command for a pair",
     .synopses = synopses,
     .description = description,
     .options = options,

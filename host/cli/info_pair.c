@@ -17,19 +17,19 @@
 static const char *const linkers[] = {"none", "link", "link-legacy --exact-match", "link-legacy"};
 
 static void print_reason(const struct sutra_advice *advice) {
-    printf("%16s  nodes of the host trace have a record-function id\n", count_text(advice->n_host_rf).text);
+    printf("%16s  host nodes with a record-function id\n", count_text(advice->n_host_rf).text);
     if (advice->n_host_rf_zero && !advice->n_host_rf)
-        printf("%16s  have the id 0, which stands for none\n", count_text(advice->n_host_rf_zero).text);
-    printf("%16s  operators of the device trace have one\n", count_text(advice->n_device_rf).text);
+        printf("%16s    with record-function id 0 (not linkable)\n", count_text(advice->n_host_rf_zero).text);
+    printf("%16s  device trace operators with a record-function id\n", count_text(advice->n_device_rf).text);
     if (advice->n_device_rf_zero && !advice->n_device_rf)
-        printf("%16s  have the id 0, which stands for none\n", count_text(advice->n_device_rf_zero).text);
-    printf("%16s  host nodes have one in common with it\n", count_text(advice->n_common_rf).text);
+        printf("%16s    with record-function id 0 (not linkable)\n", count_text(advice->n_device_rf_zero).text);
+    printf("%16s  host nodes with an id in common with the device trace\n", count_text(advice->n_common_rf).text);
     if (advice->linker == SUTRA_LINKER_IDS || advice->linker == SUTRA_LINKER_NONE)
         return;
     printf("%16s  of %s host operators match by name and %s\n", count_text(advice->n_matched).text,
            count_text(advice->n_host_ops).text,
-           advice->linker == SUTRA_LINKER_EXACT ? "place, each with one of its own" : "place in the call tree");
-    printf("%16s  GPU operators are linked so\n", count_text(advice->n_gpu_nodes).text);
+           advice->linker == SUTRA_LINKER_EXACT ? "position, one to one" : "position in the call tree");
+    printf("%16s  GPU operators are linked by this match\n", count_text(advice->n_gpu_nodes).text);
 }
 
 static void print_text(const struct sutra_advice *advice, const char *command) {
@@ -37,10 +37,9 @@ static void print_text(const struct sutra_advice *advice, const char *command) {
     if (*advice->cause)
         wrapped_print(advice->cause, printf("%s:", advice->misfit ? "warning" : "cause"), 2);
     if (advice->linker == SUTRA_LINKER_NONE)
-        printf("nothing links these two: they have no ids in common,\n"
-               "  and too few operators match by name\n");
+        printf("these traces cannot be linked: they have no ids in common,\n  and too few operators match by name\n");
     else
-        printf("to link them%s:\n  %s\n", advice->misfit ? " all the same" : "", command);
+        printf("to link them%s:\n  %s\n", advice->misfit ? " despite the warning" : "", command);
 }
 
 static void print_json(const struct sutra_advice *advice, const char *command) {

@@ -64,7 +64,8 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
     made->part_bytes = PART_BYTES;
     unsigned n_threads = taken.n_threads ? taken.n_threads : processors();
     if (n_threads > THREADS_MAX)
-        status = error_set(error, SUTRA_USAGE, "%u threads are too many: %d is the most", n_threads, THREADS_MAX);
+        status =
+            error_set(error, SUTRA_USAGE, "%u threads requested, at most %d are supported", n_threads, THREADS_MAX);
     else if (!(made->pool = pool_create(n_threads)))
         status = error_set(error, SUTRA_SYSTEM, "cannot start %u threads", n_threads);
     else if (!values_init(&made->values))

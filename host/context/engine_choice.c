@@ -44,7 +44,7 @@ enum sutra_status engine_choice_begin(struct sutra_context *context, struct sutr
     struct sutra_error why;
     enum sutra_status status = open_cuda(context, false, &why);
     if (status)
-        return error_set(error, status, "%s; without --device cuda the CPU computes", why.message);
+        return error_set(error, status, "%s; without --device cuda, sutra computes on the CPU", why.message);
     context->engine = choice->cuda;
     return SUTRA_OK;
 }
@@ -66,9 +66,9 @@ static bool can_open(struct sutra_context *context) {
 
 void gpu_faster_text(uint64_t faster_from, char *text, size_t size) {
     if (faster_from == NEVER_FASTER)
-        snprintf(text, size, "it has not been measured yet from how many events on a GPU is faster");
+        snprintf(text, size, "the number of events from which a GPU is faster is not calibrated yet");
     else
-        snprintf(text, size, "a GPU should be faster from %" PRIu64 " events on", faster_from);
+        snprintf(text, size, "a GPU is expected to be faster from %" PRIu64 " events on", faster_from);
 }
 
 /* Notes what computes; not once more after the same. */
@@ -89,12 +89,12 @@ static void choose(struct sutra_context *context, uint64_t n_events) {
     context->engine = choice->cpu;
     if (!gpu_is_faster(n_events, choice->faster_from)) {
         gpu_faster_text(choice->faster_from, why, sizeof why);
-        tell(context, "the CPU computes: %s; --device cuda takes one", why);
+        tell(context, "computing on the CPU: %s; --device cuda selects a GPU", why);
     } else if (!can_open(context)) {
-        tell(context, "the CPU computes: %s", choice->refused);
+        tell(context, "computing on the CPU: %s", choice->refused);
     } else {
         context->engine = choice->cuda;
-        tell(context, "CUDA device %" PRIu32 " computes: it should be faster with %" PRIu64 " events",
+        tell(context, "computing on CUDA device %" PRIu32 ": expected to be faster with %" PRIu64 " events",
              context->options.device_number, n_events);
     }
 }
@@ -103,9 +103,9 @@ void context_expect(struct sutra_context *context, uint64_t n_events) {
     if (context->options.device == SUTRA_DEVICE_AUTO)
         choose(context, n_events);
     else if (context->options.device == SUTRA_DEVICE_CPU)
-        tell(context, "the CPU computes, as it was told to");
+        tell(context, "computing on the CPU, as requested");
     else
-        tell(context, "CUDA device %" PRIu32 " computes, as it was told to", context->options.device_number);
+        tell(context, "computing on CUDA device %" PRIu32 ", as requested", context->options.device_number);
 }
 
 size_t sutra_context_device_stages(struct sutra_context *context, const struct sutra_stage **stages) {

@@ -4,7 +4,7 @@ need python3
 traces
 mask() { sed -E 's/[0-9][0-9,.]*/N/g; s/^ +N/ N/'; }
 sutra info host.json -q | mask
-sutra info device.json -q | sed '/of category/q' | mask
+sutra info device.json -q | sed '/  category$/q' | mask
 gzip device.json
 sutra info host.json --json -q >host_info.json || exit 1
 sutra info device.json.gz --json -q >device_info.json || exit 1

@@ -30,5 +30,5 @@ END
 for name in async async_gpu async_cpu_to_gpu; do
     older $name <flow.json >named.json
     sutra correlate named.json -q -k ac2g -f csv | grep -c 'sgemm'
-    sutra info named.json -q | grep arrows
+    sutra info named.json -q | grep "flow events"
 done
