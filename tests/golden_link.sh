@@ -12,21 +12,21 @@ n_failed=0 n_checks=0
 
 # Case, exit code, and a part of what is said on standard error; "-": nothing is said.
 outcomes='
-edge_ac2g_bad_ph      65 event 122: field ph: "s" or "f" on an arrow (ac2g) was expected
-edge_ac2g_no_id       65 event 122: field id: an id on an arrow (ac2g) was expected
+edge_ac2g_bad_ph      65 event 122: field ph: "s" or "f" on a flow event (ac2g) was expected
+edge_ac2g_no_id       65 event 122: field id: an id on a flow event (ac2g) was expected
 edge_args_null        65 event 70: field args: an object was expected
 edge_bad_escape       65 byte 387, line 1: bad escape in a string
 edge_bad_utf8         65 byte 390, line 1: byte 0xff is not valid UTF-8
 edge_bigint_5000      65 an integer of at most 4300 digits
 edge_bom              65 byte 0, line 1: the file begins with a byte order mark
-edge_dup_corr         0  event 171: a second launch with correlation 40875
+edge_dup_corr         0  event 171: duplicate launch with correlation 40875
 edge_empty_kineto     65 device.json.gz: is empty
 edge_et_bad_schema    0  the schema is "9.9.9", which is unknown
 edge_et_bad_tensor    0  -
 edge_et_cycle         0  -
 edge_et_empty_nodes   0  nothing matches
 edge_et_missing_inputs 0 -
-edge_et_no_nodes      65 this is no host trace: it has no "nodes"
+edge_et_no_nodes      65 this is not a host trace: it has no "nodes"
 edge_et_no_pid        0  -
 edge_et_no_root       0  there is no root (a node with id 1)
 edge_et_no_schema     0  the schema is missing
@@ -36,10 +36,10 @@ edge_ext_null         65 event 64: field args["External id"]: an integer was exp
 edge_neg_excl         0  exclusive durations below 0 (the first is event 71): 1;
 edge_rf_list          65 event 70: field args["Record function id"]
 edge_tid_list         65 event 70: field tid: a number or a string was expected
-edge_trailing         65 byte 73910, line 1: malformed JSON: there is more behind the end
+edge_trailing         65 byte 73910, line 1: malformed JSON: text after the end
 edge_trailing_comma   65 byte 73839, line 1: malformed JSON
-edge_trunc_et         65 byte 57740, line 1: the file ends here
-edge_trunc_kineto     65 byte 73809, line 1: the file ends here
+edge_trunc_et         65 byte 57740, line 1: the file is truncated here
+edge_trunc_kineto     65 byte 73809, line 1: the file is truncated here
 edge_ts_null          65 event 70: field ts: a number below 2^62 was expected
 edge_ts_string        65 event 70: field ts: a number below 2^62 was expected
 edge_two_neg          0  exclusive durations below 0 (the first is event 91): 1;

@@ -285,9 +285,9 @@ static void unlinkable_input_is_a_one_line_error(void **state) {
     (void)state;
     static const struct failure_case cases[] = {
         {"names differ", TWO_OPS, DEVICE_OF(RUN("a", "10", "20", "0") "," RUN("c", "40", "20", "1")), EXACT,
-         "node 3 (operator 3, \"b\") has no operator of its name within 20 places of operator 3", NULL, NULL},
+         "node 3 (operator 3, \"b\") has no operator of its name within 20 positions of operator 3", NULL, NULL},
         {"too few operators, strict", TWO_OPS, DEVICE_OF(RUN("a", "10", "20", "0")), EXACT | CASE_STRICT,
-         "4 operators of the host trace do not fit 3 of the device trace", NULL, NULL},
+         "the host trace has 4 operators, the device trace 3", NULL, NULL},
         {"the match runs past the list", LETTER_HOST,
          DEVICE_OF(RUN("x", "1", "1", "0") "," RUN("x", "2", "1", "0") "," RUN("c", "5", "1", "0") "," RUN("d", "6", "1", "0") "," RUN("e", "7", "1", "0") "," RUN(
              "f", "8", "1",
@@ -311,9 +311,9 @@ static void unlinkable_input_is_a_one_line_error(void **state) {
          EXACT, "of the device trace", NULL, NULL},
         {"no CPU operators", TWO_OPS, DEVICE_OF(GPU("k", "70", "5")), EXACT, "there are no CPU operators", NULL, NULL},
         {"a kernel without an external id", TWO_OPS, DEVICE_OF(TWO_RUN "," EVENT("kernel", "k", "0", "70", "5", "")),
-         EXACT, "event 2: this GPU operator has no args[\"External id\"]", "1; 2; 3; 4", NULL},
+         EXACT, "event 2: this GPU activity has no args[\"External id\"]", "1; 2; 3; 4", NULL},
         {"a kernel without a launch", TWO_OPS, DEVICE_OF(TWO_RUN "," GPU("k", "70", "5")), EXACT,
-         "event 2: no launch and no arrow has the external id", "1; 2; 3; 4", NULL},
+         "event 2: no launch and no flow event has the external id", "1; 2; 3; 4", NULL},
         {"an operator without an index", TWO_OPS,
          DEVICE_OF(EVENT("cpu_op", "a", "7", "10", "20", "") "," RUN("b", "40", "20", "1") "," CALL(
              "cudaLaunchKernel", "12", "5") "," GPU("k", "70", "5")),
@@ -321,7 +321,7 @@ static void unlinkable_input_is_a_one_line_error(void **state) {
         {"a node without inputs has a kernel", FLAT_HOST(",{'name':'a','id':3,'parent':2,'tid':1}," OP("4", "b")),
          DEVICE_OF(KERNEL_RUN), EXACT, "node 2: field 'inputs' is missing", NULL, NULL},
         {"a parent that is no node", FLAT_HOST("," OP("3", "a") "," OP("4", "b") "," FLAT("5", "77", "c", "")),
-         DEVICE_OF(TWO_RUN), EXACT, "node 4: its parent 77 is no node", "1; 2; 3; 4; 5", NULL},
+         DEVICE_OF(TWO_RUN), EXACT, "node 4: its parent 77 is not a node", "1; 2; 3; 4; 5", NULL},
         {"no root", "{'schema':'1.0.1','pid':1,'nodes':[" OP("3", "a") "]}", DEVICE_OF(TWO_RUN), EXACT,
          "there is no root (a node with id 1)", NULL, NULL},
         {"parents in a cycle",
@@ -330,7 +330,7 @@ static void unlinkable_input_is_a_one_line_error(void **state) {
         {"no node of a thread when an iteration is cut out",
          "{'schema':'1.0.1','pid':1,'nodes':[" PROCESS
          "," FLAT("3", "1", "execution", "") "," FLAT("4", "1", "execution", "") "]}",
-         DEVICE_OF(TWO_RUN), EXACT, "there is no node of a thread", NULL, "execution"},
+         DEVICE_OF(TWO_RUN), EXACT, "there is no thread node", NULL, "execution"},
         {"a node without a name", "{'schema':'1.0.1','pid':1,'nodes':[" PROCESS ",{'id':3,'parent':1}]}",
          DEVICE_OF(TWO_RUN), EXACT, "node 1: field 'name'", NULL, NULL},
     };
@@ -365,7 +365,7 @@ static void too_few_device_operators_give_a_file_without_times_and_a_warning(voi
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_true(outcome.report.count_mismatch);
     assert_null(strstr(outcome.text, "\"ts\""));
-    assert_non_null(strstr(outcome.warnings.warnings, "the output holds no times and no GPU operators"));
+    assert_non_null(strstr(outcome.warnings.warnings, "the output has no times and no GPU operators"));
     assert_non_null(strstr(outcome.lines,
                            "I Ops count mismatch between kineto and execution trace ( et size = 4, kineto "
                            "size: 3 )\n"));
@@ -418,7 +418,7 @@ static void too_small_a_share_is_an_error_with_the_counts(void **state) {
     link_pair(FLAT_HOST("," OP("3", "a") "," OP("4", "b") "," OP("5", "c") "," OP("6", "d")),
               DEVICE_OF(RUN("p", "10", "20", "0") "," RUN("q", "40", "20", "1")), "no mark", 0, &outcome);
     assert_int_equal(outcome.status, SUTRA_DATA);
-    assert_non_null(strstr(outcome.error.message, "only 0 of 4 operators match"));
+    assert_non_null(strstr(outcome.error.message, "matches only 0 of 4 operators"));
     assert_true(outcome.report.aligned);
     assert_int_equal(outcome.report.edit_cost, 4 + 2);
 }

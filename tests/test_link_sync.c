@@ -95,8 +95,7 @@ static void link_without_critical_path_continues_with_a_warning(void **state) {
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_sync, 0);
     assert_int_equal(outcome.report.n_gpu_nodes, 1);
-    assert_string_equal(outcome.warnings,
-                        "no synchronisation dependencies: no event's name contains \"ProfilerStep\"\n");
+    assert_string_equal(outcome.warnings, "no synchronization dependencies: no event name contains \"ProfilerStep\"\n");
     free(outcome.text);
 }
 

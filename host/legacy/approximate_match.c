@@ -232,10 +232,11 @@ static enum sutra_status judge_share(const struct tree_match *trees, double min_
     }
     if ((double)n_matched >= min_match * n)
         return SUTRA_OK;
-    return error_file(error, SUTRA_DATA, trees->sides->host.trace->document.source.name,
-                      "only %u of %u operators match one of the device trace, a share of %.3f, and at least %.3f were "
-                      "wanted: are these traces of the same run? (--min-match changes the share)",
-                      n_matched, n, (double)n_matched / n, min_match);
+    return error_file(
+        error, SUTRA_DATA, trees->sides->host.trace->document.source.name,
+        "approximate match matches only %u of %u operators (%.3f, at least %.3f required): check that both traces are "
+        "of the same run, or lower --min-match",
+        n_matched, n, (double)n_matched / n, min_match);
 }
 
 /* Matches what has a record-function id in common. */

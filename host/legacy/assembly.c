@@ -44,7 +44,7 @@ static enum sutra_status take_id(struct assembly *assembly, row_t node, int64_t 
     case FREE_ID_GIVEN:
         return SUTRA_OK;
     case FREE_ID_NONE:
-        return node_error(assembly, node, "field 'id': there is no free id above it");
+        return node_error(assembly, node, "field 'id': no higher id is free");
     case FREE_ID_MEMORY:
         break;
     }
@@ -64,7 +64,7 @@ static enum sutra_status check_inputs(const struct assembly *assembly, row_t nod
     for (size_t i = 0; i < n; i++)
         if (!places.field[fields[i]].at)
             return source_error(&trace->document.source, assembly->error, trace->nodes.text[node],
-                                "node %u: field '%s' is missing, and the GPU operators that it launches take it over",
+                                "node %u: field '%s' is missing: the GPU operators that the node launches need it",
                                 node, placed_field_key(fields[i]));
     return SUTRA_OK;
 }
@@ -110,12 +110,12 @@ static enum sutra_status unknown_parent(const struct assembly *assembly, row_t n
     if (assembly->context->options.lenient)
         return SUTRA_OK;
     if (parent == KEY_ABSENT)
-        return node_error(assembly, node, "field 'parent' is missing (--lenient leaves it out)");
+        return node_error(assembly, node, "field 'parent' is missing (--lenient omits it)");
     char id[24] = "";
     if (key_is_integer(parent))
         snprintf(id, sizeof id, " %" PRId64, parent);
-    snprintf(text, sizeof text,
-             "its parent%s is no node before the first that has a category (--lenient leaves it as it is)", id);
+    snprintf(text, sizeof text, "its parent%s is not a node before the first node with a category (--lenient keeps it)",
+             id);
     return node_error(assembly, node, text);
 }
 
@@ -171,8 +171,9 @@ static uint64_t gpu_node_bytes(const struct assembly *assembly, row_t unit) {
 /* Host operators that are matched with device operators of one Ev Idx have a node each for every GPU operator of it:
  * the output can grow with the square of the input. */
 static enum sutra_status judge_size(const struct assembly *assembly, uint64_t n_gpu, uint64_t bytes, uint64_t most) {
-    static const char text[] = "the output %s %llu nodes, about %.1f MB or more, for %llu GPU operators: many host "
-                               "operators are matched with device operators of one Ev Idx";
+    static const char text[] =
+        "the output %s %llu nodes, about %.1f MB or more, for %llu GPU activities: many host operators match device "
+        "operators with the same Ev Idx";
     unsigned long long n_nodes = n_gpu + nodes_of(assembly)->n, n_ops = assembly->groups->n;
     bool grows = n_gpu > MANY_COPIES * n_ops && n_nodes > MANY_NODES;
     bytes += assembly->host->trace->document.source.size;

@@ -99,20 +99,22 @@ static enum sutra_status mismatch(const struct comparing *comparing, row_t op, r
     row_t node = host_side_node(&sides->host, op);
     comparing->report->mismatch = true;
     log_mismatch(comparing, op, entry);
-    return source_error(&sides->host.trace->document.source, comparing->error, sides->host.trace->nodes.text[node],
-                        "node %u (operator %u, \"%.60s\") has no operator of its name within %d places of operator %u "
-                        "of the device trace (\"%.60s\"): try approximate match, without --exact-match",
-                        node, op, strings_text(names, host_side_name(&sides->host, op)), DISTANCE_MAX, entry,
-                        strings_text(names, sides->device.name[entry]));
+    return source_error(
+        &sides->host.trace->document.source, comparing->error, sides->host.trace->nodes.text[node],
+        "node %u (operator %u, \"%.60s\") has no operator of its name within %d positions of operator %u of the device "
+        "trace (\"%.60s\"): try approximate match, without --exact-match",
+        node, op, strings_text(names, host_side_name(&sides->host, op)), DISTANCE_MAX, entry,
+        strings_text(names, sides->device.name[entry]));
 }
 
 static enum sutra_status past_the_end(const struct comparing *comparing, row_t op, row_t entry) {
     const struct legacy_sides *sides = comparing->sides;
     row_t node = host_side_node(&sides->host, op);
-    return source_error(&sides->host.trace->document.source, comparing->error, sides->host.trace->nodes.text[node],
-                        "node %u (operator %u) belongs to operator %u of the device trace, which has only %u of them: "
-                        "try approximate match, without --exact-match",
-                        node, op, entry, sides->device.n);
+    return source_error(
+        &sides->host.trace->document.source, comparing->error, sides->host.trace->nodes.text[node],
+        "node %u (operator %u) matches operator %u of the device trace, which has only %u operators: try approximate "
+        "match, without --exact-match",
+        node, op, entry, sides->device.n);
 }
 
 /* Matches one host operator. */

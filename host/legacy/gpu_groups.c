@@ -96,8 +96,8 @@ static enum sutra_status refuse(struct grouping *grouping, row_t event, const ch
         return SUTRA_OK;
     }
     return source_error(&grouping->side->trace->document.source, grouping->error,
-                        grouping->side->trace->events.text[event], "event %u: %s (--lenient leaves such events out)",
-                        event, why);
+                        grouping->side->trace->events.text[event], "event %u: %s (--lenient skips such events)", event,
+                        why);
 }
 
 /* When the launch of a GPU operator ended; false if none is known. */
@@ -127,13 +127,14 @@ static enum sutra_status find_moments(struct grouping *grouping) {
         struct number at;
         value_key external = ids[side->gpu[i]];
         if (external == KEY_ABSENT || external == KEY_UNHASHABLE) {
-            status = refuse(grouping, side->gpu[i], "this GPU operator has no args[\"External id\"]");
+            status = refuse(grouping, side->gpu[i], "this GPU activity has no args[\"External id\"]");
             continue;
         }
         if (map_find(&grouping->launches, external) == ROW_NONE && (status = map_flows(grouping)))
             break;
         if (!launch_moment(grouping, external, &at)) {
-            status = refuse(grouping, side->gpu[i], "no launch and no arrow has the external id of this GPU operator");
+            status =
+                refuse(grouping, side->gpu[i], "no launch and no flow event has the external id of this GPU activity");
             continue;
         }
         gpu->event[gpu->n] = side->gpu[i];
@@ -243,7 +244,7 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
         value_key index = ids[gpu->parent[i]];
         if (index == KEY_ABSENT || index == KEY_UNHASHABLE) {
             status = refuse(grouping, gpu->parent[i],
-                            "this CPU operator launches GPU operators and has no args[\"Ev Idx\"] to tell it by");
+                            "this CPU operator launches GPU activities but has no args[\"Ev Idx\"]");
             continue;
         }
         gpu->event[n] = gpu->event[i];

@@ -51,7 +51,7 @@ static enum sutra_status intern_names(struct host_side *side, struct sutra_conte
     for (row_t node = 0; node < side->trace->nodes.n && !status; node++) {
         if (!place[node].at || source->bytes[place[node].at] != '"')
             status = source_error(source, error, side->trace->nodes.text[node],
-                                  "node %u: field 'name': a string was expected, and matching needs one", node);
+                                  "node %u: field 'name': a string was expected, which matching needs", node);
         else if ((side->name[node] = field_intern(&reader, place[node], &names->table)) == STRING_NONE)
             status = error_memory(error);
     }
@@ -65,13 +65,14 @@ static enum sutra_status check_ids(const struct sutra_host_trace *trace, struct 
     for (row_t node = 0; node < trace->nodes.n; node++) {
         if (!key_is_integer(trace->nodes.id[node]))
             return source_error(&trace->document.source, error, trace->nodes.text[node],
-                                "node %u: field 'id': a 64-bit integer was expected, since ids are counted up", node);
+                                "node %u: field 'id': a 64-bit integer was expected, which new ids are numbered after",
+                                node);
         root |= trace->nodes.id[node] == ROOT_ID;
     }
     if (root)
         return SUTRA_OK;
     return error_file(error, SUTRA_DATA, trace->document.source.name,
-                      "there is no root (a node with id 1), below which the operators are looked for");
+                      "there is no root (a node with id 1) above the operators");
 }
 
 enum sutra_status host_side_read(struct host_side *side, struct sutra_context *context,
@@ -159,8 +160,7 @@ static enum sutra_status node_tid(const struct choice *choice, row_t unit, value
         return error_memory(choice->error);
     if (*tid == KEY_ABSENT)
         return source_error(source, choice->error, nodes_of(choice)->text[node],
-                            "node %u: field 'tid' is missing, and its thread must be known to cut out an iteration",
-                            node);
+                            "node %u: field 'tid' is missing: extracting an iteration needs the thread", node);
     return SUTRA_OK;
 }
 
@@ -186,11 +186,11 @@ static enum sutra_status list_threads(struct choice *choice, struct thread_nodes
         threads->unit[threads->n++] = unit;
     }
     if (!status && threads->n == 0)
-        status =
-            error_file(choice->error, SUTRA_DATA, choice->side->trace->document.source.name,
-                       "there is no node of a thread (\"%s\") below the root, which cutting out an iteration needs: "
-                       "choose an --annotation that does not occur to link the whole trace",
-                       THREAD_NAME);
+        status = error_file(
+            choice->error, SUTRA_DATA, choice->side->trace->document.source.name,
+            "there is no thread node (\"%s\") below the root, which extracting an iteration needs: choose an "
+            "--annotation that does not occur to link the whole trace",
+            THREAD_NAME);
     if (status)
         return status;
     return key_index_build(&threads->index, &choice->context->engine, threads->tid, threads->n, KEY_LAST, NULL,
@@ -210,8 +210,8 @@ static enum sutra_status rehang(struct choice *choice, const struct thread_nodes
         row_t node = unit_node(&choice->side->units, unit);
         return source_error(
             &choice->side->trace->document.source, choice->error, nodes_of(choice)->text[node],
-            "node %u: its parent is outside the iteration, and its thread has no node (\"%s\") to hang it "
-            "below: choose an --annotation that does not occur to link the whole trace",
+            "node %u: its parent is outside the iteration, and its thread has no node (\"%s\") to replace the parent: "
+            "choose an --annotation that does not occur to link the whole trace",
             node, THREAD_NAME);
     }
     choice->parent[unit] = threads->unit[thread];

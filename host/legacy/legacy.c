@@ -66,13 +66,14 @@ static enum sutra_status judge_counts(const struct linking *linking) {
     if (linking->context->options.strict)
         return error_file(
             linking->error, SUTRA_DATA, file,
-            "%u operators of the host trace do not fit %u of the device trace: try another --annotation, or "
-            "approximate match, without --exact-match",
+            "the host trace has %u operators, the device trace %u: try another --annotation, or approximate match, "
+            "without --exact-match",
             (row_t)report->n_host_ops, (row_t)report->n_device_ops);
-    context_warn(linking->context,
-                 "%s: %u operators of the host trace do not fit %u of the device trace: the output holds no times and "
-                 "no GPU operators; try another --annotation, or approximate match, without --exact-match",
-                 file, (row_t)report->n_host_ops, (row_t)report->n_device_ops);
+    context_warn(
+        linking->context,
+        "%s: the host trace has %u operators, the device trace %u: the output has no times and no GPU operators; try "
+        "another --annotation, or approximate match, without --exact-match",
+        file, (row_t)report->n_host_ops, (row_t)report->n_device_ops);
     return SUTRA_OK;
 }
 

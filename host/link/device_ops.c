@@ -56,9 +56,9 @@ static enum sutra_status check_op(struct op_build *build, row_t event, enum even
     if (!status && (class == EVENT_LAUNCH || class == EVENT_GPU_OP) && events->correlation[event] == KEY_UNHASHABLE)
         status = wrong_type(build, event, "args[\"correlation\"]", "a number or a string");
     if (!status && class == EVENT_LAUNCH_FLOW && events->phase[event] != 's' && events->phase[event] != 'f')
-        status = wrong_type(build, event, "ph", "\"s\" or \"f\" on an arrow (ac2g)");
+        status = wrong_type(build, event, "ph", "\"s\" or \"f\" on a flow event (ac2g)");
     if (!status && class == EVENT_LAUNCH_FLOW && !(events->flags[event] & EVENT_HAS_ID))
-        status = wrong_type(build, event, "id", "an id on an arrow (ac2g)");
+        status = wrong_type(build, event, "id", "an id on a flow event (ac2g)");
     return status;
 }
 
@@ -179,10 +179,11 @@ static enum sutra_status order_threads(struct op_build *build) {
 /* The one case that grows with the square is told. */
 static void tell_looks(struct sutra_context *context, uint64_t n_looks) {
     if (n_looks > SLOW_LOOKS)
-        context_warn(context,
-                     "exclusive durations took %llu million steps: many operators of one thread overlap without lying "
-                     "in each other, at times with more digits than doubles can subtract exactly",
-                     (unsigned long long)(n_looks / 1000000));
+        context_warn(
+            context,
+            "exclusive durations took %llu million steps: many operators of one thread overlap without nesting, some "
+            "with more digits than doubles subtract exactly",
+            (unsigned long long)(n_looks / 1000000));
 }
 
 static enum sutra_status run_engine(struct op_build *build) {

@@ -179,7 +179,7 @@ static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_conte
     for (row_t unit = 0; unit < ops->n_units && !status; unit++)
         parent[unit] = key_index_find(&ops->ids, trace->nodes.parent[unit_node(ops, unit)]);
     if (!status && root == ROW_NONE) {
-        context_warn(context, "%s: there is no root (a node with id 1): all nodes are taken as host operators",
+        context_warn(context, "%s: there is no root (a node with id 1): all nodes are treated as host operators",
                      trace->document.source.name);
         memset(ops->reachable, REACH_YES, ops->n_units);
     } else if (!status) {

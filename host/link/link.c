@@ -160,21 +160,21 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
                                          struct sutra_error *error) {
     const struct exclusive_anomalies *found = &linked->ops.anomalies;
     if (found->n_rounded)
-        context_warn(context, "exclusive durations below 0 by rounding: %llu; 0 stands for each",
+        context_warn(context, "exclusive durations below 0 by rounding: %llu; replaced by 0",
                      (unsigned long long)found->n_rounded);
     if (!found->n_replaced)
         return SUTRA_OK;
     row_t event = linked->ops.cpu_event[found->first_replaced];
     if (context->options.strict) {
         source_error(&linked->device->document.source, error, linked->device->events.text[event],
-                     "event %u: its exclusive duration is below 0 (the first of %llu such)", event,
+                     "event %u: its exclusive duration is below 0 (the first of %llu events)", event,
                      (unsigned long long)found->n_replaced);
         if (error)
             error->status = SUTRA_STRICT;
         return SUTRA_STRICT;
     }
     context_warn(context,
-                 "exclusive durations below 0 (the first is event %u): %llu; the inclusive one, or 0, stands for each",
+                 "exclusive durations below 0 (the first is event %u): %llu; replaced by the inclusive duration, or 0",
                  event, (unsigned long long)found->n_replaced);
     return SUTRA_OK;
 }
@@ -232,15 +232,15 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
         status = count_unmatched_gpu(linked, error);
     fill_report(linked);
     if (linked->ops.n_untimed)
-        context_warn(context, "%s no start or no duration: 0 stands for it",
+        context_warn(context, "%s no start or no duration: using 0",
                      counted_text(linked->ops.n_untimed, "operator of the device trace has",
                                   "operators of the device trace have")
                          .text);
     if (linked->report.n_fields_dropped)
-        context_warn(
-            context, "%s taken as absent",
-            counted_text(linked->report.n_fields_dropped, "field of a wrong type was", "fields of a wrong type were")
-                .text);
+        context_warn(context, "%s ignored",
+                     counted_text(linked->report.n_fields_dropped, "field of the wrong type was",
+                                  "fields of the wrong type were")
+                         .text);
     return status;
 }
 
@@ -252,8 +252,8 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
  * the square of the input. */
 static enum sutra_status judge_size(const struct sutra_linked *linked, struct sutra_context *context, uint64_t most,
                                     struct sutra_error *error) {
-    static const char text[] = "the output %s %llu nodes, about %.1f MB, for %llu GPU operators: many host operators "
-                               "share one external id";
+    static const char text[] =
+        "the output %s %llu nodes, about %.1f MB, for %llu GPU activities: many host operators share one external id";
     const struct sutra_link_report *report = &linked->report;
     unsigned long long n_nodes = report->n_nodes, n_gpu = report->n_gpu_ops;
     bool grows = report->n_gpu_nodes > MANY_COPIES * report->n_gpu_ops && n_nodes > MANY_NODES;

@@ -156,19 +156,20 @@ enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct
 
 bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT]) {
     if (pairing->linked)
-        snprintf(text, PAIRING_TEXT, "%.300s is ET+, linked already; give the host trace that it was made of",
+        snprintf(text, PAIRING_TEXT, "%.300s is already linked (ET+): use the host trace that was linked",
                  pairing->host_name);
     else if (pairing->other_process)
-        snprintf(text, PAIRING_TEXT,
-                 "%.300s is of process %lld, %.300s of process %lld: these look like traces of two ranks or runs; give "
-                 "both traces of one rank",
-                 pairing->host_name, (long long)pairing->host_pid, pairing->device_name,
-                 (long long)pairing->device_pid);
+        snprintf(
+            text, PAIRING_TEXT,
+            "%.300s is of process %lld, %.300s of process %lld: these look like traces of two ranks or runs; use both "
+            "traces of one rank",
+            pairing->host_name, (long long)pairing->host_pid, pairing->device_name, (long long)pairing->device_pid);
     else if (pairing->other_time)
-        snprintf(text, PAIRING_TEXT,
-                 "%.300s and %.300s were not recorded at the same time: these look like traces of two runs; give both "
-                 "traces of one run",
-                 pairing->host_name, pairing->device_name);
+        snprintf(
+            text, PAIRING_TEXT,
+            "%.300s and %.300s were not recorded at the same time: these look like traces of two runs; use both traces "
+            "of one run",
+            pairing->host_name, pairing->device_name);
     return pairing->linked || pairing->other_process || pairing->other_time;
 }
 
@@ -190,23 +191,24 @@ const char *pairing_cause(const struct pairing *pairing) {
     if (pairing->n_cpu_ops == 0)
         return "the device trace has no CPU operators; record it with ProfilerActivity.CPU";
     if (device->n_ids == 0 && device->n_zero)
-        return "all record-function ids of the device trace are 0, as PyTorch 2.2 and 2.3 write them, and later "
-               "versions where no observer is active; record both at once with PyTorch 2.4.1 or later";
+        return "all record-function ids of the device trace are 0, as in PyTorch 2.2 and 2.3, and in later versions "
+               "without an active observer; record both traces together with PyTorch 2.4.1 or later";
     if (host->n_ids == 0 && host->n_zero)
-        return "all record-function ids of the host trace are 0, as PyTorch 2.2 and 2.3 write them; record both at "
-               "once with PyTorch 2.4.1 or later";
+        return "all record-function ids of the host trace are 0, as in PyTorch 2.2 and 2.3; record both traces "
+               "together with PyTorch 2.4.1 or later";
     if (device->n_ids == 0)
-        return "the device trace has no record-function ids, as those of PyTorch before 2.4; record both at once with "
+        return "the device trace has no record-function ids, as before PyTorch 2.4; record both traces together with "
                "PyTorch 2.4.1 or later";
     if (host->n_ids == 0)
-        return "the host trace has no record-function ids; record both at once with PyTorch 2.4.1 or later";
+        return "the host trace has no record-function ids; record both traces together with PyTorch 2.4.1 or later";
     if (pairing->other_process)
-        return "they are of two processes; give both traces of one rank";
+        return "the traces are of two processes; use both traces of one rank";
     if (pairing->other_time)
-        return "they were not recorded at the same time; give both traces of one run";
+        return "the traces were not recorded at the same time; use both traces of one run";
     if (!range_is_empty(host) && !range_is_empty(device) && (host->high < device->low || device->high < host->low))
-        return "they have no step in common: their record-function ids do not overlap; record both at once";
+        return "the traces have no step in common: their record-function ids do not overlap; record both traces "
+               "together";
     if (!range_is_empty(host) && !range_is_empty(device) && (host->low < device->low || host->high > device->high))
-        return "the host trace holds more than the device trace: steps before or behind it; record both at once";
-    return "are these traces of the same run and rank?";
+        return "the host trace contains steps before or after the device trace; record both traces together";
+    return "check that both traces are of the same run and rank";
 }

@@ -106,18 +106,19 @@ struct launch_chains {
 static enum sutra_status judge_repetition(const struct parent_search *search, value_key key, row_t launch,
                                           struct sutra_error *error) {
     row_t event = search->lists->launch[launch];
-    char text[48] = "that is no integer";
+    char text[48] = "that is not an integer";
     if (key_is_integer(key))
         snprintf(text, sizeof text, "%" PRId64, key);
     if (!search->context->options.strict) {
-        context_warn(search->context,
-                     "event %u: a second launch with correlation %s, and perhaps others: of several, the last one that "
-                     "begins before a GPU operator counts for it",
-                     event, text);
+        context_warn(
+            search->context,
+            "event %u: duplicate launch with correlation %s, and possibly others: a GPU activity uses the last such "
+            "launch that starts before it",
+            event, text);
         return SUTRA_OK;
     }
     source_error(&search->trace->document.source, error, search->trace->events.text[event],
-                 "event %u: a second launch with correlation %s: each launch needs its own", event, text);
+                 "event %u: duplicate launch with correlation %s", event, text);
     if (error)
         error->status = SUTRA_STRICT;
     return SUTRA_STRICT;

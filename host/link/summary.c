@@ -19,7 +19,7 @@
 static enum sutra_status kind_by_all(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
                                      struct sutra_error *error) {
     struct document document = {0};
-    const struct document_reader reader = {.read_stage = "look at trace", .looks_only = true};
+    const struct document_reader reader = {.read_stage = "inspect trace", .looks_only = true};
     stage_begin(context, "open trace", 0);
     enum sutra_status status = document_open(&document, context, path, error);
     if (!status)
@@ -29,8 +29,8 @@ static enum sutra_status kind_by_all(struct sutra_context *context, const char *
         if (host == device)
             status =
                 error_file(error, SUTRA_DATA, path,
-                           host ? "this is no trace: it has both \"nodes\" and \"traceEvents\""
-                                : "this is no trace: it has neither \"nodes\" (host) nor \"traceEvents\" (device)");
+                           host ? "this is not a trace: it has both \"nodes\" and \"traceEvents\""
+                                : "this is not a trace: it has neither \"nodes\" (host) nor \"traceEvents\" (device)");
         else
             *kind = host ? SUTRA_TRACE_HOST : SUTRA_TRACE_DEVICE;
     }

@@ -337,10 +337,10 @@ enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *
                              struct sutra_error *error) {
     struct sync sync = {.linked = linked, .context = context, .error = error};
     struct path_verdict verdict = {0};
-    stage_begin(context, "synchronisation", linked->device->events.n);
+    stage_begin(context, "synchronization", linked->device->events.n);
     enum sutra_status status = sync_map_find(&sync.map, context, linked->device, pandas3, &verdict, error);
     if (!status && verdict.outcome != OUTCOME_PATH)
-        context_warn(context, "no synchronisation dependencies: %s", verdict.reason);
+        context_warn(context, "no synchronization dependencies: %s", verdict.reason);
     if (!status && sync.map.n > 0)
         status = build_lists(&sync);
     stage_end(context);

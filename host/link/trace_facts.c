@@ -13,10 +13,10 @@ static const struct member_row {
     {"distributedInfo", "rank", "rank", "rank"},
     {"distributedInfo", "world_size", "world_size", "ranks in the job"},
     {"distributedInfo", "backend", "backend", "backend"},
-    {"distributedInfo", "nccl_version", "nccl_version", "version of NCCL"},
+    {"distributedInfo", "nccl_version", "nccl_version", "NCCL version"},
     {"deviceProperties", "name", "gpu", "GPU"},
-    {"pytorch_version", NULL, "pytorch_version", "version of PyTorch"},
-    {"cuda_runtime_version", NULL, "cuda_runtime_version", "version of the CUDA runtime"},
+    {"pytorch_version", NULL, "pytorch_version", "PyTorch version"},
+    {"cuda_runtime_version", NULL, "cuda_runtime_version", "CUDA runtime version"},
 };
 
 /* Options of the profiler, which are 1 where they were on. */

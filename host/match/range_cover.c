@@ -223,7 +223,7 @@ enum sutra_status range_cover(const int64_t *start, const int64_t *end, row_t n,
     struct arena_mark mark = arena_mark(scratch);
     struct painting painting = {.n = n};
     if (n > ROW_LIMIT / 2)
-        return error_set(error, SUTRA_DATA, "more than %u pieces of device work", ROW_LIMIT / 2);
+        return error_set(error, SUTRA_DATA, "more than %u GPU activities", ROW_LIMIT / 2);
     if (ranges_are_short(n, first, last, n_ranges)) {
         enum sutra_status alone = cover_each(start, end, n, first, last, n_ranges, scratch, length, error);
         arena_release(scratch, mark);

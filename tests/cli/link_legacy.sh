@@ -41,7 +41,7 @@ echo "exit $?"
 ls ./*ne*.json
 
 echo "== in the words of the program's other commands, with the older log where more is asked for"
-own() { sutra link-legacy host.json device.json --exact-match -o own.json "$@" 2>&1 | sed '/ read$/d; / written$/d; /at the peak$/d'; }
+own() { sutra link-legacy host.json device.json --exact-match -o own.json "$@" 2>&1 | sed '/ read$/d; / written$/d; /peak memory$/d'; }
 own
 own --verbose | sed '/^ /d'
 own --quiet

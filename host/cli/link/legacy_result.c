@@ -11,20 +11,20 @@
 /* X(field, words, whether it stands in the summary even if it is 0) */
 #define COUNTS(X)                                                                                                      \
     X(n_host_nodes, "nodes in the host trace", true)                                                                   \
-    X(n_host_ops, "  of them operators of the chosen iteration", true)                                                 \
-    X(n_matched, "    matched with an operator of the device trace", true)                                             \
-    X(n_matched_twice, "      with one that another host operator has too", false)                                     \
-    X(n_device_ops, "CPU operators of the device trace's iteration, with process and threads", true)                   \
-    X(n_segments, "  iterations to choose from", false)                                                                \
-    X(shift, "  places by which they are behind", false)                                                               \
-    X(edit_cost, "operators of either side without a match", false)                                                    \
-    X(n_gpu_ops, "GPU operators of the device trace", true)                                                            \
-    X(n_gpu_memory_sets, "  left out: they set memory, which no linker takes", false)                                  \
-    X(n_gpu_without_launch, "  left out: no launch has their external id", false)                                      \
-    X(n_gpu_without_parent, "  left out: no CPU operator of the iteration runs at their launch", false)                \
-    X(n_gpu_unmatched, "  left out: no host operator stands for their CPU operator", false)                            \
+    X(n_host_ops, "  operators of the selected iteration", true)                                                       \
+    X(n_matched, "    matched to a device trace operator", true)                                                       \
+    X(n_matched_twice, "      matched to an operator that another host operator matches too", false)                   \
+    X(n_device_ops, "CPU operators of the device trace iteration, including process and threads", true)                \
+    X(n_segments, "  iterations in the device trace", false)                                                           \
+    X(shift, "  positions of offset from the host operators", false)                                                   \
+    X(edit_cost, "unmatched operators of both traces", false)                                                          \
+    X(n_gpu_ops, "GPU activities in the device trace", true)                                                           \
+    X(n_gpu_memory_sets, "  skipped: memset (not part of ET+)", false)                                                 \
+    X(n_gpu_without_launch, "  unmatched: no launch with this external id", false)                                     \
+    X(n_gpu_without_parent, "  unmatched: no CPU operator of the iteration runs at the launch", false)                 \
+    X(n_gpu_unmatched, "  skipped: CPU operator not in the host trace", false)                                         \
     X(n_nodes, "nodes written", true)                                                                                  \
-    X(n_gpu_nodes, "  of them GPU operators", true)
+    X(n_gpu_nodes, "  GPU operators", true)
 
 static const char *matching(const struct sutra_legacy_report *report) {
     return report->aligned ? "approximate" : "exact";

@@ -25,7 +25,7 @@
     STAGES_READ("host trace", 19), STAGES_READ("device trace", 17), {"sort events", 3, false},                         \
         {"exclusive durations", 1, false}, {"order between threads", 1, false}, {"find parents", 2, false},            \
         {"link", 1, false}, {                                                                                          \
-        "synchronisation", 4, false                                                                                    \
+        "synchronization", 4, false                                                                                    \
     }
 
 static const struct stage_share stages[] = {STAGES_LINK, {"write", 52, false}, {0}};
@@ -42,54 +42,50 @@ static const struct stage_share stages_of_et[] = {STAGES_LINK,
 
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.job.output),
-     .help = "write ET+ to OUT, or a Chakra file for simulators if it ends in .et; compressed if .gz or .zst stands "
-             "behind that; - is standard output"},
+     .help = "write ET+ to OUT, or a Chakra file for simulators if OUT ends in .et; add .gz or .zst to compress; - is "
+             "standard output"},
     {"chakra-host-trace", 0, OPTION_FILE, "HOST", AT(pair.host),
-     .help = "the host trace (PyTorch's execution trace), plain, gzip or zstd; - is standard input"},
+     .help = "read the host trace (PyTorch's execution trace) from HOST: plain, gzip or zstd; - is standard input"},
     {"chakra-device-trace", 0, OPTION_FILE, "DEVICE", AT(pair.device),
-     .help = "the device trace (Kineto's timeline), plain, gzip or zstd; - is standard input"},
+     .help = "read the device trace (Kineto trace) from DEVICE: plain, gzip or zstd; - is standard input"},
     {"rank", 0, OPTION_NUMBER, "N", AT(rank), .maximum = INT64_MAX,
-     .help = "the rank that recorded the traces; for chakra_trace_link's command line, the output is the same for any"},
+     .help = "accept the rank that recorded the traces, as chakra_trace_link requires; the output does not depend on "
+             "it"},
     WHERE_ROWS(pair.job.where),
-    {"no-sync", 0, OPTION_FLAG, AT(no_sync), .help = "leave synchronisation dependencies out"},
+    {"no-sync", 0, OPTION_FLAG, AT(no_sync), .help = "omit synchronization dependencies"},
     {"hta-pandas3", 0, OPTION_FLAG, AT(hta_pandas3),
-     .help = "find the synchronisation dependencies that the reference finds with pandas 3, which are few"},
+     .help = "find only the synchronization dependencies that chakra_trace_link finds with pandas 3"},
     PAIR_ROW_MAX_OUTPUT,
-    {"plain", 0, OPTION_FLAG, AT(plain),
-     .help = "for an OUT that ends in .et: the file that 'sutra convert' makes of ET+, without the measured times"},
-    {"compat", 0, OPTION_FLAG, AT(compat),
-     .help = "for an OUT that ends in .et: the file that chakra_converter makes of ET+"},
-    FAITHFUL_ROWS(how, "for an OUT that ends in .et"),
-    {"no-work", 0, OPTION_FLAG, AT(no_work),
-     .help = "for an OUT that ends in .et: do not write how many operations kernels do and bytes they move"},
+    {"plain", 0, OPTION_FLAG, AT(plain), .help = "write the .et file of 'sutra convert', without the measured times"},
+    {"compat", 0, OPTION_FLAG, AT(compat), .help = "write the .et file of chakra_converter"},
+    FAITHFUL_ROWS(how, ".et output"),
+    {"no-work", 0, OPTION_FLAG, AT(no_work), .help = "omit the operations and bytes of kernels from .et output"},
     {"ranks", 0, OPTION_FILE, "TABLE", AT(table),
-     .help = "for a job: instead of folders, a line for each rank: its number, host trace and device trace with tabs "
-             "between"},
+     .help = "read the ranks of a job from TABLE instead of directories; each line contains rank, host trace and "
+             "device trace, separated by tabs"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = link_formats,
-     .help =
-         "for a job: write a file rank.N.FORMAT for each rank: json, json.gz, json.zst, et, et.gz, et.zst (default: "
-         "json)"},
+     .help = "write one file rank.N.FORMAT per rank of a job: json, json.gz, json.zst, et, et.gz, et.zst (default: "
+             "json)"},
     {"astra", 0, OPTION_FLAG, AT(astra),
-     .help =
-         "for a job of .et files: files in which ranks meet as ASTRA-sim lets them, and its configuration beside them"},
+     .help = "write the .et files of a job for ASTRA-sim: collectives match by ASTRA-sim's rules, and its "
+             "configuration is added"},
     {"dry-run", 0, OPTION_FLAG, AT(dry_run),
-     .help = "for a job: print which traces are of one rank, as such a table, and do nothing"},
-    {"again", 0, OPTION_FLAG, AT(again), .help = "for a job: also link the ranks that are done already"},
+     .help = "print the pairs of traces of a job as a table for --ranks, without linking"},
+    {"again", 0, OPTION_FLAG, AT(again), .help = "also link the ranks of a job that are already linked"},
     {"memory", 0, OPTION_NUMBER, "BYTES", AT(memory), .maximum = UINT64_MAX,
-     .help = "for a job: begin a rank only where it should fit into BYTES with those under way; 16G is a number too "
-             "(default: any)"},
+     .help = "limit the estimated memory of concurrently linked ranks of a job to BYTES, for example 16G (default: no "
+             "limit)"},
     {"part", 0, OPTION_TEXT, "K/N", AT(part),
-     .help = "for a job: link every N-th rank, from the K-th on; 'slurm' reads K/N from the variables of a Slurm array "
-             "task"},
+     .help = "link every N-th rank of a job, beginning with the K-th; 'slurm' reads K/N from the variables of a Slurm "
+             "array task"},
     {"finish", 0, OPTION_FILE, "DIR", AT(finish),
-     .help = "for a job: sum up what the parts have done in DIR, and write its job.json"},
+     .help = "combine the results of all parts of a job in DIR, and write its job.json"},
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
-     .help = "fail where a trace would otherwise be mended with a warning, or where nothing matches"},
+     .help = "fail instead of repairing a trace with a warning, or if nothing matches"},
     {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
-     .help = "mend text that is no JSON, and take fields of a wrong type as absent and count them, instead of failing"},
+     .help = "repair malformed JSON and ignore fields of the wrong type instead of failing"},
     PAIR_ROWS_STATS,
-    {"verbose", 'v', OPTION_FLAG, AT(pair.job.verbose),
-     .help = "also say what is done and why; like --log-level DEBUG"},
+    {"verbose", 'v', OPTION_FLAG, AT(pair.job.verbose), .help = "print notes on each decision, as --log-level DEBUG"},
     PAIR_ROW_LOG_LEVEL,
     {0},
 };
@@ -113,13 +109,14 @@ static int check_output(struct link_values *values, const struct command *comman
     values->et = command == &link_command && names_et(path);
     if ((values->plain || values->compat || faithful_is_asked(&values->how) || values->no_work) && !values->et)
         return message_fail(SUTRA_USAGE,
-                            "--plain, --compat, --gpu, --rest and --no-work are for an output that ends in .et");
+                            "--plain, --compat, --gpu, --rest and --no-work need an output that ends in .et");
     values->faithful = values->et && !values->plain && !values->compat;
     values->pair.job.stages = values->et ? stages_of_et : stages;
     if (values->astra && (!link_is_job(values) || !values->faithful))
-        return message_fail(SUTRA_USAGE, "--astra is for a job of files that end in .et and take the measured times");
+        return message_fail(SUTRA_USAGE, "--astra needs a job with .et output, without --plain and --compat");
     if (values->astra && values->how.gpu == GPU_STREAMS)
-        return message_fail(SUTRA_USAGE, "--astra and --gpu streams exclude each other: ASTRA-sim has one GPU");
+        return message_fail(SUTRA_USAGE,
+                            "--astra and --gpu streams exclude each other: ASTRA-sim simulates one GPU resource");
     return faithful_check(&values->how);
 }
 
@@ -133,8 +130,7 @@ static int check_no_job(const struct link_values *values) {
                                           : NULL;
     if (!of_job || !values->pair.host)
         return SUTRA_OK;
-    return message_fail(SUTRA_USAGE, "%s is for a job, which has folders of traces: %s is none", of_job,
-                        values->pair.host);
+    return message_fail(SUTRA_USAGE, "%s needs a job: %s is not a directory of traces", of_job, values->pair.host);
 }
 
 static int check_values(struct link_values *values, const struct command *command) {
@@ -174,7 +170,7 @@ static bool find_command(const struct link_job *job, char *text, size_t size) {
 
 /* Names the command that fits, where the library has said that few operators are linked. */
 static void tell_command(const struct link_job *job) {
-    char text[700] = "these can be linked by names, with: ";
+    char text[700] = "these traces can be linked by operator names, with: ";
     const struct sutra_link_report *report = &job->result.report;
     size_t length = strlen(text);
     if (2 * report->n_host_linked < report->n_host_ops && find_command(job, text + length, sizeof text - length))
@@ -187,9 +183,10 @@ static int check_matches(const struct link_job *job, bool strict) {
     tell_command(job);
     if (report->n_host_linked == 0 || report->n_gpu_nodes > 0 || report->n_gpu_ops == 0)
         return SUTRA_OK;
-    char text[600];
+    char text[640];
     snprintf(text, sizeof text,
-             "none of %s GPU operators is linked: %s have no launch, %s no CPU operator, %s no host operator",
+             "none of %s GPU activities is linked: %s without a launch, %s without a CPU operator, %s without a host "
+             "operator",
              count_text(report->n_gpu_ops).text, count_text(report->n_gpu_without_launch).text,
              count_text(report->n_gpu_without_parent).text, count_text(report->n_gpu_host_unmatched).text);
     if (strict)
@@ -279,7 +276,8 @@ int link_run_team(int argc, char **argv, const struct job_team *team) {
     if (!read_words(&link_command, argc, argv, &values, &exit_code))
         return exit_code;
     if (!link_is_job(&values))
-        return message_fail(SUTRA_USAGE, "several processes link a job: give folders; see 'sutra link --help'");
+        return message_fail(
+            SUTRA_USAGE, "several processes can only link a job: name directories of traces; see 'sutra link --help'");
     return link_job_words(&values, &link_command, team);
 }
 
@@ -302,34 +300,32 @@ static const char *const synopses[] = {
     NULL,
 };
 static const char *const description[] = {
-    "Joins the host trace HOST and the device trace DEVICE of one rank into ET+: the host trace, with durations and "
-    "dependencies added, and with a node for each GPU operator below the operator that launched it. The rules are "
-    "those of chakra_trace_link of MLCommons Chakra; where that program succeeds the output is the same, byte for "
-    "byte.",
-    "A summary on standard error counts what was linked and all that was left out. An old OUT stays as it is until the "
-    "new one is whole.",
-    "An OUT that ends in .et becomes a Chakra file for simulators such as ASTRA-sim, whose nodes take the measured time: "
-    "the processor's as one chain, its waits for the GPU as dependencies, kernels after what they waited for. The "
-    "summary tells the simulated time beside the measured one; 'sutra simulate' runs the file.",
-    "Folders instead of files are those of a job: HOSTS has the host traces of its ranks, DEVICES the device traces (both "
-    "may be one folder). Traces of one rank are found by the rank that the device trace tells, by the process that both "
-    "tell, and by numbers in their names; what does not fit is told and left out. DIR gets a file for each rank, "
-    "job.json, which tells what was done and what is wrong across ranks, and comm_groups.json for files that end in .et. "
-    "Ranks that are done are not linked again unless their traces or the options have changed, so that a job that was "
-    "interrupted goes on where it stopped. A rank that cannot be linked does not keep the others from it: the exit code "
-    "is 65 then, or 71, 73 or 74 where memory or the disk is to blame.",
-    "Files of a job that end in .et let its ranks meet when they are simulated: clocks are aligned by the ends of "
-    "collectives, and no wait for another rank is in a duration. They are for a GPU with a resource for each stream; "
-    "--gpu one and --astra make files for one.",
+    "Links the host trace HOST and the device trace DEVICE of one rank into ET+: the host trace with durations, "
+    "dependencies, and a node for each GPU operator below the operator that launched it. ET+ is byte-identical to the "
+    "output of chakra_trace_link (MLCommons Chakra) wherever chakra_trace_link succeeds.",
+    "A summary on standard error counts linked, unmatched and skipped events. OUT is replaced atomically.",
+    "An OUT that ends in .et is a Chakra file for simulators such as ASTRA-sim. Its nodes replay with the measured "
+    "time: CPU work is one chain, waits for the GPU are dependencies, and kernels follow the work that they waited "
+    "for. The summary reports the simulated and the measured time. 'sutra simulate' replays the file.",
+    "Directories instead of files are a job: HOSTS contains the host traces of its ranks, DEVICES the device traces. "
+    "Both may be the same directory. Traces are paired by the rank in the device trace, by the process id in both "
+    "traces, and by numbers in file names. Files without a partner are reported and skipped.",
+    "DIR receives one file per rank, job.json, and comm_groups.json for .et files. job.json reports results and "
+    "problems across ranks. Ranks are linked again only if their traces or the options change, so an interrupted job "
+    "continues. If a rank cannot be linked, sutra links the other ranks and exits with code 65, or with 71, 73 or 74 if "
+    "memory or the disk is the cause.",
+    "The .et files of a job synchronize ranks at collectives when they are simulated: clocks are aligned by the ends "
+    "of collectives, and durations exclude waits for other ranks. The files are for a GPU with one resource per "
+    "stream; --gpu one and --astra write files for a GPU with one resource.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra link host.json device.json -o linked.json", "link two traces"},
-    {"sutra link host.json device.json -o trace.0.et", "make a file for simulators at once"},
+    {"sutra link host.json device.json -o trace.0.et", "write a Chakra file for simulators"},
     {"sutra link host.json.gz device.json.gz -o linked.json.zst --stats stats.json",
-     "read and write compressed files, and keep the figures"},
+     "read and write compressed files, and write statistics"},
     {"sutra link hosts devices -o linked --format et", "link all ranks of a job"},
-    {"zcat host.json.gz | sutra link - device.json -o - --quiet | less", "in a pipe"},
+    {"zcat host.json.gz | sutra link - device.json -o - --quiet | less", "link in a pipe"},
     {0},
 };
 
@@ -350,8 +346,8 @@ static const char *const trace_link_synopses[] = {
     NULL,
 };
 static const char *const trace_link_description[] = {
-    "The program 'sutra' under another name: 'sutra link' with the command line of MLCommons Chakra's tool of this "
-    "name. The first four of the options must be there.",
+    "Runs 'sutra link' with the command line of chakra_trace_link of MLCommons Chakra. The first four options are "
+    "required.",
     NULL,
 };
 static const struct example trace_link_examples[] = {

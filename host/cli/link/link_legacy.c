@@ -45,40 +45,38 @@ static const struct stage_share stages[] = {
 
 static const struct option_row options[] = {
     {"et-file", 0, OPTION_FILE, "HOST", AT(pair.host),
-     .help = "the host trace (PyTorch's execution trace), plain, gzip or zstd; - is standard input"},
+     .help = "read the host trace (PyTorch's execution trace) from HOST: plain, gzip or zstd; - is standard input"},
     {"kineto-file", 0, OPTION_FILE, "DEVICE", AT(pair.device),
-     .help = "the device trace (Kineto's timeline), plain, gzip or zstd; - is standard input"},
+     .help = "read the device trace (Kineto trace) from DEVICE: plain, gzip or zstd; - is standard input"},
     {"annotation", 0, OPTION_TEXT, "TEXT", AT(annotation),
-     .help = "operators whose names contain TEXT end an iteration (default: DataLoader)"},
-    {"exact-match", 0, OPTION_FLAG, AT(exact), .help = "match operators by their places in both traces"},
+     .help = "end an iteration at operators whose names contain TEXT (default: DataLoader)"},
+    {"exact-match", 0, OPTION_FLAG, AT(exact), .help = "match operators by their positions in both traces"},
     {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.job.output),
-     .help =
-         "write ET+ to OUT (default: HOST with _plus.json for its last .json); compressed if it ends in .gz or .zst; - "
-         "is standard output"},
+     .help = "write ET+ to OUT, compressed if it ends in .gz or .zst; - is standard output (default: HOST with its "
+             "last .json replaced by _plus.json)"},
     {"min-match", 0, OPTION_TEXT, "SHARE", AT(min_match),
-     .help = "approximate match: fail if less than this share of the host operators is matched (default: 0.5)"},
+     .help = "fail if approximate match matches less than this share of the host operators (default: 0.5)"},
     {"max-depth", 0, OPTION_NUMBER, "N", AT(max_depth), .maximum = UINT32_MAX,
-     .help = "approximate match: how many levels of the call trees to match, 0 for all (default: 0)"},
+     .help = "limit approximate match to N levels of the call trees, 0 for all (default: 0)"},
     PAIR_ROW_MAX_OUTPUT,
     {"all-launches", 0, OPTION_FLAG, AT(all_launches),
-     .help = "take every call that launches GPU operators, not only cudaLaunchKernel and cudaMemcpyAsync"},
+     .help = "use every call that launches GPU activities, not only cudaLaunchKernel and cudaMemcpyAsync"},
     {"compat-approximate", 0, OPTION_FLAG, AT(compat_approximate),
-     .help =
-         "write, as JSON, the durations by id that the older program's approximate match gave: of the operators at the "
-         "same places of both call trees, if these are equally large (default output: -)"},
+     .help = "write the durations by id of trace_link.py's approximate match as JSON, for operators at equal positions "
+             "of call trees of equal size (default output: -)"},
     {"compat-exit", 0, OPTION_FLAG, AT(compat_exit),
-     .help = "exit as the older program does: 0 where operators differ, 1 for all errors"},
+     .help = "exit as trace_link.py does: 0 if operators differ, 1 for all errors"},
     {"compat-path", 0, OPTION_FLAG, AT(compat_path),
-     .help = "name the output as the older program does: every .json in the path is replaced"},
+     .help = "name the output as trace_link.py does: replace every .json in the path"},
     WHERE_ROWS(pair.job.where),
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
-     .help = "fail where the numbers of operators differ, instead of warning"},
+     .help = "fail instead of warning if the numbers of operators differ"},
     {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
-     .help = "mend text that is no JSON, and leave out GPU operators that cannot be placed and fields of a wrong type, "
-             "and count them, instead of failing"},
+     .help = "repair malformed JSON, skip GPU activities that cannot be attributed, and ignore fields of the wrong "
+             "type, instead of failing"},
     PAIR_ROWS_STATS,
     {"verbose", 'v', OPTION_FLAG, AT(pair.job.verbose),
-     .help = "also say what is done, and the summary where no terminal is"},
+     .help = "print notes on each decision, and the summary even if standard error is not a terminal"},
     PAIR_ROW_LOG_LEVEL,
     {0},
 };
@@ -110,7 +108,8 @@ static int check_values(struct legacy_values *values, const struct command *comm
     if (!values->pair.job.output && values->compat_approximate)
         values->pair.job.output = "-";
     if (!values->pair.job.output && path_is_stream(values->pair.host))
-        return message_fail(SUTRA_USAGE, "the output is missing (-o OUT), which standard input gives no name for");
+        return message_fail(SUTRA_USAGE,
+                            "the output is missing (-o OUT): standard input has no name to derive it from");
     return check_share(values);
 }
 
@@ -128,8 +127,10 @@ static void speak(const struct legacy_job *job, enum sutra_legacy_line kind, con
     const struct pair_values *values = &job->values->pair;
     char line[600];
     if (kind == SUTRA_LEGACY_WARNING && values->log_level <= LOG_WARNING)
-        message_warn("%s: no operator's name contains %s, which ends an iteration: all of the trace is taken as one",
-                     values->device, job->annotation);
+        message_warn(
+            "%s: no operator name contains %s: the whole trace is treated as one iteration; select the end of an "
+            "iteration with --annotation",
+            values->device, job->annotation);
     if (kind == SUTRA_LEGACY_WARNING || !(values->job.verbose || values->log_level <= LOG_DEBUG))
         return;
     snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), text);
@@ -162,7 +163,8 @@ static enum sutra_status take_advice(struct legacy_job *job, struct sutra_advice
     if (status || advice->linker != SUTRA_LINKER_EXACT || advice->n_matched != advice->n_host_ops)
         return status;
     char text[300];
-    snprintf(text, sizeof text, "all %" PRIu64 " operators match by place with --annotation %.128s, which is taken",
+    snprintf(text, sizeof text,
+             "all %" PRIu64 " operators match by position with --annotation %.128s: using exact match",
              advice->n_matched, advice->annotation);
     if (job->values->pair.log_level <= LOG_INFO)
         message_note(text);
@@ -275,28 +277,29 @@ static const char *const synopses[] = {
     NULL,
 };
 static const char *const description[] = {
-    "Joins the host trace HOST and the device trace DEVICE into ET+ as 'sutra link' does, but by the names and the "
-    "order of operators: for older traces, which have no record-function ids in common. Which of the two commands fits "
-    "a pair of traces is said by 'sutra info HOST DEVICE'.",
-    "With --exact-match the rules and the output are those of the older trace_link.py of MLCommons Chakra, byte for "
-    "byte, and under the name trace_link its messages, too: the n-th operators belong together, give or take 20 places. Without it, exact match is "
-    "tried and, where it does not fit, the call trees are aligned, so that operators may be missing on either side.",
-    "Where no option says how to match, and the traces stand as HOST DEVICE, the annotation that 'sutra info' would "
-    "advise is taken if all operators match with it by their places.",
-    "With --verbose it tells what the older program's log would, which is written as it was under the name trace_link.",
+    "Links the host trace HOST and the device trace DEVICE into ET+ by the names and the order of operators, for older "
+    "traces without common record-function ids. 'sutra info HOST DEVICE' recommends the command for a pair of traces.",
+    "With --exact-match, the output is byte-identical to the output of the older trace_link.py of MLCommons Chakra: "
+    "the n-th operators of both traces match, within 20 positions. Under the name trace_link, the messages are "
+    "identical too. Without --exact-match, exact match is tried first. If it does not fit, the call trees are aligned, "
+    "and operators may be missing in either trace.",
+    "If no option selects how to match and the traces are given as HOST DEVICE, sutra uses the annotation that 'sutra "
+    "info' recommends, provided that all operators match by position.",
+    "With --verbose, prints the messages of the log of trace_link.py. The name trace_link prints the log in its "
+    "original form.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra link-legacy --et-file host.json --kineto-file device.json --annotation ProfilerStep --exact-match",
      "link two traces into host_plus.json"},
-    {"sutra link-legacy host.json.gz device.json.gz -o linked.json.zst", "by approximate match, with compressed files"},
+    {"sutra link-legacy host.json.gz device.json.gz -o linked.json.zst", "link compressed traces"},
     {0},
 };
 
 const struct command link_legacy_command = {
     .name = "link-legacy",
     .called = "sutra link-legacy",
-    .summary = "link two traces by names and order, where they have no ids in common",
+    .summary = "link two traces without common ids, by operator names and order",
     .synopses = synopses,
     .description = description,
     .options = options,
@@ -310,8 +313,7 @@ static const char *const older_synopses[] = {
     NULL,
 };
 static const char *const older_description[] = {
-    "The program 'sutra' under another name: 'sutra link-legacy' with the command line of the older trace_link.py of "
-    "MLCommons Chakra.",
+    "Runs 'sutra link-legacy' with the command line of the older trace_link.py of MLCommons Chakra.",
     NULL,
 };
 static const struct example older_examples[] = {
@@ -322,7 +324,7 @@ static const struct example older_examples[] = {
 const struct command older_trace_link_command = {
     .name = "trace_link",
     .called = "trace_link",
-    .summary = "link two traces by names and order, where they have no ids in common",
+    .summary = "link two traces without common ids, by operator names and order",
     .synopses = older_synopses,
     .description = older_description,
     .options = options,

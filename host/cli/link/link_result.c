@@ -43,33 +43,33 @@
     X(n_gpu_memory_sets)
 
 #define SIZE(name) +sizeof(((struct sutra_link_report *)0)->name)
-_Static_assert(sizeof(struct sutra_link_report) == sizeof(size_t) FIELDS(SIZE), "every field is told");
+_Static_assert(sizeof(struct sutra_link_report) == sizeof(size_t) FIELDS(SIZE), "every field is listed");
 #undef SIZE
 
 void link_summary_print(const struct link_result *result) {
     const struct sutra_link_report *report = &result->report;
     const struct summary_row rows[] = {
         {report->n_host_nodes, "nodes in the host trace", true},
-        {report->n_host_ops, "  of them operators below the root", true},
-        {report->n_host_linked, "    linked to an operator of the device trace", true},
-        {report->n_host_without_rf, "    not linked: no rf_id", false},
-        {report->n_host_rf_zero, "    not linked: their rf_id is 0", false},
-        {report->n_host_rf_unmatched, "    not linked: the device trace lacks their rf_id", false},
+        {report->n_host_ops, "  operators below the root", true},
+        {report->n_host_linked, "    linked to a device trace operator", true},
+        {report->n_host_without_rf, "    unlinked: no rf_id", false},
+        {report->n_host_rf_zero, "    unlinked: rf_id is 0", false},
+        {report->n_host_rf_unmatched, "    unlinked: rf_id not in the device trace", false},
         {report->n_events, "events in the device trace", true},
-        {report->n_cpu_ops, "  of them CPU operators", true},
-        {report->n_gpu_ops, "  of them GPU operators", true},
-        {report->n_gpu_with_parent, "    that found their CPU operator", true},
-        {report->n_gpu_host_unmatched, "      left out: no host operator stands for that CPU operator", false},
-        {report->n_gpu_memory_sets, "    left out: they set memory, which no linker takes", false},
-        {report->n_gpu_without_launch, "    left out: no launch has their correlation", false},
-        {report->n_gpu_without_parent, "    left out: no CPU operator begins before their launch", false},
+        {report->n_cpu_ops, "  CPU operators", true},
+        {report->n_gpu_ops, "  GPU activities", true},
+        {report->n_gpu_with_parent, "    matched to a CPU operator", true},
+        {report->n_gpu_host_unmatched, "      skipped: CPU operator not in the host trace", false},
+        {report->n_gpu_memory_sets, "    skipped: memset (not part of ET+)", false},
+        {report->n_gpu_without_launch, "    unmatched: no launch with this correlation", false},
+        {report->n_gpu_without_parent, "    unmatched: no CPU operator starts before the launch", false},
         {report->n_nodes, "nodes written", true},
-        {report->n_gpu_nodes, "  of them GPU operators", true},
+        {report->n_gpu_nodes, "  GPU operators", true},
         {report->n_inter_thread, "  with a dependency on another thread", true},
-        {report->n_sync, "  with synchronisation dependencies", true},
-        {report->n_exclusive_rounded, "exclusive durations just below 0 (rounding), taken as 0", false},
-        {report->n_exclusive_replaced, "exclusive durations below 0, replaced by the inclusive ones", false},
-        {report->n_fields_dropped, "fields of a wrong type, taken as absent", false},
+        {report->n_sync, "  with synchronization dependencies", true},
+        {report->n_exclusive_rounded, "exclusive durations below 0 by rounding, replaced by 0", false},
+        {report->n_exclusive_replaced, "exclusive durations below 0, replaced by inclusive durations", false},
+        {report->n_fields_dropped, "fields of the wrong type, ignored", false},
     };
     fprintf(stderr, "sutra: linked into %s\n",
             path_is_stream(result->figures->output) ? "standard output" : result->figures->output);

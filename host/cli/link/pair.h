@@ -26,19 +26,20 @@ struct pair_values {
 /* Rows of the options that the commands word alike; AT(field) gives a field's place in the command's values. */
 #define PAIR_ROWS_STATS                                                                                                \
     JOB_ROW_INPUT(pair.job.most_input_bytes), JOB_ROW_FORCE(pair.job.force), JOB_ROW_STATS(pair.job), {                \
-        "quiet", 'q', OPTION_FLAG, AT(pair.job.quiet), .help = "no progress and no summary, only warnings and errors"  \
+        "quiet", 'q', OPTION_FLAG, AT(pair.job.quiet), .help = "print only warnings and errors"                        \
     }
 #define PAIR_ROW_MAX_OUTPUT                                                                                            \
     {                                                                                                                  \
         "max-output", 0, OPTION_NUMBER, "BYTES", AT(pair.most_bytes),                                                  \
             .maximum = UINT64_MAX,                                                                                     \
-            .help = "fail, before anything is written, where ET+ would take about BYTES or more; 500M is a number too" \
+            .help = "fail before writing if ET+ would take about BYTES or more, for example 500M"                      \
     }
 #define PAIR_ROW_LOG_LEVEL                                                                                             \
     {                                                                                                                  \
         "log-level", 0, OPTION_CHOICE, "LEVEL", AT(pair.log_level),                                                    \
             .choices = pair_log_levels,                                                                                \
-            .help = "DEBUG, INFO, WARNING (like --quiet), ERROR or CRITICAL (no warnings either) (default: INFO)"      \
+            .help = "print messages of LEVEL and above: DEBUG, INFO, WARNING (as --quiet), ERROR or CRITICAL (no "     \
+                    "warnings) (default: INFO)"                                                                        \
     }
 
 /* All return SUTRA_OK, or SUTRA_USAGE after they have said what is wrong. */
