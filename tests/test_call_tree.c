@@ -72,7 +72,7 @@ static const struct tree_case cases[] = {
     {.name = "a_kernel_without_a_launch_stands_at_the_top",
      .trace = TRACE(OP("a", "1", "10.5", "20", "") "," GPU("k", "12", "9", "'correlation':7")),
      .tree = "a<- k<- ",
-     .warning = "1 GPU operator has no launch: it stands"},
+     .warning = "1 GPU activity has no launch: it becomes a root"},
     {.name = "of_two_kernels_at_a_place_the_flow_takes_that_of_its_correlation",
      .trace =
          TRACE(CALL("l", "1", "13.5", "2", "'correlation':7") "," CALL("m", "1", "16", "2", "'correlation':8") "," GPU(
@@ -131,7 +131,7 @@ static const struct tree_case cases[] = {
                                                                                    "g",
                                                                                    "f", "7", "0", "7", "40")),
      .tree = "l<- j<l m<- k<m ",
-     .warning = "1 flow starts twice: the last start before its end counts"},
+     .warning = "1 flow starts twice: using the last start before its end"},
     {.name = "so_does_of_two_calls_with_a_correlation",
      .trace =
          TRACE(CALL("l", "1", "13", "2", "'correlation':7") "," CALL("m", "1", "16", "2", "'correlation':7") "," GPU(
@@ -154,7 +154,7 @@ static const struct tree_case cases[] = {
     {.name = "a_flow_without_an_event_is_counted",
      .trace = TRACE(CALL("l", "1", "13", "2", "") "," FLOW("ac2g", "s", "7", "1", "1", "99")),
      .tree = "l<- ",
-     .warning = "1 half of a flow"},
+     .warning = "1 end of a launch-to-kernel flow"},
     {.name = "events_of_other_kinds_are_left_out",
      .trace = TRACE(X("Trace", "t", "1", "1", "0", "99", "") "," OP("a", "1", "10", "9", "")),
      .tree = "a<- "},
@@ -193,12 +193,12 @@ static const struct tree_case cases[] = {
      .trace = TRACE(OP("f", "11", "10", "5.5", "'Record function id':5")),
      .host = "{'schema':'1.1.1-chakra.0.0.4','nodes':[" NODE("f", "9", "1", "0", "3") "]}",
      .tree = "f<- ",
-     .warning = "no operator of the trace has an rf_id that the host trace has"},
+     .warning = "no operator of the device trace has an rf_id of the host trace"},
     {.name = "a_thread_number_of_17_bits_is_refused",
      .trace = TRACE(OP("g", "12", "30", "5.5", SEQ("3", "65536"))),
      .tree = "g<- ",
      .pairs =
-         "trace: operator 0: forward tid 65536: thread numbers of autograd go from 0 to 65535 (is it the system's?)"},
+         "trace: operator 0: forward tid 65536: thread numbers of autograd range from 0 to 65535 (is this a thread id of the system?)"},
     {.name = "a_sequence_number_of_49_bits_is_counted",
      .trace = TRACE(OP("f", "11", "10", "5.5", SEQ("281474976710657", "0")) "," OP(
          "g", "12", "30", "5", SEQ("281474976710657", "1")) "," FLOW("fwdbwd", "s", "1", "1", "11",
@@ -211,7 +211,7 @@ static const struct tree_case cases[] = {
      .trace = TRACE(OP("f", "11", "10", "5.5", "'Sequence number':'x','Fwd thread id':1e99")),
      .tree = "f<- ",
      .pairs = "",
-     .warning = "2 arguments of events are no integers"},
+     .warning = "2 arguments of events are not integers"},
 };
 
 static void note_warning(void *arg, const char *message) {

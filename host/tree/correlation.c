@@ -90,13 +90,15 @@ static enum sutra_status find_launches(struct sutra_correlation *correlation, st
 
 static void warn(struct sutra_context *context, const struct sutra_correlation *correlation) {
     if (correlation->report.n_wrapped)
-        context_warn(context, "%s more than 48 bits: the low 48 count",
+        context_warn(context, "%s more than 48 bits: using the low 48 bits",
                      counted_text(correlation->report.n_wrapped, "sequence number has", "sequence numbers have").text);
     if (correlation->profile->n && correlation->n_fwdbwd + correlation->launches.n + correlation->operators.n == 0)
-        context_warn(context, correlation->kind == SUTRA_CORRELATION_FWDBWD
-                                  ? "no pairs: no backward operator has the sequence number of a forward operator; "
-                                    "GPU operators and their launches are another kind (ac2g)"
-                                  : "no pairs: no GPU operator has a launch");
+        context_warn(
+            context,
+            correlation->kind == SUTRA_CORRELATION_FWDBWD
+                ? "no pairs: no backward operator has the sequence number of a forward operator; select --kind ac2g to "
+                  "pair GPU activities with their launches"
+                : "no pairs: no GPU activity has a launch");
 }
 
 enum sutra_status sutra_correlation_find(struct sutra_context *context, const struct sutra_profile *profile,

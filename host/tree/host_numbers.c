@@ -264,7 +264,7 @@ enum sutra_status take_host(struct sutra_profile *profile, struct sutra_context 
     profile->has_ids = n_found > 0;
     if (n_found)
         return plumb(profile, error);
-    context_warn(context, "no operator of the trace has an rf_id that the host trace has: it is not used");
+    context_warn(context, "no operator of the device trace has an rf_id of the host trace: ignoring the host trace");
     sutra_inputs_free(profile->inputs);
     profile->inputs = NULL;
     return SUTRA_OK;

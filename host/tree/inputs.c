@@ -53,7 +53,7 @@ static bool is_left_out(const struct sutra_inputs *inputs) {
 enum sutra_status sutra_inputs_add(struct sutra_inputs *inputs, enum sutra_input_tag tag, struct sutra_error *error) {
     bool dropped = is_left_out(inputs) && tag != SUTRA_INPUT_END;
     if (inputs->in_list && tag == SUTRA_INPUT_LIST)
-        return error_set(error, SUTRA_USAGE, "a list of inputs inside of a list");
+        return error_set(error, SUTRA_USAGE, "a list of inputs is nested in a list");
     if (!dropped) {
         if (!make_room(&inputs->tags, inputs->n_tags, &inputs->tags_capacity, 1, sizeof *inputs->tags))
             return error_memory(error);

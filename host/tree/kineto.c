@@ -61,7 +61,7 @@ static enum sutra_status note_starts(struct lineage *lineage, struct pair_table 
         else if (events->rocm)
             lineage->report.n_repeated++;
         else
-            return error_set(error, SUTRA_DATA, "flow %lld starts twice (--rocm lets the first start count)",
+            return error_set(error, SUTRA_DATA, "flow %lld starts twice (--rocm uses the first start)",
                              (long long)events->flow_id[row]);
     }
     return SUTRA_OK;

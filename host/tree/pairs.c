@@ -30,9 +30,10 @@ struct sequence_pairing {
 static enum sutra_status check_tid(uint64_t row, int64_t tid, const char *what, struct sutra_error *error) {
     if (tid >= 0 && tid <= TID_MAX)
         return SUTRA_OK;
-    return error_set(error, SUTRA_DATA,
-                     "operator %llu: %s %lld: thread numbers of autograd go from 0 to %d (is it the system's?)",
-                     (unsigned long long)row, what, (long long)tid, TID_MAX);
+    return error_set(
+        error, SUTRA_DATA,
+        "operator %llu: %s %lld: thread numbers of autograd range from 0 to %d (is this a thread id of the system?)",
+        (unsigned long long)row, what, (long long)tid, TID_MAX);
 }
 
 static enum sutra_status choose_order(struct sequence_pairing *pairing, struct sutra_context *context,

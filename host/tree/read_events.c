@@ -81,8 +81,8 @@ static void wrong_type(struct event_reader *reader, size_t at, const char *field
     if (reader->context->options.lenient || reader->status)
         return;
     reader->status = source_error(&reader->document.source, reader->error, at,
-                                  "event %u: field %s: %s was expected (--lenient takes such fields as absent)",
-                                  reader->event, field, expected);
+                                  "event %u: field %s: %s was expected (--lenient ignores such fields)", reader->event,
+                                  field, expected);
 }
 
 static void out_of_memory(struct event_reader *reader) {
@@ -318,7 +318,7 @@ static enum sutra_status read_document(struct event_reader *reader) {
     const struct document_member *events = document_find(&reader->document, "events");
     if (!events || reader->document.source.bytes[events->value] != '[')
         return error_file(reader->error, SUTRA_DATA, reader->document.source.name,
-                          "no array \"events\": a file of profiler events was expected");
+                          "expected a file of profiler events, found no array \"events\"");
     reader->profile = profile_new();
     if (!reader->profile || !thread_numbers_init(&reader->threads) || !thread_numbers_init(&reader->devices))
         return error_memory(reader->error);

@@ -58,7 +58,7 @@ static enum sutra_status check_times(const struct sutra_event_columns *events, s
         return error_set(error, SUTRA_DATA, "more than %u events", ROW_LIMIT);
     for (uint64_t i = 0; i < events->n; i++)
         if (!time_fits(events->start_ns[i]) || (events->end_ns[i] != EVENT_NO_END && !time_fits(events->end_ns[i])))
-            return error_set(error, SUTRA_DATA, "event %llu: a time beyond 2^62 ns", (unsigned long long)i);
+            return error_set(error, SUTRA_DATA, "event %llu: time beyond 2^62 ns", (unsigned long long)i);
     return SUTRA_OK;
 }
 

@@ -71,7 +71,7 @@ static enum sutra_status sort_by_index(struct sutra_context *context, const stru
     }
     if (n_indexed < n) {
         if (n_indexed)
-            context_warn(context, "%u of %u events of the profiler have no \"Ev Idx\": the file's order counts",
+            context_warn(context, "%u of %u events of the profiler have no \"Ev Idx\": using the order of the file",
                          n - n_indexed, n);
         return SUTRA_OK;
     }
@@ -80,7 +80,7 @@ static enum sutra_status sort_by_index(struct sutra_context *context, const stru
     for (row_t i = 1; i < n && !status; i++)
         n_repeated += keys[i] == keys[i - 1];
     if (n_repeated)
-        context_warn(context, "%s an \"Ev Idx\" that another one has too",
+        context_warn(context, "%s the \"Ev Idx\" of another event",
                      counted_text(n_repeated, "event has", "events have").text);
     return status;
 }
@@ -133,15 +133,16 @@ static bool are_whole(const struct sutra_profile *profile) {
 
 static void warn(struct sutra_context *context, const struct trace_rows *rows, const struct sutra_profile *profile) {
     if (profile->n == 0)
-        context_warn(context, "%s: none of its %u events is an operator, a call or work on the GPU: nothing is found",
+        context_warn(context,
+                     "%s: none of its %u events is an operator, a runtime call or GPU activity: the result is empty",
                      profile->trace->document.source.name, profile->trace->events.n);
     if (rows->n_dropped)
-        context_warn(
-            context, "%s: taken as absent",
-            counted_text(rows->n_dropped, "argument of an event is no integer", "arguments of events are no integers")
-                .text);
+        context_warn(context, "%s: ignored",
+                     counted_text(rows->n_dropped, "argument of an event is not an integer",
+                                  "arguments of events are not integers")
+                         .text);
     if (rows->n_untimed)
-        context_warn(context, "%s no start, or times beyond 2^62 ns: left out",
+        context_warn(context, "%s no start, or times beyond 2^62 ns: skipped",
                      counted_text(rows->n_untimed, "event has", "events have").text);
 }
 
@@ -184,7 +185,7 @@ enum sutra_status sutra_profile_take(struct sutra_context *context, const struct
     made->trace = trace;
     made->strings = &trace->strings;
     context_expect(context, trace->events.n);
-    stage_begin(context, "take events", trace->events.n);
+    stage_begin(context, "build profile", trace->events.n);
     status = take(made, context, host, &taken, &arena, error);
     stage_end(context);
     arena_free(&arena);

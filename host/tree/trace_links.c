@@ -290,15 +290,13 @@ static void warn(struct sutra_context *context, const struct sutra_profile *prof
         uint64_t n;
         const char *one, *several;
     } lines[] = {
-        {n_unbound, "half of a flow from launch to kernel has no event at its place",
-         "halves of flows from launch to kernel have no event at their place"},
-        {n_alone, "GPU operator has no launch: it stands at the top",
-         "GPU operators have no launch: they stand at the top"},
+        {n_unbound, "end of a launch-to-kernel flow has no event at its position",
+         "ends of launch-to-kernel flows have no event at their position"},
+        {n_alone, "GPU activity has no launch: it becomes a root", "GPU activities have no launch: they become roots"},
         {n_repeated,
-         rocm ? "flow starts twice: the first start counts" : "flow starts twice: the last start before its end counts",
-         rocm ? "flows start twice: the first start counts"
-              : "flows start twice: the last start before its end counts"},
-        {report->n_in_cycles, "cycle of flows and links was cut", "cycles of flows and links were cut"}};
+         rocm ? "flow starts twice: using the first start" : "flow starts twice: using the last start before its end",
+         rocm ? "flows start twice: using the first start" : "flows start twice: using the last start before the end"},
+        {report->n_in_cycles, "cycle of flows and links was removed", "cycles of flows and links were removed"}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (lines[i].n)
             context_warn(context, "%s", counted_text(lines[i].n, lines[i].one, lines[i].several).text);

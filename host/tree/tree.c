@@ -166,10 +166,10 @@ static void settle_ends(struct sutra_tree *tree) {
 static void warn(struct sutra_context *context, const struct sutra_tree_report *report) {
     if (report->n_reversed)
         context_warn(
-            context, "%s: the start was taken as the end",
+            context, "%s: using the start as the end",
             counted_text(report->n_reversed, "event ends before it starts", "events end before they start").text);
     if (report->n_endless)
-        context_warn(context, "%s: no time of their own",
+        context_warn(context, "%s: no self time",
                      counted_text(report->n_endless, "event never ends", "events never end").text);
 }
 

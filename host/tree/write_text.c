@@ -148,14 +148,14 @@ bool write_tree_text(const void *written, struct text_out *text) {
     if (!roots)
         return false;
     if (page.n_cut)
-        out_format(text, "%s left out behind the first %llu lines\n",
+        out_format(text, "%s omitted after the first %llu lines\n",
                    counted_text(page.n_cut, "event is", "events are").text, (unsigned long long)of->options->max_lines);
     if (page.n_deep)
         out_format(text, "%s deeper than level %llu\n", counted_text(page.n_deep, "event is", "events are").text,
                    (unsigned long long)of->options->max_depth);
     if (page.n_short)
-        out_format(text, "%s less than %g us, or %s below one that does\n",
+        out_format(text, "%s less than %g us, or %s nested in an event that does\n",
                    counted_text(page.n_short, "event takes", "events take").text, of->options->min_us,
-                   page.n_short == 1 ? "stands" : "stand");
+                   page.n_short == 1 ? "is" : "are");
     return true;
 }

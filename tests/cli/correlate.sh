@@ -20,7 +20,7 @@ sutra correlate device.json --format chrome --kind all -q -o once.json
 sutra correlate once.json --format chrome --kind all -q -o twice.json
 cmp once.json twice.json && echo "the same"
 echo "summary:"
-sutra correlate device.json --kind all -o pairs.json 2>&1 | sed -E '/read$|written$|memory at the peak$/d'
+sutra correlate device.json --kind all -o pairs.json 2>&1 | sed -E '/read$|written$|peak memory$/d'
 echo "statistics:"
 sutra correlate device.json --kind all -o pairs.json -q --stats - | sed -n '/counts/,/}/p'
 echo "refused:"

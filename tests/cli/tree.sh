@@ -15,7 +15,7 @@ try sutra tree device.json --format text -o -
 echo "cut:"
 sutra tree device.json --format text --depth 2 --min-us 5 -q
 echo "summary:"
-sutra tree device.json -o tree.json 2>&1 | sed -E '/read$|written$|memory at the peak$/d'
+sutra tree device.json -o tree.json 2>&1 | sed -E '/read$|written$|peak memory$/d'
 echo "json:"
 python3 - <<'END'
 import json

@@ -18,7 +18,7 @@ static const char *const formats[] = {"json", "csv", "chrome", NULL};
 static const char *const kinds[] = {"fwdbwd", "ac2g", "all", NULL};
 
 static const struct stage_share stages[] = {
-    STAGES_READ("device trace", 40), STAGES_READ("host trace", 25), {"take events", 50, false},
+    STAGES_READ("device trace", 40), STAGES_READ("host trace", 25), {"build profile", 50, false},
     {"correlate", 5, false},         {"write", 5, false},           {0},
 };
 
@@ -27,11 +27,11 @@ static const struct stage_share stages[] = {
 static const struct option_row options[] = {
     PROFILE_ROWS_FILES,
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
-     .help = "json or csv with a row for each pair, or chrome, the trace itself with flows in place of those of the "
-             "same kind that it has (default: json)"},
+     .help = "write json or csv with one row per pair, or chrome, the trace with its flows of the same kind replaced "
+             "(default: json)"},
     {"kind", 'k', OPTION_CHOICE, "KIND", AT(kind), .choices = kinds,
-     .help = "fwdbwd for forward and backward operators, ac2g for GPU operators with their launches and operators, or "
-             "all (default: fwdbwd)"},
+     .help = "pair forward with backward operators (fwdbwd), GPU activities with their launches and operators (ac2g), "
+             "or both (all) (default: fwdbwd)"},
     PROFILE_ROWS_HOW,
     {0},
 };
@@ -39,10 +39,10 @@ static const struct option_row options[] = {
 static void print_summary(const struct profile_job *job, const struct sutra_correlation_report *report) {
     const struct summary_row rows[] = {
         {report->n_fwdbwd, "pairs of forward and backward operators", true},
-        {report->pairs->n_unmatched, "  backward operators without a forward operator of their own", false},
-        {report->pairs->n_overwritten, "  pairs that a later backward operator took over", false},
-        {report->n_launches, "GPU operators with their launch", false},
-        {report->n_operators, "GPU operators with the operator that launched them", false},
+        {report->pairs->n_unmatched, "  backward operators without their own forward operator", false},
+        {report->pairs->n_overwritten, "  pairs replaced by a later backward operator", false},
+        {report->n_launches, "GPU activities paired with their launch", false},
+        {report->n_operators, "GPU activities paired with their launching operator", false},
     };
     profile_job_print(job, "correlations written to");
     summary_print(rows, sizeof rows / sizeof *rows);
@@ -102,16 +102,15 @@ static const char *const synopses[] = {
     NULL,
 };
 static const char *const description[] = {
-    "Pairs the forward operators of the device trace TRACE with the backward operators that autograd ran for them, by "
-    "thread and sequence number, as PyTorch's profiler does; on request also GPU operators with their launches and "
-    "with the operators that these ran in.",
-    "Autograd counts threads by small numbers. The host trace tells which threads these are; without one, the flows of "
-    "the trace tell, or else its sequence numbers and names.",
+    "Pairs the forward operators of the device trace TRACE with their backward operators by thread and sequence "
+    "number, as PyTorch's profiler does. --kind also pairs GPU activities with their launches and launching operators.",
+    "Autograd numbers threads on its own. sutra maps these numbers to threads with the host trace, else with the flows "
+    "of the trace, else with its sequence numbers and operator names.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra correlate device.json --format csv -o pairs.csv", "a table of forward and backward operators"},
-    {"sutra correlate device.json --host-trace host.json --kind all -o pairs.json", "all pairs, for a program"},
+    {"sutra correlate device.json --format csv -o pairs.csv", "write a table of forward and backward operators"},
+    {"sutra correlate device.json --host-trace host.json --kind all -o pairs.json", "write all pairs as JSON"},
     {"sutra correlate device.json --format chrome -o flows.json.gz", "draw arrows in the trace, for Perfetto"},
     {0},
 };

@@ -59,7 +59,7 @@ bool profile_job_finish(struct profile_job *job) {
 void profile_job_print(const struct profile_job *job, const char *done) {
     static const char *const sources[] = {
         [SUTRA_THREADS_HOST] = "the host trace",
-        [SUTRA_THREADS_FLOWS] = "the trace's own flows from forward to backward",
+        [SUTRA_THREADS_FLOWS] = "the forward-to-backward flows of the trace",
         [SUTRA_THREADS_SEQUENCES] = "sequence numbers and names of forward and backward operators",
     };
     struct sutra_profile_report report = {.size = sizeof report};
@@ -69,15 +69,15 @@ void profile_job_print(const struct profile_job *job, const char *done) {
         {report.n_operators, "  operators and annotations", false},
         {report.n_python, "  Python functions", false},
         {report.n_memory, "  memory events", false},
-        {report.n_kineto, "  calls of the runtime and work on the GPU", false},
-        {report.n_launched, "    below their launch", false},
-        {report.n_linked, "    below the operator of their external id", false},
-        {report.n_other, "left out: of other kinds", false},
+        {report.n_kineto, "  runtime calls and GPU activities", false},
+        {report.n_launched, "    with their launch as parent", false},
+        {report.n_linked, "    with the operator of their external id as parent", false},
+        {report.n_other, "skipped: other types of events", false},
     };
     fprintf(stderr, "sutra: %s %s\n", done, job->values->job.output);
     summary_print(rows, sizeof rows / sizeof *rows);
     if (report.threads != SUTRA_THREADS_GIVEN)
-        fprintf(stderr, "%16s  threads, matched with autograd's numbers by %s\n", count_text(report.n_threads).text,
+        fprintf(stderr, "%16s  threads matched to autograd's numbers by %s\n", count_text(report.n_threads).text,
                 sources[report.threads]);
 }
 

@@ -22,7 +22,7 @@ struct profile_values {
 #define PROFILE_ROWS_FILES                                                                                             \
     JOB_ROW_OUTPUT(profile.job), {                                                                                     \
         "host-trace", 0, OPTION_FILE, "ET", AT(profile.host),                                                          \
-            .help = "take numbers of threads and addresses of tensors from the host trace ET of the same run"          \
+            .help = "read thread numbers and tensor addresses from the host trace ET of the same run"                  \
     }
 #define PROFILE_ROWS_HOW                                                                                               \
     {"edition",                                                                                                        \
@@ -31,12 +31,12 @@ struct profile_values {
      "EDITION",                                                                                                        \
      AT(profile.edition),                                                                                              \
      .choices = profile_editions,                                                                                      \
-     .help = "whose rules: 2 for PyTorch 2, 1.13 for those up to PyTorch 1.13 (default: 2)"},                          \
+     .help = "apply the rules of PyTorch 2 (2), or of PyTorch up to 1.13 (1.13) (default: 2)"},                        \
         {"rocm", 0, OPTION_FLAG, AT(profile.rocm),                                                                     \
-         .help = "of several starts of a flow let the first count, not the last one before its end"},                  \
+         .help = "use the first of several starts of a flow, not the last one before its end"},                        \
         WHERE_ROWS(profile.job.where), JOB_ROW_LENIENT(profile.job), JOB_ROW_INPUT(profile.job.most_input_bytes),      \
         JOB_ROW_STATS(profile.job),                                                                                    \
-        {"quiet", 'q', OPTION_FLAG, AT(profile.job.quiet), .help = "no progress, no summary and no warnings"},         \
+        {"quiet", 'q', OPTION_FLAG, AT(profile.job.quiet), .help = "print no progress, no summary and no warnings"},   \
         JOB_ROW_VERBOSE(profile.job)
 
 /* What lives while such a command works. */

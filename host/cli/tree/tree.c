@@ -29,7 +29,7 @@ static const struct stage_share stages[] = {
     STAGES_READ("host trace", 15),
     {"index events", 5, false},
     {"read events", 10, false},
-    {"take events", 40, false},
+    {"build profile", 40, false},
     {"event tree", 5, false},
     {"write", 15, false},
     {0},
@@ -41,26 +41,26 @@ static const struct option_row options[] = {
     PROFILE_ROWS_FILES,
     {"events", 'e', OPTION_FILE, "CASE", AT(events),
      .help = "read profiler events from CASE instead of a trace; without --format, write parents and tensor ids in "
-             "their order"},
+             "event order"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
-     .help = "json with all columns, text for people, or chrome, the trace itself with flows to what stands below on "
-             "other threads and streams (default: json, on a terminal text)"},
+     .help = "write json with all columns, human-readable text, or chrome, the trace with flows to children on other "
+             "threads and streams (default: json, on a terminal text)"},
     {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX,
-     .help = "text: show N levels, 0 for all (default: 0, on a terminal 3)"},
+     .help = "print N levels as text, 0 for all (default: 0, on a terminal 3)"},
     {"lines", 0, OPTION_NUMBER, "N", AT(n_lines), .maximum = UINT32_MAX,
-     .help = "text: show N lines, 0 for all (default: 0, on a terminal 45)"},
+     .help = "print N lines as text, 0 for all (default: 0, on a terminal 45)"},
     {"min-us", 0, OPTION_NUMBER, "N", AT(min_us), .maximum = UINT32_MAX,
-     .help = "text: leave out what takes less than N microseconds on host and device (default: 0)"},
+     .help = "omit events shorter than N microseconds on CPU and GPU from text (default: 0)"},
     PROFILE_ROWS_HOW,
     {0},
 };
 
 static void print_summary(const struct profile_job *job, const struct sutra_tree_report *report) {
     const struct summary_row rows[] = {
-        {report->n_roots, "at the top", true},
+        {report->n_roots, "root events", true},
         {report->max_depth, "levels", true},
-        {report->n_adopted, "below an event of another thread", false},
-        {report->n_borrowed, "without an end, which took that of the event above", false},
+        {report->n_adopted, "events with a parent on another thread", false},
+        {report->n_borrowed, "events without an end, ended with their parent", false},
         {report->n_tensors, "tensor ids", false},
     };
     profile_job_print(job, "tree written to");
@@ -102,7 +102,8 @@ static struct sutra_tree_write_options extent_of(const struct tree_values *value
 
 static void tell_of_more(const struct tree_values *values) {
     if (values->depth == UNSET || values->n_lines == UNSET)
-        printf("on a terminal: %u levels, %u lines; --depth 0 --lines 0 shows all\n", SCREEN_DEPTH, SCREEN_LINES);
+        printf("limited to %u levels and %u lines on a terminal; --depth 0 --lines 0 prints all\n", SCREEN_DEPTH,
+               SCREEN_LINES);
 }
 
 static enum sutra_status job_run(struct profile_job *job, const struct tree_values *values, struct sutra_error *error) {
@@ -132,9 +133,9 @@ static int run(const struct command *command, int argc, char **argv) {
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
     if (values.events && operands.n)
-        return message_fail(SUTRA_USAGE, "either --events or a trace, not both");
+        return message_fail(SUTRA_USAGE, "--events and a trace exclude each other");
     if (values.events && values.profile.host)
-        return message_fail(SUTRA_USAGE, "--host-trace goes with a trace, not with --events");
+        return message_fail(SUTRA_USAGE, "--host-trace and --events exclude each other");
     int wrong = profile_values_check(&values.profile, values.events ? values.events : operands.words[0],
                                      values.events || operands.n, command);
     if (wrong)
@@ -151,16 +152,17 @@ static const char *const synopses[] = {
     NULL,
 };
 static const char *const description[] = {
-    "Finds the call tree of the device trace TRACE as PyTorch's profiler does: operators by their times, calls of the "
-    "runtime below the operator that made them, kernels below the call that launched them. For each event it tells the "
-    "event above, those below, and its own and total time on host and device; on a terminal, the upper levels as text.",
-    "With the host trace, operators of backward threads find the forward thread that waits for them, and tensors have "
-    "ids: equal ones for the same memory, whatever became of its address.",
+    "Builds the call tree of the device trace TRACE as PyTorch's profiler does: operators nested by time, runtime "
+    "calls below the operator that called them, kernels below the call that launched them. Each event has its parent, "
+    "its children, and its self and total time on CPU and GPU. A terminal shows the upper levels as text.",
+    "With the host trace, operators of backward threads are attributed to the forward thread that waits for them, and "
+    "tensors have ids: equal ids for the same memory, even after its address is reused.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra tree device.json --format text --depth 4 --min-us 100", "show where the time goes, four levels deep"},
-    {"sutra tree device.json --host-trace host.json -o tree.json.gz", "write all of the tree, with tensor ids"},
+    {"sutra tree device.json --format text --depth 4 --min-us 100",
+     "print four levels of the tree, without short events"},
+    {"sutra tree device.json --host-trace host.json -o tree.json.gz", "write the whole tree, with tensor ids"},
     {"sutra tree device.json --format chrome -o flows.json.gz", "draw arrows across threads and streams, for Perfetto"},
     {0},
 };
@@ -168,7 +170,7 @@ static const struct example examples[] = {
 const struct command tree_command = {
     .name = "tree",
     .called = "sutra tree",
-    .summary = "find the call tree of a device trace",
+    .summary = "build the call tree of a device trace",
     .synopses = synopses,
     .description = description,
     .options = options,
