@@ -108,9 +108,9 @@ static enum sutra_status cut_nodes(struct sutra_cut *cut, struct sutra_error *er
 static enum sutra_status fill_cut(struct sutra_context *context, struct sutra_cut *cut,
                                   const struct sutra_selection *wish, struct sutra_error *error) {
     if (cut->host && (wish->only != SUTRA_ONLY_ALL || wish->min_us > 0))
-        return error_set(error, SUTRA_USAGE,
-                         "a pair that is to be linked needs all events of its stretch: only Python's functions may be "
-                         "left out");
+        return error_set(
+            error, SUTRA_USAGE,
+            "linking needs all events of the time range: only Python functions can be omitted from a pair");
     stage_begin(context, "cut", cut->device->events.n);
     enum sutra_status status = selection_make(context, cut->device, wish, NULL, &cut->arena, &cut->selection, error);
     if (!status && cut->host)

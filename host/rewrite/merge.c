@@ -194,7 +194,7 @@ static enum sutra_status merge_all(struct sutra_merged *merged, struct sutra_con
     merged->held = calloc(n_paths, sizeof(struct sutra_device_trace *));
     if (!collective_calls_init(&merged->calls) || !merged->held)
         return error_memory(error);
-    merged->tasks.stage = "look at ranks";
+    merged->tasks.stage = "read ranks";
     merged->tasks.notes_places = true;
     enum sutra_status status =
         rank_tasks_run(&merged->tasks, context, paths, n_paths, sizeof(struct merge_rank), look_at_rank, merged, error);

@@ -135,7 +135,7 @@ static enum sutra_status write_rank(struct merge_writing *writing, struct sutra_
                                     struct sutra_error *error) {
     uint8_t *kept;
     if (writing->trace->events.n != writing->rank->n_events)
-        return error_file(error, SUTRA_DATA, writing->trace->document.source.name, "changed while it was merged");
+        return error_file(error, SUTRA_DATA, writing->trace->document.source.name, "changed during the merge");
     enum sutra_status status = choose_events(writing, context, arena, &kept, error);
     if (!status)
         status = merge_lanes_find(writing->trace, kept, arena, &writing->lanes, error);

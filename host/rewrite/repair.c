@@ -39,7 +39,7 @@ static enum sutra_status mend_source(struct sutra_context *context, struct sutra
     size_t failed_at;
     enum sutra_status status = SUTRA_OK;
     repair->n_bytes = source->size;
-    stage_begin(context, "mend", source->size);
+    stage_begin(context, "repair", source->size);
     enum mend_result result = mend_text(source->bytes, source->size, &repair->report, &out, &failed_at);
     stage_end(context);
     if (result == MEND_MEMORY)

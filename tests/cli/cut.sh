@@ -23,9 +23,9 @@ END
 try sutra cut device.json --step 4 -q
 try sutra cut device.json --only gpu --no-python -q
 echo "a pair:"
-sutra cut device.json --step 3 -o d.json --host host.json --host-out h.json 2>&1 | sed '/memory at the peak$/d'
+sutra cut device.json --step 3 -o d.json --host host.json --host-out h.json 2>&1 | sed '/peak memory$/d'
 cat h.json
-sutra cut device.json --min-us 6 -o d.json 2>&1 | sed '/memory at the peak$/d'
+sutra cut device.json --min-us 6 -o d.json 2>&1 | sed '/peak memory$/d'
 echo "all of it is the same file, also compressed:"
 sutra cut device.json -o same.json -q && cmp device.json same.json && echo same
 sutra cut device.json -o same.json.gz -q && gzip -dc same.json.gz | cmp device.json - && echo same

@@ -24,17 +24,17 @@ static const struct option_row options[] = {
     JOB_ROW_OUTPUT(job),
     SELECTION_ROWS(selection),
     {"from", 0, OPTION_NUMBER, "US", AT(selection.from_us), .maximum = UINT32_MAX,
-     .help = "only what is launched from so many microseconds after the first event on"},
+     .help = "keep events from US microseconds after the first event on; GPU activity is selected by its launch"},
     {"to", 0, OPTION_NUMBER, "US", AT(selection.to_us), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "only what is launched before so many microseconds after the first event"},
+     .help = "keep events before US microseconds after the first event; GPU activity is selected by its launch"},
     {"host", 0, OPTION_FILE, "ET", AT(host), .help = "also cut the host trace ET of the same run"},
-    {"host-out", 0, OPTION_FILE, "OUT", AT(host_output), .help = "write the host trace to OUT"},
+    {"host-out", 0, OPTION_FILE, "OUT", AT(host_output), .help = "write the cut host trace to OUT"},
     {"threads", 'T', OPTION_NUMBER, "N", AT(job.where.n_threads), .maximum = 256,
-     .help = "how many threads, 0 for one per processor (default: 0)"},
+     .help = "use N threads, 0 for one per available CPU (default: 0)"},
     JOB_ROW_LENIENT(job),
     JOB_ROW_INPUT(job.most_input_bytes),
     JOB_ROW_STATS(job),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress, no summary and no warnings"},
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress, no summary and no warnings"},
     JOB_ROW_VERBOSE(job),
     {0},
 };
@@ -104,10 +104,10 @@ static void print_summary(const struct cut_job *cut) {
     sutra_cut_report(cut->cut, &report);
     const struct summary_row rows[] = {
         {report.n_events_kept, "events kept", true},
-        {report.n_events - report.n_events_kept, "events left out", true},
-        {report.n_broken_ends, "  ends of arrows whose other end is left out", false},
-        {report.n_nodes_kept, "nodes of the host trace kept", false},
-        {report.n_nodes - report.n_nodes_kept, "nodes of the host trace left out", false},
+        {report.n_events - report.n_events_kept, "events omitted", true},
+        {report.n_broken_ends, "  flow events whose other end is omitted", false},
+        {report.n_nodes_kept, "host trace nodes kept", false},
+        {report.n_nodes - report.n_nodes_kept, "host trace nodes omitted", false},
     };
     fprintf(stderr, "sutra: cut to %s\n", cut->values->job.output);
     summary_print(rows, sizeof rows / sizeof *rows);
@@ -126,7 +126,7 @@ static enum sutra_status job_tell(struct cut_job *cut) {
 static int check_files(const struct cut_values *values) {
     const char *const files[] = {values->trace, values->host, values->job.output, values->host_output};
     if (!values->host != !values->host_output)
-        return message_fail(SUTRA_USAGE, "--host and --host-out go together");
+        return message_fail(SUTRA_USAGE, "--host and --host-out need each other");
     for (size_t output = 2; output < 4; output++)
         for (size_t input = 0; input < output; input++)
             if (files[output] && files[input] && paths_same(files[output], files[input]))
@@ -142,12 +142,10 @@ static int check_files(const struct cut_values *values) {
 
 static int check_values(const struct cut_values *values) {
     if (values->host && (values->selection.only || values->selection.min_us))
-        return message_fail(SUTRA_USAGE,
-                            "--host and %s exclude each other: a pair that is to be linked needs all "
-                            "events of its stretch",
+        return message_fail(SUTRA_USAGE, "--host and %s exclude each other: linking needs all events of the time range",
                             values->selection.only ? "--only" : "--min-us");
     if (values->selection.to_us && values->selection.to_us <= values->selection.from_us)
-        return message_fail(SUTRA_USAGE, "--to does not stand behind --from");
+        return message_fail(SUTRA_USAGE, "--to is not after --from");
     return check_files(values);
 }
 
@@ -180,29 +178,30 @@ static const char *const synopses[] = {
     NULL,
 };
 static const char *const description[] = {
-    "Writes a part of the device trace TRACE as a trace: of some steps, of a stretch of time, of one side, without "
-    "Python's functions, without what is short. What is kept stays as it is, byte for byte, and all that stands around "
-    "the events, too.",
-    "Work on the device belongs to the moment at which its call began, an annotation on a stream to that of the "
-    "host's annotation, all else to its own start. Operators, annotations and functions of Python that run when the "
-    "stretch begins are kept as well, so that work launched in it has its operator and its module. Metadata is always kept; arrows are kept whole or not at "
-    "all.",
-    "With the host trace of the same run both can be linked: of it the nodes are kept that belong to operators and "
-    "annotations which are kept, and those above them.",
+    "Writes a part of the device trace TRACE as a trace: some steps, a time range, one side, without Python functions, "
+    "without short events. Kept events and the fields outside the list of events stay byte-identical.",
+    "GPU activity is selected by the start of its launch, an annotation on a stream by the start of its CPU "
+    "annotation, all "
+    "other events by their own start. Operators, annotations and Python functions that run at the start of the range "
+    "are also kept, so that GPU activity keeps its operator and module. Metadata is always kept. A flow is kept only "
+    "if both of its ends are kept.",
+    "With the host trace of the same run, both parts can be linked: nodes of kept operators and annotations are kept, "
+    "with their ancestors.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra cut device.json --step 3 -o step3.json.gz", "one step, for a viewer"},
-    {"sutra cut device.json --from 2M --to 2500k -o part.json", "from the third second on, half a second"},
-    {"sutra cut device.json --no-python --min-us 5 -o small.json.zst", "a smaller file of the whole run"},
-    {"sutra cut device.json --step 3-5 -o d.json --host host.json --host-out h.json", "three steps of a pair, to link"},
+    {"sutra cut device.json --step 3 -o step3.json.gz", "extract one step, for a viewer"},
+    {"sutra cut device.json --from 2M --to 2500k -o part.json", "extract half a second, from the third second on"},
+    {"sutra cut device.json --no-python --min-us 5 -o small.json.zst", "write a smaller file of the whole run"},
+    {"sutra cut device.json --step 3-5 -o d.json --host host.json --host-out h.json",
+     "extract three steps of a pair, to link"},
     {0},
 };
 
 const struct command cut_command = {
     .name = "cut",
     .called = "sutra cut",
-    .summary = "write a part of a trace: steps, a stretch of time, one side",
+    .summary = "extract steps, a time range, or one side of a trace",
     .synopses = synopses,
     .description = description,
     .options = options,

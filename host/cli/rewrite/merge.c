@@ -25,29 +25,29 @@ struct merge_values {
 static const char *const clocks[] = {"collectives", "none", NULL}; /* in the order of enum sutra_clocks */
 
 static const struct stage_share stages[] = {
-    {"look at ranks", 40, false}, {"merge ranks", 59, false}, {"write", 1, false}, {0}};
+    {"read ranks", 40, false}, {"merge ranks", 59, false}, {"write", 1, false}, {0}};
 
 #define AT(field) .offset = offsetof(struct merge_values, field)
 
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "ALL", AT(job.output),
-     .help = "write to ALL; compressed if it ends in .gz or .zst; - is standard output"},
+     .help = "write to ALL, compressed if it ends in .gz or .zst; - is standard output"},
     {"clocks", 0, OPTION_CHOICE, "HOW", AT(clocks), .choices = clocks,
-     .help = "collectives: clocks that are off by clearly more than the ends of collectives tell are set right; none: "
-             "all stay as they are (default: collectives)"},
-    {"no-arrows", 0, OPTION_FLAG, AT(no_arrows), .help = "without arrows between the ranks of a collective"},
+     .help = "align clocks that differ clearly by the ends of collectives (collectives), or keep all clocks (none) "
+             "(default: collectives)"},
+    {"no-arrows", 0, OPTION_FLAG, AT(no_arrows), .help = "draw no arrows between the ranks of a collective"},
     SELECTION_ROWS(selection),
     {"memory", 0, OPTION_NUMBER, "BYTES", AT(memory), .maximum = UINT64_MAX,
-     .help =
-         "traces of up to BYTES stay in memory until they are written; the others are read once more (default: 1G)"},
+     .help = "keep up to BYTES of traces in memory until they are written, and read the other traces again (default: "
+             "1G)"},
     {"threads", 'T', OPTION_NUMBER, "N", AT(job.where.n_threads), .maximum = 256,
-     .help = "how many threads, 0 for one per processor; so many ranks are worked on at a time (default: 0)"},
-    {"strict", 0, OPTION_FLAG, AT(job.strict), .help = "fail if one of the traces cannot be read"},
+     .help = "use N threads and read N ranks at a time, 0 for one per available CPU (default: 0)"},
+    {"strict", 0, OPTION_FLAG, AT(job.strict), .help = "fail if a trace cannot be read"},
     JOB_ROW_LENIENT(job),
     JOB_ROW_INPUT(job.most_input_bytes),
     JOB_ROW_FORCE(job.force),
     JOB_ROW_STATS(job),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress and no summary, only warnings and errors"},
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print only warnings and errors"},
     JOB_ROW_VERBOSE(job),
     {0},
 };
@@ -95,7 +95,7 @@ static void print_ranks(const struct sutra_merge_report *report) {
             fputs("            -            -\n", stderr);
     }
     if (report->n_ranks > RANKS_SHOWN)
-        fprintf(stderr, "%7s  %llu more, all in \"mergedRanks\" of the file\n", "...",
+        fprintf(stderr, "%7s  %llu more, listed in \"mergedRanks\" of the file\n", "...",
                 (unsigned long long)report->n_ranks - RANKS_SHOWN);
     fputc('\n', stderr);
 }
@@ -104,11 +104,11 @@ static void print_summary(const struct merge_values *values, const struct merge_
     const struct sutra_merge_report *report = &result->report;
     const struct summary_row rows[] = {
         {report->n_ranks, "ranks", true},
-        {report->n_left_out, "traces left out", false},
+        {report->n_left_out, "traces skipped", false},
         {report->n_kept, "events kept", true},
-        {report->n_events - report->n_kept, "events left out, and metadata made anew", true},
-        {report->n_processes, "processes of the timeline", true},
-        {report->n_collectives, "collectives joined by arrows", true},
+        {report->n_events - report->n_kept, "events omitted, and metadata events that are rewritten", true},
+        {report->n_processes, "processes in the timeline", true},
+        {report->n_collectives, "collectives with arrows", true},
     };
     fprintf(stderr, "sutra: merged into %s\n",
             path_is_stream(values->job.output) ? "standard output" : values->job.output);
@@ -179,26 +179,27 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static const char *const synopses[] = {"TRACE... -o ALL [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Writes the device traces of several ranks as one timeline for Perfetto. A TRACE may be a folder, which stands for "
-    "the traces in it. Each rank has a process for its CPU and one for each stream of its GPU, named and in order: "
-    "\"rank 3: CPU\", \"rank 3: GPU stream 7\".",
-    "Processes, flow ids and correlations become different from rank to rank; times count by the clock of the smallest "
-    "rank where the ends of collectives show that another is off; arrows lead from the rank that comes first to a "
-    "collective to the one that comes last. All else that is kept of an event stays as it is, byte for byte.",
-    "A viewer takes some hundred megabytes: --only gpu, --min-us and --step leave out the rest.",
+    "Writes the device traces of several ranks as one timeline for Perfetto. A TRACE may be a directory of traces. "
+    "Each rank has a process for its CPU and one for each GPU stream, named and sorted: \"rank 3: CPU\", \"rank 3: GPU "
+    "stream 7\".",
+    "Process ids, flow ids and correlations are made unique across ranks. If the ends of collectives show that a clock "
+    "is off, it is aligned to the clock of the smallest rank. Arrows lead from the first rank that arrives at a "
+    "collective to the last. All other fields of kept events stay byte-identical.",
+    "Viewers load a few hundred megabytes: reduce a larger timeline with --only gpu, --min-us and --step.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra merge traces/ -o all.json.gz", "a folder of traces, one file"},
-    {"sutra merge traces/ --only gpu --min-us 10 --step 3 -o step3.json.gz", "what fits into a viewer of many ranks"},
-    {"sutra merge rank0.json rank1.json --clocks none -o both.json", "two ranks of one machine"},
+    {"sutra merge traces/ -o all.json.gz", "merge a directory of traces"},
+    {"sutra merge traces/ --only gpu --min-us 10 --step 3 -o step3.json.gz",
+     "merge one step of many ranks, small enough for a viewer"},
+    {"sutra merge rank0.json rank1.json --clocks none -o both.json", "merge two ranks of one machine"},
     {0},
 };
 
 const struct command merge_command = {
     .name = "merge",
     .called = "sutra merge",
-    .summary = "write the traces of several ranks as one timeline",
+    .summary = "merge the traces of several ranks into one timeline",
     .synopses = synopses,
     .description = description,
     .options = options,

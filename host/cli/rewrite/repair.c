@@ -18,7 +18,7 @@ struct repair_values {
     const char *trace;
 };
 
-static const struct stage_share stages[] = {{"open", 5, false},        {"mend", 60, false},
+static const struct stage_share stages[] = {{"open", 5, false},        {"repair", 60, false},
                                             {"check text", 10, false}, {"check grammar", 20, false},
                                             {"write", 30, false},      {0}};
 
@@ -27,12 +27,11 @@ static const struct stage_share stages[] = {{"open", 5, false},        {"mend", 
 static const struct option_row options[] = {
     JOB_ROW_OUTPUT(job),
     {"threads", 'T', OPTION_NUMBER, "N", AT(job.where.n_threads), .maximum = 256,
-     .help = "how many threads, 0 for one per processor (default: 0)"},
+     .help = "use N threads, 0 for one per available CPU (default: 0)"},
     JOB_ROW_INPUT(job.most_input_bytes),
     JOB_ROW_STATS(job),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "no progress, no summary and no warnings"},
-    {"verbose", 'v', OPTION_FLAG, AT(job.verbose),
-     .help = "tell each of the first 1,000 places where something was mended"},
+    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress, no summary and no warnings"},
+    {"verbose", 'v', OPTION_FLAG, AT(job.verbose), .help = "print each of the first 1,000 repairs"},
     {0},
 };
 
@@ -99,7 +98,7 @@ static void print_summary(const struct repair_job *repair) {
     const char *output = repair->values->job.output;
     if (repair->values->job.verbose)
         print_places(report);
-    fprintf(stderr, report->n_mended ? "sutra: mended, to %s\n" : "sutra: nothing is broken: copied to %s\n",
+    fprintf(stderr, report->n_mended ? "sutra: repaired into %s\n" : "sutra: nothing to repair: copied to %s\n",
             path_is_stream(output) ? "standard output" : output);
     for (int kind = 0; kind < SUTRA_N_MENDS; kind++)
         if (report->n[kind]) {
@@ -108,7 +107,7 @@ static void print_summary(const struct repair_job *repair) {
             print_first(report, kind);
         }
     const struct summary_row rows[] = {{report->n_elements, "events or nodes in the trace", true},
-                                       {report->n_left_out_bytes, "bytes left out", false}};
+                                       {report->n_left_out_bytes, "bytes skipped", false}};
     summary_print(rows, sizeof rows / sizeof *rows);
     run_figures_print(&repair->job.figures);
 }
@@ -154,25 +153,25 @@ static const char *const synopses[] = {
     NULL,
 };
 static const char *const description[] = {
-    "Makes a trace that readers refuse one that they take: a host trace or a device trace, in which names hold quotes, "
-    "line breaks or backslashes as they are, whose end is missing, that stands in a file with others, that is an array "
-    "of events alone, or in which NaN stands for a number.",
-    "Events and nodes that are well-formed stay as they are, byte for byte; one that cannot be mended is left out, and "
-    "told. Of a file that was cut off all whole events are kept. Of several traces in a file the one with most events "
-    "counts. A file in which nothing is broken comes out as it was.",
-    "Commands that read traces do the same with --lenient, in memory.",
+    "Repairs a malformed or truncated host trace or device trace: unescaped quotes, line breaks or backslashes in "
+    "names, a missing end, several traces in one file, an array of events without a trace, or NaN in place of a "
+    "number.",
+    "Well-formed events and nodes stay byte-identical. Elements that cannot be repaired are skipped and reported. All "
+    "complete events of a truncated file are kept. If a file contains several traces, the trace with the most events "
+    "is kept. A valid file is copied unchanged.",
+    "Commands that read traces make the same repairs in memory with --lenient.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra repair broken.json -o good.json", "mend a trace, and tell what was mended"},
-    {"sutra repair broken.json.gz -o good.json.gz -v", "tell each place, also of a compressed file that was cut off"},
+    {"sutra repair broken.json -o good.json", "repair a trace, and report the repairs"},
+    {"sutra repair broken.json.gz -o good.json.gz -v", "print each repair of a truncated compressed file"},
     {0},
 };
 
 const struct command repair_command = {
     .name = "repair",
     .called = "sutra repair",
-    .summary = "make a broken trace one that can be read",
+    .summary = "repair a truncated or malformed trace",
     .synopses = synopses,
     .description = description,
     .options = options,

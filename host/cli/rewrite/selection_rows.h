@@ -24,18 +24,19 @@ extern const char *const selection_sides[]; /* in the order of enum sutra_only *
      OPTION_TEXT,                                                                                                      \
      "N",                                                                                                              \
      AT(selection.step),                                                                                               \
-     .help = "only what is launched in ProfilerStep#N, or in several: 3-5"},                                           \
+     .help = "keep the events of ProfilerStep#N, or of several steps, such as 3-5; GPU activity is selected by its "   \
+             "launch"},                                                                                                \
         {"only",                                                                                                       \
          0,                                                                                                            \
          OPTION_CHOICE,                                                                                                \
          "SIDE",                                                                                                       \
          AT(selection.only),                                                                                           \
          .choices = selection_sides,                                                                                   \
-         .help = "gpu for work and annotations on streams, cpu for all else, communication for kernels that "          \
-                 "communicate and collectives on the host (default: all)"},                                            \
-        {"no-python", 0, OPTION_FLAG, AT(selection.no_python), .help = "without functions of Python"}, {               \
-        "min-us", 0, OPTION_NUMBER, "N", AT(selection.min_us),                                                         \
-            .maximum = UINT32_MAX, .help = "without events that took less than N microseconds"                         \
+         .help = "keep GPU activity and annotations on streams (gpu), all other events (cpu), or communication "       \
+                 "kernels and collectives on the CPU (communication) (default: all)"},                                 \
+        {"no-python", 0, OPTION_FLAG, AT(selection.no_python), .help = "omit Python functions"}, {                     \
+        "min-us", 0, OPTION_NUMBER, "N", AT(selection.min_us), .maximum = UINT32_MAX,                                  \
+                                                               .help = "omit events shorter than N microseconds"       \
     }
 
 /* What was asked for. */
