@@ -63,7 +63,7 @@ told lost "collectives lack ranks"
 near "a rank is lost" "$(simulated lost)" "$(measured lost)" 0.003
 
 may_fail=1 make cut --seed 3 --inject cut:1
-told cut "rank 1: devices/device.1.json: .* the file ends here, cut off"
+told cut "rank 1: devices/device.1.json: .* the file is truncated here"
 told cut "collectives lack ranks"
 near "a rank is cut off" "$(simulated cut)" "$(measured cut)" 0.003
 

@@ -489,7 +489,7 @@ static void repairs_become_columns(void **state) {
     struct arrow_table table = take(&stream);
     assert_string_equal(column_text(&table, "offset"), "l: 22 35");
     assert_string_equal(column_text(&table, "mended"),
-                        "c*: NaN or infinity, now null stretch of broken elements, left out");
+                        "c*: NaN or infinity, replaced by null range of malformed elements, skipped");
     arrow_free(&table);
 }
 

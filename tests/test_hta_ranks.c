@@ -134,7 +134,7 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
         assert_int_equal(told.n_visits, 2);
         assert_null(sutra_hta_ranks_at(ranks, 1)->reason);
         assert_int_equal(sutra_hta_ranks_at(ranks, 1)->rank, 2);
-        assert_non_null(strstr(sutra_hta_ranks_at(ranks, 2)->reason, "cut off"));
+        assert_non_null(strstr(sutra_hta_ranks_at(ranks, 2)->reason, "truncated"));
         assert_string_equal(sutra_hta_ranks_at(ranks, 2)->path, folder.paths[1]);
         assert_string_equal(sutra_hta_ranks_at(ranks, 3)->path, folder.paths[3]);
         sutra_hta_ranks_free(ranks);

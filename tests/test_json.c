@@ -113,7 +113,7 @@ static void errors_are_reported_in_file_order(void **state) {
         {"[tru, \"\x80\"]", 1, "a JSON value was expected"},
         {"{\"a\" 1, \"\x01\"}", 5, "':' after a key was expected"},
         {"{\"\\q\" 1}", 3, "bad escape in a string"},
-        {"[1, ", 4, "the file ends here, cut off: a JSON value was expected"},
+        {"[1, ", 4, "the file is truncated here: a JSON value was expected"},
     };
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         struct source source = source_of(mistakes[i].text, strlen(mistakes[i].text));

@@ -73,23 +73,23 @@ static void malformed_json_is_an_error_with_a_byte_offset(void **state) {
         {"\n\r\n@x", "expected a JSON trace, found text"},
         {"@'nodes'", "expected a JSON trace, found text"},
         {"@^", "expected a JSON trace, found binary data"},
-        {"\n @[1, 2]", "this is an array"},
+        {"\n @[1, 2]", "found an array"},
         {"@\xef\xbb\xbf{'nodes':[]}", "byte order mark"},
-        {"{@", "the file ends here"},
-        {"{'nodes'@", "the file ends here"},
-        {"{'nodes':@", "the file ends here"},
-        {"{'nodes':[@", "the file ends here"},
-        {"{'nodes':[]@", "the file ends here"},
-        {"{'nodes':[],@", "the file ends here"},
-        {"{'nodes':[{'id':1}@", "the file ends here"},
-        {"{'nodes':[{'id':1@", "the file ends here"},
-        {"{'nodes':[{'id':1,@", "the file ends here"},
-        {"{'nodes':[{'id':1},@", "the file ends here"},
+        {"{@", "the file is truncated here"},
+        {"{'nodes'@", "the file is truncated here"},
+        {"{'nodes':@", "the file is truncated here"},
+        {"{'nodes':[@", "the file is truncated here"},
+        {"{'nodes':[]@", "the file is truncated here"},
+        {"{'nodes':[],@", "the file is truncated here"},
+        {"{'nodes':[{'id':1}@", "the file is truncated here"},
+        {"{'nodes':[{'id':1@", "the file is truncated here"},
+        {"{'nodes':[{'id':1,@", "the file is truncated here"},
+        {"{'nodes':[{'id':1},@", "the file is truncated here"},
         {"{'nodes':[{@'id", "this string is not closed"},
         {"{'nodes':[{'id':1}]\n,'x': 'abc\\'@\n", "control character"},
-        {"{'nodes':[]}\n@{}", "more behind the end"},
-        {"{'nodes':[]}@^", "more behind the end"},
-        {"{'nodes':[]}\n\n\n@]", "more behind the end"},
+        {"{'nodes':[]}\n@{}", "text after the end"},
+        {"{'nodes':[]}@^", "text after the end"},
+        {"{'nodes':[]}\n\n\n@]", "text after the end"},
         {"{'a':1,@}", "a key in double quotes"},
         {"{@,}", "a key in double quotes"},
         {"{@1:2}", "a key in double quotes"},
@@ -150,13 +150,13 @@ static void malformed_json_is_an_error_with_a_byte_offset(void **state) {
 static void other_files_are_reported_as_no_host_trace(void **state) {
     (void)state;
     static const struct error_case cases[] = {
-        {"{}", "this is no host trace: it has no \"nodes\""},
-        {"{'Nodes':[],'a':{'nodes':[]}}", "this is no host trace: it has no \"nodes\""},
+        {"{}", "this is not a host trace: it has no \"nodes\""},
+        {"{'Nodes':[],'a':{'nodes':[]}}", "this is not a host trace: it has no \"nodes\""},
         {"{'traceEvents':[]}", "expected a host trace, found a device trace (it has \"traceEvents\")"},
         {"{'nodes':@{}}", "\"nodes\" is not an array"},
         {"{'nodes':[],\n'nodes':@7}", "\"nodes\" is not an array"},
-        {"{'nodes':[{'id':1},\n@5]}", "a node, which is an object"},
-        {"{'nodes':[{'id':1},\n@{'a':1}]}", "node 1: field 'id': a number, and every node needs one was expected"},
+        {"{'nodes':[{'id':1},\n@5]}", "an object (a node)"},
+        {"{'nodes':[{'id':1},\n@{'a':1}]}", "node 1: field 'id': a number in every node was expected"},
         {"{'nodes':[{'id':@'1'}]}", "node 0: field 'id'"},
         {"{'nodes':[{'id':@null}]}", "node 0: field 'id'"},
         {"{'nodes':[{'id':1},{'id':2,'id':@[2]}]}", "node 1: field 'id'"},
@@ -176,10 +176,10 @@ static void other_files_are_reported_as_no_device_trace(void **state) {
     (void)state;
     static const struct error_case cases[] = {
         {"", "is empty"},
-        {"{}", "this is no device trace: it has no \"traceEvents\""},
+        {"{}", "this is not a device trace: it has no \"traceEvents\""},
         {"{'nodes':[]}", "expected a device trace, found a host trace (it has \"nodes\")"},
         {"{'traceEvents':@null}", "\"traceEvents\" is not an array"},
-        {"{'traceEvents':[{}@", "the file ends here"},
+        {"{'traceEvents':[{}@", "the file is truncated here"},
         {"{'traceEvents':[{'args':{'a':1,@}}]}", "a key in double quotes"},
         {"{'traceEvents':[{'args':{'External id'@}}]}", "':' after a key"},
         {"{'traceEvents':[{'ts':@1x}]}", "a JSON value"},
@@ -208,8 +208,8 @@ static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
         {FIRST "{'ts':@null}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':@'12'}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':@[1]}]}", "event 1: field ts: a number"},
-        {FIRST "{'ts':@NaN}]}", "event 1: field ts: NaN is no time"},
-        {FIRST "{'ts':1,'dur':@NaN}]}", "event 1: field dur: NaN is no time"},
+        {FIRST "{'ts':@NaN}]}", "event 1: field ts: NaN is not a time"},
+        {FIRST "{'ts':1,'dur':@NaN}]}", "event 1: field dur: NaN is not a time"},
         {FIRST "{'ts':@4611686018427387905}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':@-99999999999999999999}]}", "event 1: field ts: a number"},
         {FIRST "{'ts':1,\n'dur':@'x'}]}", "event 1: field dur: a number"},
@@ -230,9 +230,9 @@ static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
         {FIRST "@{'cat':'kernel','args':{'correlation':[7]}}]}", "event 1: field args[\"correlation\"]"},
         {FIRST "@{'cat':'cuda_driver','name':'cuLaunchKernel','args':{'correlation':{}}}]}",
          "event 1: field args[\"correlation\"]"},
-        {FIRST "@{'cat':'ac2g','id':3}]}", "event 1: field ph: \"s\" or \"f\" on an arrow (ac2g)"},
+        {FIRST "@{'cat':'ac2g','id':3}]}", "event 1: field ph: \"s\" or \"f\" on a flow event (ac2g)"},
         {FIRST "@{'cat':'ac2g','id':3,'ph':'t'}]}", "event 1: field ph"},
-        {FIRST "@{'cat':'ac2g','ph':'s'}]}", "event 1: field id: an id on an arrow (ac2g)"},
+        {FIRST "@{'cat':'ac2g','ph':'s'}]}", "event 1: field id: an id on a flow event (ac2g)"},
         {FIRST "@{'cat':'ac2g','ph':'f','id':null}]}", "event 1: field id"},
     };
     char *host = quotes_doubled(GOOD_HOST);
@@ -244,7 +244,7 @@ static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
         if (outcome.status || outcome.report.n_fields_dropped != 1)
             fail_msg("%s, lenient: status %d, %d fields dropped", cases[i].text, outcome.status,
                      (int)outcome.report.n_fields_dropped);
-        assert_non_null(strstr(outcome.warnings, "1 field of a wrong type was taken as absent"));
+        assert_non_null(strstr(outcome.warnings, "1 field of the wrong type was ignored"));
         free(outcome.text);
         free(marked.text);
     }
@@ -449,12 +449,12 @@ static void of_launches_with_one_correlation_the_last_before_a_kernel_counts(voi
     assert_int_equal(outcome.status, SUTRA_OK);
     char *line = nodes_show(outcome.text, "id name ctrl_deps ts");
     assert_string_equal(line, "0 root 0 -; 1 a 0 10; 2 k 1 60; 3 b 0 120; 4 j 3 200");
-    assert_non_null(strstr(outcome.warnings, "event 3: a second launch with correlation 5"));
+    assert_non_null(strstr(outcome.warnings, "event 3: duplicate launch with correlation 5"));
     free(line);
     free(outcome.text);
     outcome = link_texts(host, device, CASE_STRICT);
     assert_int_equal(outcome.status, SUTRA_STRICT);
-    assert_non_null(strstr(outcome.error.message, "event 3: a second launch with correlation 5: each launch needs"));
+    assert_non_null(strstr(outcome.error.message, "event 3: duplicate launch with correlation 5"));
 }
 
 int main(void) {

@@ -205,7 +205,7 @@ static void repair_offsets_are_bytes_of_the_input(void **state) {
     assert_int_equal(report.places[0].offset, strstr(text, "\"b") - text);
     assert_int_equal(report.places[0].kind, SUTRA_MEND_QUOTE);
     assert_int_equal(report.places[1].offset, strstr(text, "NaN") - text);
-    assert_string_equal(sutra_mend_name(report.places[1].kind, false), "NaN or infinity, now null");
+    assert_string_equal(sutra_mend_name(report.places[1].kind, false), "NaN or infinity, replaced by null");
     sutra_repair_free(repair);
 }
 

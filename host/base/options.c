@@ -18,12 +18,12 @@ enum sutra_status options_take(const struct options_form *form, const void *give
     size_t size = given ? size_of(given) : form->size;
     const char *bytes = given;
     if (size < form->first)
-        return error_set(error, SUTRA_USAGE, "struct %s: its size is %zu, and %zu is the least", form->name, size,
+        return error_set(error, SUTRA_USAGE, "struct %s: its size is %zu, at least %zu is required", form->name, size,
                          form->first);
     for (size_t i = form->size; i < size; i++)
         if (bytes[i])
-            return error_set(error, SUTRA_USAGE, "struct %s: byte %zu is set, for a later version of this library",
-                             form->name, i);
+            return error_set(error, SUTRA_USAGE,
+                             "struct %s: byte %zu is set, which needs a later version of this library", form->name, i);
     memset(taken, 0, form->size);
     if (given)
         memcpy(taken, given, size < form->size ? size : form->size);

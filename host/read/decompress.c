@@ -26,10 +26,11 @@ bool is_zstd(const char *bytes, size_t size) {
 }
 
 static enum sutra_status too_large(const char *name, size_t size, size_t limit, struct sutra_error *error) {
-    return error_file(error, SUTRA_DATA, name,
-                      "%zu compressed bytes stand for more than %.6g MB, which is the limit: decompress it to a file "
-                      "if that is meant, or raise the limit (--max-input)",
-                      size, (double)limit / 1e6);
+    return error_file(
+        error, SUTRA_DATA, name,
+        "%zu compressed bytes decompress to more than the limit of %.6g MB: decompress the input to a file first, or "
+        "raise the limit (--max-input)",
+        size, (double)limit / 1e6);
 }
 
 /* A first guess of a member's size: the last four bytes of the file say it for a single member below 4 GiB. */
@@ -77,8 +78,9 @@ enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t si
     if (result == LIBDEFLATE_INSUFFICIENT_SPACE && out->capacity >= limit)
         return too_large(name, size, limit, error);
     if (result != LIBDEFLATE_SUCCESS)
-        return error_file(error, SUTRA_DATA, name,
-                          "the gzip data is damaged or cut off: copy or record the file again, or try 'sutra repair'");
+        return error_file(
+            error, SUTRA_DATA, name,
+            "the gzip data is corrupt or truncated: copy or record the file again, or try 'sutra repair'");
     return SUTRA_OK;
 }
 
@@ -107,8 +109,9 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
     if (out->length > limit)
         return too_large(name, size, limit, error);
     if (left != 0)
-        return error_file(error, SUTRA_DATA, name,
-                          "the zstd data is damaged or cut off: copy or record the file again, or try 'sutra repair'");
+        return error_file(
+            error, SUTRA_DATA, name,
+            "the zstd data is corrupt or truncated: copy or record the file again, or try 'sutra repair'");
     return SUTRA_OK;
 }
 

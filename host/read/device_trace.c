@@ -277,19 +277,19 @@ static enum sutra_status type_error(const struct event_part *part, struct sutra_
     const struct source *source = part->part.fields.source;
     row_t row = part->part.first_row + part->bad_row;
     if (part->bad == FIELD_NONE)
-        return source_error(source, error, part->bad_at,
-                            "event %u is not an object (--lenient takes it as an empty one)", row);
+        return source_error(source, error, part->bad_at, "event %u is not an object (--lenient treats it as empty)",
+                            row);
     bool is_time = part->bad == FIELD_TS || part->bad == FIELD_DUR;
     if (is_time && source->bytes[part->bad_at] == 'N')
         return source_error(source, error, part->bad_at,
-                            "event %u: field %s: NaN is no time (--lenient takes such fields as absent)", row,
+                            "event %u: field %s: NaN is not a time (--lenient ignores such fields)", row,
                             event_field_name(part->bad));
     const char *expected = part->bad == FIELD_ARGS  ? "an object"
                            : part->bad == FIELD_TID ? "a number or a string"
                            : is_time                ? "a number below 2^62"
                                                     : "an integer";
     return source_error(source, error, part->bad_at,
-                        "event %u: field %s: %s was expected (--lenient takes such fields as absent)", row,
+                        "event %u: field %s: %s was expected (--lenient ignores such fields)", row,
                         event_field_name(part->bad), expected);
 }
 
@@ -404,8 +404,7 @@ struct json_place event_find_argument(const struct sutra_device_trace *trace, ro
 enum sutra_status event_error(const struct sutra_device_trace *trace, row_t event, const char *field,
                               const char *expected, struct sutra_error *error) {
     return source_error(&trace->document.source, error, trace->events.text[event],
-                        "event %u: field %s: %s was expected (--lenient takes such fields as absent)", event, field,
-                        expected);
+                        "event %u: field %s: %s was expected (--lenient ignores such fields)", event, field, expected);
 }
 
 void device_trace_leave(struct sutra_device_trace *trace) {

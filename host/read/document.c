@@ -204,7 +204,7 @@ static enum sutra_status walk_members(struct document *document, struct document
         status = walk_error(&walker, error);
     if (!status && walker.at < document->source.size)
         status = source_error(&document->source, error, walker.at,
-                              "malformed JSON: there is more behind the end of the trace's object");
+                              "malformed JSON: text after the end of the trace's object");
     return status;
 }
 
@@ -216,7 +216,7 @@ static enum sutra_status check_start(const struct document *document, struct sut
                             "the file begins with a byte order mark: remove its first 3 bytes");
     size_t at = strspn(text, " \t\r\n");
     if (text[at] == '[')
-        return source_error(&document->source, error, at, "a trace is a JSON object, and this is an array");
+        return source_error(&document->source, error, at, "expected a JSON object, found an array");
     if (text[at] == '{')
         return SUTRA_OK;
     const struct file_kind kind = file_kind(text, document->source.size);
@@ -258,7 +258,7 @@ static enum sutra_status mend_source(struct document *document, const struct doc
     struct buffer out = {0};
     size_t failed_at;
     enum sutra_status status = SUTRA_DATA;
-    stage_begin(context, "mend", source->size);
+    stage_begin(context, "repair", source->size);
     enum mend_result result = mend_text(source->bytes, source->size, &report, &out, &failed_at);
     if (result == MEND_MEMORY)
         status = error_memory(error);
@@ -267,7 +267,7 @@ static enum sutra_status mend_source(struct document *document, const struct doc
     if (!status && !parts->reader->looks_only) {
         char what[512];
         mend_describe(&report, what, sizeof what);
-        context_warn(context, "%s: mended: %s", source->name, what);
+        context_warn(context, "%s: repaired: %s", source->name, what);
     }
     mend_report_free(&report);
     buffer_free(&out);
@@ -279,7 +279,7 @@ static enum sutra_status mend_source(struct document *document, const struct doc
 static enum sutra_status read_text(struct document *document, struct document_parts *parts, struct sutra_error *error) {
     struct sutra_context *context = parts->context;
     if (document->source.is_rest && !parts->reader->looks_only)
-        context_warn(context, "%s: the compressed data is damaged or cut off: what stands before that counts",
+        context_warn(context, "%s: the compressed data is corrupt or truncated: using the data before the error",
                      document->source.name);
     enum sutra_status status = walk_document(document, parts, error);
     if (status != SUTRA_DATA || parts->reader->as_it_is)
@@ -359,11 +359,11 @@ static enum sutra_status check_kind(const struct document *document, const struc
         return source_error(&document->source, error, array->value, "\"%s\" is not an array", reader->array);
     if (document_find(document, reader->other_array) && document_is_linked(document))
         return error_file(error, SUTRA_DATA, file,
-                          "expected a %s, found ET+ (a linked trace): use the trace that it was made of", reader->kind);
+                          "expected a %s, found ET+ (a linked trace): use the trace that was linked", reader->kind);
     if (document_find(document, reader->other_array))
         return error_file(error, SUTRA_DATA, file, "expected a %s, found a %s (it has \"%s\")", reader->kind,
                           reader->other_kind, reader->other_array);
-    return error_file(error, SUTRA_DATA, file, "this is no %s: it has no \"%s\"", reader->kind, reader->array);
+    return error_file(error, SUTRA_DATA, file, "this is not a %s: it has no \"%s\"", reader->kind, reader->array);
 }
 
 /* ---- Rows ---- */

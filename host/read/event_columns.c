@@ -408,7 +408,7 @@ enum sutra_status event_columns_ask(struct sutra_context *context, const struct 
     struct kept_columns *kept = trace->columns;
     struct column_asking asking = {.trace = trace, .values = &context->values, .pool = context->pool};
     if (n_fields > ASK_MAX)
-        return error_set(error, SUTRA_INTERNAL, "%zu fields are too many to be asked for at once", n_fields);
+        return error_set(error, SUTRA_INTERNAL, "too many fields in one request: %zu", n_fields);
     pthread_mutex_lock(&kept->mutex);
     bool ok = find_columns(&asking, kept, fields, n_fields) && answer(&asking, kept, events, n_events);
     for (size_t i = 0; i < n_fields && ok; i++) {

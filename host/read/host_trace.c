@@ -293,7 +293,7 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
     struct host_places places = {0};
     size_t text = walker->at;
     if (walk_char(walker) != '{') {
-        walk_fail(walker, "a node, which is an object,");
+        walk_fail(walker, "an object (a node)");
         return;
     }
     if (!known_node(walker, &part->forms, &places)) {
@@ -356,13 +356,12 @@ static enum sutra_status choose_schema(const struct document_parts *parts, struc
 }
 
 static enum sutra_status type_error(const struct node_part *part, enum host_field field, struct sutra_error *error) {
-    const char *expected = field == NODE_ID             ? "a number, and every node needs one"
+    const char *expected = field == NODE_ID             ? "a number in every node"
                            : field == NODE_RF_ATTRIBUTE ? "an integer"
                                                         : "a number";
     return source_error(part->part.fields.source, error, part->mismatches[field].at,
                         "node %u: field %s: %s was expected%s", part->part.first_row + part->mismatches[field].row,
-                        field_names[field], expected,
-                        field == NODE_ID ? "" : " (--lenient takes such fields as absent)");
+                        field_names[field], expected, field == NODE_ID ? "" : " (--lenient ignores such fields)");
 }
 
 /* Fields of a wrong type that matter for this schema are counted. The first of the part is an error, unless such are to

@@ -39,7 +39,7 @@ enum sutra_status walk_error(const struct json_walker *walker, struct sutra_erro
     if (!walker->expected)
         return SUTRA_OK;
     if (at >= source->size)
-        return source_error(source, error, source->size, "the file ends here, cut off: %s was expected",
+        return source_error(source, error, source->size, "the file is truncated here: %s was expected",
                             walker->expected);
     if (walker->expected == valid_string || is_no_character(source, at))
         return string_error(source, at, error);

@@ -499,19 +499,19 @@ void mend_report_free(struct mend_report *report) {
 
 const char *mend_words(enum sutra_mend kind, bool many) {
     static const char *const words[SUTRA_N_MENDS][2] = {
-        {"quote without a backslash", "quotes without a backslash"},
-        {"control character in a string", "control characters in strings"},
-        {"backslash that escapes nothing", "backslashes that escape nothing"},
-        {"byte that is no UTF-8", "bytes that are no UTF-8"},
-        {"string without its closing quote", "strings without their closing quotes"},
-        {"NaN or infinity, now null", "NaNs or infinities, now null"},
-        {"comma too many or missing", "commas too many or missing"},
-        {"array alone, now a trace", "arrays alone, now traces"},
-        {"byte order mark, left out", "byte order marks, left out"},
-        {"end that is missing", "ends that are missing"},
-        {"stretch of broken elements, left out", "stretches of broken elements, left out"},
-        {"other trace in the file, left out", "other traces in the file, left out"},
-        {"piece of text behind the trace, left out", "pieces of text behind the trace, left out"},
+        {"unescaped quote", "unescaped quotes"},
+        {"unescaped control character", "unescaped control characters"},
+        {"invalid escape", "invalid escapes"},
+        {"invalid UTF-8 byte", "invalid UTF-8 bytes"},
+        {"string without a closing quote", "strings without closing quotes"},
+        {"NaN or infinity, replaced by null", "NaNs or infinities, replaced by null"},
+        {"extra or missing comma", "extra or missing commas"},
+        {"array without a trace, wrapped in a trace", "arrays without a trace, wrapped in a trace"},
+        {"byte order mark, skipped", "byte order marks, skipped"},
+        {"missing end", "missing ends"},
+        {"range of malformed elements, skipped", "ranges of malformed elements, skipped"},
+        {"other trace in the file, skipped", "other traces in the file, skipped"},
+        {"piece of text after the trace, skipped", "pieces of text after the trace, skipped"},
     };
     return words[kind][many];
 }

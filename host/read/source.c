@@ -89,11 +89,11 @@ static enum sutra_status read_all(struct source *source, int file, struct sutra_
             break;
         buffer.length += (size_t)n;
         if (buffer.length > limit)
-            status = error_file(
-                error, SUTRA_DATA, source->name,
-                "more than %.6g MB that are no file, which is the limit: write them to a file first, or raise "
-                "the limit (--max-input)",
-                (double)limit / 1e6);
+            status =
+                error_file(error, SUTRA_DATA, source->name,
+                           "the piped input exceeds the limit of %.6g MB: write it to a file first, or raise the limit "
+                           "(--max-input)",
+                           (double)limit / 1e6);
     }
     source->is_beginning = is_told(source, &buffer);
     if (!status)

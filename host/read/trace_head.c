@@ -266,7 +266,8 @@ enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_h
     struct stat found;
     struct trace_head made = {0};
     if (stat(path, &found) == 0 && !S_ISREG(found.st_mode))
-        return error_file(error, SUTRA_NO_INPUT, path, "is no file, and cannot be looked at before it is read");
+        return error_file(error, SUTRA_NO_INPUT, path,
+                          "is not a regular file and cannot be inspected before it is read");
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 || fstat(file, &found)) {
         enum sutra_status status = error_file(error, SUTRA_NO_INPUT, path, "%s", strerror(errno));

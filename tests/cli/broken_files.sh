@@ -32,7 +32,7 @@ if command -v zstd >/dev/null; then
     printf 'more' >>device.zst
     fails host.json device.zst
 fi >zstd_lines
-grep -vc 'exit 65, 1 line: sutra: device.zst: the zstd data is damaged or cut off' zstd_lines
+grep -vc 'exit 65, 1 line: sutra: device.zst: the zstd data is corrupt or truncated' zstd_lines
 fails /proc/self/mem device.json
 fails host.json .
 fails host.json /dev/null
