@@ -278,7 +278,7 @@ static void read_cut_on_threads(const char *path, int says) {
 
 static void input_truncated_on_all_threads_is_reported_once(void **state) {
     (void)state;
-    const char *line = "sutra: an input was cut short by another program while it was read\n";
+    const char *line = "sutra: another program truncated an input while sutra read it\n";
     close(open("a", O_CREAT | O_RDWR, 0600));
     for (int i = 0; i < 20; i++) {
         int pipes[2], status;

@@ -66,7 +66,7 @@ static const struct option_row options[] = {
     {"faithful", 0, OPTION_FLAG, AT(faithful),
      .help = "reproduce the measured time as far as ET+ allows; ET+ lacks launches and most waits, which "
              "'sutra link HOST DEVICE -o OUT.et' reads from the device trace"},
-    FAITHFUL_ROWS(how, "with --faithful"),
+    FAITHFUL_ROWS(how, "--faithful output"),
     {"lines", 'l', OPTION_FLAG, AT(lines),
      .help = "read JSON lines of 'sutra jsonize --lines'; uncompressed JSON lines are detected without this option"},
     {"astra", 0, OPTION_FILE, "DIR", AT(astra),

@@ -29,7 +29,7 @@ struct reader {
 
 static int number_fail(const struct option_row *option, const char *text) {
     if (option->maximum == UINT64_MAX)
-        return message_fail(SUTRA_USAGE, "--%s: '%s' is not a number from %" PRIu64 " on", option->name, text,
+        return message_fail(SUTRA_USAGE, "--%s: '%s' is not a number of at least %" PRIu64, option->name, text,
                             option->minimum);
     return message_fail(SUTRA_USAGE, "--%s: '%s' is not a number from %" PRIu64 " to %" PRIu64, option->name, text,
                         option->minimum, option->maximum);
@@ -87,8 +87,8 @@ static int read_device(const struct option_row *option, const char *text, struct
     for (size_t i = 1; option->choices[i]; i++)
         last = i;
     if (status == SUTRA_OK && text[length] && (size_t)choice != last)
-        status =
-            message_fail(SUTRA_USAGE, "--%s: '%s': only %s takes a number", option->name, text, option->choices[last]);
+        status = message_fail(SUTRA_USAGE, "--%s: '%s': only %s accepts a number", option->name, text,
+                              option->choices[last]);
     if (status == SUTRA_OK && text[length])
         status = read_number(option, text + length + 1, &number);
     if (status == SUTRA_OK)
@@ -98,7 +98,7 @@ static int read_device(const struct option_row *option, const char *text, struct
 
 static int read_word(const struct option_row *option, const char *text, struct word_list *list) {
     if (list->n == WORDS_MAX)
-        return message_fail(SUTRA_USAGE, "--%s: %d are the most", option->name, WORDS_MAX);
+        return message_fail(SUTRA_USAGE, "--%s: more than %d values", option->name, WORDS_MAX);
     list->words[list->n++] = text;
     return SUTRA_OK;
 }
@@ -132,7 +132,7 @@ static int store(const struct option_row *option, const char *text, void *values
 /* The option's value, from the same word if it is there, else from the next. */
 static int take(struct reader *reader, const struct option_row *option, const char *attached) {
     if (option->kind == OPTION_FLAG && attached)
-        return message_fail(SUTRA_USAGE, "--%s takes no argument", option->name);
+        return message_fail(SUTRA_USAGE, "--%s accepts no argument", option->name);
     if (option->kind != OPTION_FLAG && !attached && !(attached = *reader->next++))
         return message_fail(SUTRA_USAGE, "--%s needs an argument: %s", option->name, option->argument);
     return store(option, attached, reader->values);
@@ -176,7 +176,7 @@ static int ambiguous(const struct reader *reader, const char *name, size_t lengt
     char all[600] = "";
     list_candidates(reader->command->options, name, length, all, sizeof all);
     list_candidates(common_options, name, length, all, sizeof all);
-    return message_fail(SUTRA_USAGE, "option '--%.*s' could be any of %s", (int)length, name, all);
+    return message_fail(SUTRA_USAGE, "option '--%.*s' is ambiguous: use one of %s", (int)length, name, all);
 }
 
 static int read_long(struct reader *reader, const char *word) {
@@ -224,8 +224,7 @@ static int read_letters(struct reader *reader, const char *letters) {
 
 static int read_operand(struct reader *reader, char *word) {
     if (reader->operands->n == reader->command->n_operands_max)
-        return message_fail(SUTRA_USAGE, "'%s' is one argument too many; see '%s --help'", word,
-                            reader->command->called);
+        return message_fail(SUTRA_USAGE, "unexpected argument '%s'; see '%s --help'", word, reader->command->called);
     if (!*word)
         return message_fail(SUTRA_USAGE, "an argument is empty");
     reader->operands->words[reader->operands->n++] = word;

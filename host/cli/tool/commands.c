@@ -37,19 +37,19 @@ const struct option_row program_options[] = {
 };
 
 const struct exit_code exit_codes[] = {
-    {SUTRA_OK, "success; what was left out is counted in the summary"},
-    {SUTRA_STRICT, "a warning with --strict, or a gate: --fail-above, --fail-on-unclear"},
-    {SUTRA_USAGE, "an argument is wrong"},
-    {SUTRA_DATA, "an input is malformed, or not the kind of file that was expected"},
+    {SUTRA_OK, "success; the summary counts skipped events"},
+    {SUTRA_STRICT, "a warning with --strict, or a failed gate (--fail-above, --fail-on-unclear)"},
+    {SUTRA_USAGE, "invalid argument"},
+    {SUTRA_DATA, "an input is malformed, or not a file of the expected kind"},
     {SUTRA_NO_INPUT, "an input is missing or cannot be read"},
-    {SUTRA_UNAVAILABLE, "the device that was asked for is not there"},
-    {SUTRA_INTERNAL, "a mistake in the program itself"},
+    {SUTRA_UNAVAILABLE, "the requested device is unavailable"},
+    {SUTRA_INTERNAL, "internal error"},
     {SUTRA_SYSTEM, "out of memory or threads"},
     {SUTRA_NO_OUTPUT, "the output cannot be created"},
-    {SUTRA_IO, "reading or writing failed midway, a full disk for instance"},
-    {130, "interrupted (SIGINT); nothing half-written is left"},
-    {141, "standard output or error was closed (SIGPIPE); nothing half-written is left"},
-    {143, "terminated (SIGTERM); nothing half-written is left"},
+    {SUTRA_IO, "reading or writing failed, for example on a full disk"},
+    {130, "interrupted (SIGINT); no partial output remains"},
+    {141, "standard output or error was closed (SIGPIPE); no partial output remains"},
+    {143, "terminated (SIGTERM); no partial output remains"},
     {0},
 };
 

@@ -31,7 +31,7 @@ static bool read_rest(const char *text, double *us) {
 
 int faithful_check(struct faithful_values *values) {
     if (values->rest && !read_rest(values->rest, &values->rest_us))
-        return message_fail(SUTRA_USAGE, "--rest: '%s' is no number of microseconds", values->rest);
+        return message_fail(SUTRA_USAGE, "--rest: '%s' is not a number of microseconds", values->rest);
     return SUTRA_OK;
 }
 
@@ -44,34 +44,33 @@ struct sutra_faithful_options faithful_options(const struct faithful_values *val
 void faithful_summary_print(const struct sutra_faithful_report *report) {
     const struct summary_row rows[] = {
         {report->n_nodes, "nodes in the file", true},
-        {report->n_rests, "  of them times in which nothing recorded ran", false},
-        {report->n_launch_cuts, "  of them operators' second parts, cut at a launch", false},
-        {report->n_parts, "  of them parts of kernels that shared the GPU", false},
-        {report->n_waits, "calls that wait for kernels", true},
-        {report->n_calls_without_kernel, "  and calls that wait for none", false},
-        {report->n_blocking_copies, "copies that block", false},
-        {report->n_pageable_copies, "copies that block, of pageable memory", false},
+        {report->n_rests, "  gaps without recorded work", false},
+        {report->n_launch_cuts, "  second parts of operators split at a launch", false},
+        {report->n_parts, "  parts of kernels that shared the GPU", false},
+        {report->n_waits, "synchronizing calls with kernels to wait for", true},
+        {report->n_calls_without_kernel, "synchronizing calls without kernels to wait for", false},
+        {report->n_blocking_copies, "blocking memcpy calls", false},
+        {report->n_pageable_copies, "blocking memcpy calls with pageable memory", false},
         {report->n_orders, "kernels that wait for another stream's event", false},
-        {report->n_inferred, "kernels taken to wait for one of another stream that ended just before", false},
-        {report->n_clocked, "kernels held to the processor's clock: nothing tells what they waited for", false},
-        {report->n_works, "kernels that tell their operations and bytes", false},
-        {report->n_late, "kernels late for no known reason", false},
+        {report->n_inferred, "kernels inferred to wait for a kernel of another stream that ended just before", false},
+        {report->n_clocked, "kernels started by CPU time, because the cause of their wait is unknown", false},
+        {report->n_works, "kernels with known operations and bytes", false},
+        {report->n_late, "kernels that start late for an unknown reason", false},
     };
     fprintf(stderr, "sutra: %s simulated,", time_text(report->simulated_us).text);
     fprintf(stderr, " %s measured\n", time_text(report->measured_us).text);
     summary_print(rows, sizeof rows / sizeof *rows);
     if (report->n_late)
-        fprintf(stderr, "                  by %s in all\n", time_text(report->late_us).text);
+        fprintf(stderr, "                  late by %s in total\n", time_text(report->late_us).text);
 }
 
 void faithful_warn(const struct sutra_faithful_report *report) {
     if (report->n_never_ran)
-        message_warn("%s of the file can never run: this is a mistake of sutra's",
+        message_warn("%s of the file can never run: internal error, please report it",
                      counted_text(report->n_never_ran, "node", "nodes").text);
     if (!report->departs)
         return;
     struct figure simulated = time_text(report->simulated_us), measured = time_text(report->measured_us);
-    message_warn("the file takes %s in a simulation, and %s were measured: from node %" PRIu64
-                 " on, which starts %s off",
+    message_warn("simulated time %s differs from measured time %s: first at node %" PRIu64 ", which starts %s off",
                  simulated.text, measured.text, report->departs_id, time_text(report->departs_us).text);
 }

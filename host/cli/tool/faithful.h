@@ -20,7 +20,7 @@ struct faithful_values {
 #define GPU_STREAMS 1
 extern const char *const faithful_gpus[];
 
-/* Rows of the options; `faithful` is the path to the struct for the file's AT(field), `what` says of which output. */
+/* Rows of the options; `faithful` is the path to the struct for the file's AT(field), `what` names the output. */
 #define FAITHFUL_ROWS(faithful, what)                                                                                  \
     {"gpu",                                                                                                            \
      0,                                                                                                                \
@@ -28,12 +28,12 @@ extern const char *const faithful_gpus[];
      "HOW",                                                                                                            \
      AT(faithful.gpu),                                                                                                 \
      .choices = faithful_gpus,                                                                                         \
-     .help = what ": the simulator's GPU computes one thing at a time (one), as ASTRA-sim's does, or one for each "    \
-                  "stream (streams) (default: one; streams for the ranks of a job)"},                                  \
+     .help = "run one GPU activity at a time (one), as ASTRA-sim does, or one per stream (streams), in " what          \
+             " (default: one; streams for the ranks of a job)"},                                                       \
     {                                                                                                                  \
         "rest", 0, OPTION_TEXT, "US", AT(faithful.rest),                                                               \
-            .help = what ": make a node of each time longer than US microseconds in which nothing that was recorded "  \
-                         "ran; -1: of none (default: 5)"                                                               \
+            .help = "write gaps without recorded work that are longer than US microseconds as nodes of " what          \
+                    ", -1 for none (default: 5)"                                                                       \
     }
 
 /* Whether one of the options was given. */

@@ -89,7 +89,7 @@ void help_command_print(const struct command *command) {
 }
 
 void help_program_print(void) {
-    printf("sutra %s - links PyTorch execution traces with Kineto device traces\n\n", sutra_version());
+    printf("sutra %s - link PyTorch execution traces with Kineto device traces\n\n", sutra_version());
     printf("Usage:\n  sutra COMMAND [ARGUMENTS]\n");
     print_commands(commands);
     printf("\nOptions:\n");
@@ -101,10 +101,10 @@ void help_program_print(void) {
     for (const struct exit_code *row = exit_codes; row->meaning; row++)
         printf("  %3d  %s\n", row->code, row->meaning);
     putchar('\n');
-    wrapped_print("'sutra help COMMAND' has more on each command. Called by the name chakra_trace_link, trace_link, "
-                  "chakra_converter or chakra_jsonizer, the program is a command with the command line of the tool of "
-                  "that name.",
-                  0, 0);
+    wrapped_print(
+        "'sutra help COMMAND' describes a command. Under the names chakra_trace_link, trace_link, chakra_converter and "
+        "chakra_jsonizer, sutra has the command line of the tool of the same name.",
+        0, 0);
 }
 
 static int help_run(const struct command *self, int argc, char **argv) {
@@ -124,8 +124,7 @@ static int help_run(const struct command *self, int argc, char **argv) {
     for (unsigned i = 1; i < operands.n; i++) {
         const struct command *above = command;
         if (!above->commands)
-            return message_fail(SUTRA_USAGE, "'%s' is one argument too many; see 'sutra help --help'",
-                                operands.words[i]);
+            return message_fail(SUTRA_USAGE, "unexpected argument '%s'; see 'sutra help --help'", operands.words[i]);
         if (!(command = command_find(above->commands, operands.words[i])))
             return command_unknown(above->commands, above->called, operands.words[i]);
     }
@@ -134,18 +133,18 @@ static int help_run(const struct command *self, int argc, char **argv) {
 }
 
 static const char *const help_synopses[] = {"[COMMAND]", NULL};
-static const char *const help_description[] = {"Without a COMMAND, lists the commands and the exit codes.", NULL};
+static const char *const help_description[] = {"Without COMMAND, lists the commands and the exit codes.", NULL};
 static const struct option_row help_options[] = {{0}};
 static const struct example help_examples[] = {
-    {"sutra help link", "what the command 'link' does, and its options"},
-    {"sutra help analyze hta", "the same for a command below another"},
+    {"sutra help link", "print the help of 'sutra link'"},
+    {"sutra help analyze hta", "print the help of a subcommand"},
     {0},
 };
 
 const struct command help_command = {
     .name = "help",
     .called = "sutra help",
-    .summary = "explain the program or a command",
+    .summary = "print the help of sutra or of a command",
     .synopses = help_synopses,
     .description = help_description,
     .options = help_options,

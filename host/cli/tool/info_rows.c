@@ -34,6 +34,6 @@ void info_schema_print(const char *schema, bool json) {
         printf(",\n  \"schema\": ");
         json_string_print(stdout, schema);
     } else {
-        printf("  schema %s\n", *schema ? short_text(schema, screen_columns() - 9).text : "not given");
+        printf("  schema %s\n", *schema ? short_text(schema, screen_columns() - 9).text : "not recorded");
     }
 }

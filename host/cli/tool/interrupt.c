@@ -108,7 +108,7 @@ static void remove_and_end(int signal_number) {
 /* An input is mapped, so another program that cuts it short takes pages away that we read, maybe on many threads at
  * once: the first one ends the program, and the others wait for that. */
 static void end_cut_short(int signal_number) {
-    static const char text[] = "sutra: an input was cut short by another program while it was read\n";
+    static const char text[] = "sutra: another program truncated an input while sutra read it\n";
     (void)signal_number;
     while (atomic_exchange(&interrupt_state, ENDING) == ENDING)
         pause();

@@ -29,31 +29,31 @@ struct job_values {
 /* Rows of the options that commands word alike; `job` is the path to the struct job_values for the file's AT(field),
  * which gives a field's place. */
 #define JOB_ROW_FORCE(field)                                                                                           \
-    { "force", 0, OPTION_FLAG, AT(field), .help = "replace outputs that are read-only" }
+    { "force", 0, OPTION_FLAG, AT(field), .help = "replace read-only outputs" }
 #define JOB_ROW_OUTPUT(job)                                                                                            \
     {"output-file",  'o',                                                                                              \
      OPTION_FILE,    "OUT",                                                                                            \
-     AT(job.output), .help = "write to OUT; compressed if it ends in .gz or .zst; - is standard output (default: -)"}, \
+     AT(job.output), .help = "write to OUT, compressed if it ends in .gz or .zst; - is standard output (default: -)"}, \
         JOB_ROW_FORCE(job.force)
 #define JOB_ROW_LENIENT(job)                                                                                           \
     {                                                                                                                  \
         "lenient", 0, OPTION_FLAG, AT(job.lenient),                                                                    \
-            .help = "mend text that is no JSON, and take fields of a wrong type as absent, instead of failing"         \
+            .help = "repair malformed JSON and ignore fields of the wrong type instead of failing"                     \
     }
 #define JOB_ROW_INPUT(field)                                                                                           \
     {                                                                                                                  \
         "max-input", 0, OPTION_NUMBER, "BYTES", AT(field),                                                             \
             .maximum = UINT64_MAX,                                                                                     \
-            .help = "hold up to BYTES of an input in memory, where it is compressed or a pipe "                        \
-                    "(default: half of the memory, 1,000 times what is compressed)"                                    \
+            .help = "limit memory for compressed or piped inputs to BYTES (default: half of the memory, at most "      \
+                    "1,000 times the compressed size)"                                                                 \
     }
 #define JOB_ROW_STATS(job)                                                                                             \
     {                                                                                                                  \
         "stats", 0, OPTION_FILE, "FILE", AT(job.stats),                                                                \
-            .help = "write counts, seconds of each stage and memory to FILE as JSON; - is standard output"             \
+            .help = "write counts, seconds per stage and memory to FILE as JSON; - is standard output"                 \
     }
 #define JOB_ROW_VERBOSE(job)                                                                                           \
-    { "verbose", 'v', OPTION_FLAG, AT(job.verbose), .help = "also say what is done and why" }
+    { "verbose", 'v', OPTION_FLAG, AT(job.verbose), .help = "print notes on each decision" }
 
 /* All return SUTRA_OK, or another exit code after they have said what is wrong. */
 

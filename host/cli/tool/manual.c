@@ -97,7 +97,8 @@ static void print_page(void) {
     each_name(print_synopses);
     printf(".SH COMMANDS\n");
     each_name(print_command);
-    printf(".SH COMMON OPTIONS\nThe first is understood by every command, the others without a command.\n");
+    printf(
+        ".SH COMMON OPTIONS\nEvery command accepts the first option. The other options are used without a command.\n");
     print_options(program_options);
     printf(
         ".SH MPI JOBS\n.B mpirun \\-\\-enable\\-recovery \\-n N sutra\\-mpi [\\-\\-patience SECONDS] link | analyze \\fR...\n.PP\n"
@@ -127,7 +128,7 @@ static const char *const description[] = {"Prints the manual page sutra(1) in ro
 static const struct option_row options[] = {{0}};
 static const struct example examples[] = {
     {"sutra man | man -l -", "read the manual page"},
-    {"sutra man > /usr/local/share/man/man1/sutra.1", "install it"},
+    {"sutra man > /usr/local/share/man/man1/sutra.1", "install the manual page"},
     {0},
 };
 

@@ -36,7 +36,7 @@ void run_figures_print(const struct run_figures *figures) {
     fprintf(stderr, "%14.3f s  ", figures->seconds);
     if (figures->input_bytes > 0 && figures->seconds >= RATE_SECONDS)
         fprintf(stderr, "at %.1f MB/s of input, ", (double)figures->input_bytes / figures->seconds / 1e6);
-    fprintf(stderr, "%s of memory at the peak\n", bytes_text(figures->peak_memory).text);
+    fprintf(stderr, "%s peak memory\n", bytes_text(figures->peak_memory).text);
 }
 
 void summary_print(const struct summary_row *rows, size_t n) {

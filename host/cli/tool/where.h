@@ -24,18 +24,17 @@ extern const char *const where_devices[];
      AT(where.device),                                                                                                 \
      .maximum = UINT32_MAX,                                                                                            \
      .choices = where_devices,                                                                                         \
-     .help = "where to compute: auto takes a GPU where that should be faster, cuda fails without one, cuda:1 is the "  \
-             "second one (default: auto)"},                                                                            \
+     .help = "compute on auto (a GPU if calibrated as faster), cpu or cuda[:N] (fail without one) (default: auto)"},   \
         {"device-memory",                                                                                              \
          0,                                                                                                            \
          OPTION_NUMBER,                                                                                                \
          "BYTES",                                                                                                      \
          AT(where.memory),                                                                                             \
          .maximum = UINT64_MAX,                                                                                        \
-         .help = "most memory to take on the GPU, 2G for instance, 0 for nine tenths of what is free (default: 0)"},   \
+         .help = "limit GPU memory to BYTES, for example 2G; 0 is 90 % of the free memory (default: 0)"},              \
     {                                                                                                                  \
         "threads", 'T', OPTION_NUMBER, "N", AT(where.n_threads),                                                       \
-            .maximum = 256, .help = "how many threads, 0 for one per processor (default: 0)"                           \
+            .maximum = 256, .help = "use N threads, 0 for one per available CPU (default: 0)"                          \
     }
 
 /* How many threads to take; of the processors those count that this process may use. */
