@@ -101,7 +101,7 @@ for attempt in 1 2 3 4 5; do # a process may never be seen with a trace, on a ma
     [ ! -e hit.killed ] || break
 done
 [ -e hit.killed ] || failed "process 1 was not killed in $attempt runs"
-grep -q 'process 1 has said nothing' hit.err || failed "the process that was killed is not told"
+grep -q 'process 1 has not responded' hit.err || failed "the process that was killed is not told"
 "$SUTRA" check hit >hit.check && failed "a rank must be missing"
 grep -q '^error .*not linked' hit.check || failed "the rank of the process that was killed is not told"
 run hit 2 --format et || failed "the run after the killed one: exit $?"

@@ -75,7 +75,7 @@ echo "--- linking again repairs the record"
 for job in json et; do
     rm -rf out && cp -R $job out
     sed '0,/^call/s/^call\t0/call\t1/' <$job/.job/rank.1 >out/.job/rank.1
-    sutra link h d -o out --format $job 2>&1 | grep 'of them before'
+    sutra link h d -o out --format $job 2>&1 | grep 'linked before'
     cmp out/rank.1.$job $job/rank.1.$job && sutra check out
 done
 

@@ -75,24 +75,23 @@ static int check_folders(const struct link_values *values, const struct command 
     const char *const sides[] = {values->pair.host, values->pair.device};
     if (values->table) {
         if (sides[0] || sides[1])
-            return message_fail(SUTRA_USAGE, "--ranks names the traces: '%s' is one too many",
+            return message_fail(SUTRA_USAGE, "--ranks names all traces: unexpected argument '%s'",
                                 sides[0] ? sides[0] : sides[1]);
     } else {
         if (!sides[0] || !sides[1])
-            return message_fail(SUTRA_USAGE, "the folder of the %s traces is missing; see '%s --help'",
+            return message_fail(SUTRA_USAGE, "the directory of the %s traces is missing; see '%s --help'",
                                 sides[0] ? "device" : "host", command->called);
         for (size_t i = 0; i < 2; i++)
             if (!path_is_folder(sides[i]))
                 return message_fail(SUTRA_USAGE,
-                                    "%s is no folder, as %s is: give both traces of a rank, or both folders", sides[i],
-                                    sides[1 - i]);
+                                    "%s is not a directory, but %s is: name both traces of a rank, or both directories",
+                                    sides[i], sides[1 - i]);
     }
     if (!values->pair.job.output && !values->dry_run)
-        return message_fail(SUTRA_USAGE, "the folder for the output is missing (-o DIR); see '%s --help'",
-                            command->called);
+        return message_fail(SUTRA_USAGE, "the output directory is missing (-o DIR); see '%s --help'", command->called);
     for (size_t i = 0; i < 2; i++)
         if (values->pair.job.output && sides[i] && paths_same_folder(values->pair.job.output, sides[i]))
-            return message_fail(SUTRA_USAGE, "%s: the output would lie among the inputs", sides[i]);
+            return message_fail(SUTRA_USAGE, "%s: the output directory is an input directory", sides[i]);
     return SUTRA_OK;
 }
 
@@ -101,11 +100,11 @@ static int check_words(struct link_values *values, const struct command *command
     if (exit_code != SUTRA_OK)
         return exit_code;
     if (values->pair.job.stats)
-        return message_fail(SUTRA_USAGE, "--stats is for a pair: the figures of a job stand in its job.json");
+        return message_fail(SUTRA_USAGE, "--stats needs a pair of traces: job.json contains the statistics of a job");
     if (!values->finish)
         return check_folders(values, command);
     if (values->pair.host || values->table || values->pair.job.output || values->part || values->dry_run)
-        return message_fail(SUTRA_USAGE, "--finish takes the folder of the job alone");
+        return message_fail(SUTRA_USAGE, "--finish accepts only the directory of the job");
     return SUTRA_OK;
 }
 
@@ -166,7 +165,7 @@ static void print_plan(const struct job_plan *plan) {
         printf("%" PRId64 "\t%s\t%s\t%s\n", pair->rank, pair->host.path, pair->device.path, pair_by_names[pair->by]);
     }
     for (size_t i = 0; i < plan->n_left; i++)
-        printf("# left out: %s: %s\n", plan->left[i].path, plan->left[i].why);
+        printf("# skipped: %s: %s\n", plan->left[i].path, plan->left[i].why);
 }
 
 /* ---- Progress ---- */
@@ -290,17 +289,17 @@ static void print_summary(const struct whole_link *link, const struct job_whole 
     }
     const struct summary_row rows[] = {
         {whole->n_done, "ranks linked", true},
-        {link->n_before, "  of them before", false},
+        {link->n_before, "  linked before", false},
         {whole->n_broken, "ranks that cannot be linked", false},
         {whole->n_missing, "ranks not linked yet", false},
-        {whole->n_left, "files left out", false},
-        {n_warnings, "warnings about single ranks, in job.json", false},
+        {whole->n_left, "files skipped", false},
+        {n_warnings, "warnings about single ranks: see job.json", false},
     };
     fprintf(stderr, "sutra: linked into %s\n", folder);
     summary_print(rows, sizeof rows / sizeof *rows);
     fprintf(stderr, "%16s  read\n%16s  written\n", bytes_text(n_read).text, bytes_text(n_written).text);
     if (whole->meetings)
-        fprintf(stderr, "%16s  measured, from the first start of a rank to the last end\n",
+        fprintf(stderr, "%16s  measured, from the first start to the last end of a rank\n",
                 time_text(whole->meetings->measured_us).text);
 }
 
@@ -318,7 +317,7 @@ static enum sutra_status run_second_pass(struct whole_link *link, struct job_who
     where_set(&job->where, &options.context);
     if (link->team)
         options.context.n_threads = link->team->n_threads;
-    progress_line(&link->job.watch.progress, "ranks meet");
+    progress_line(&link->job.watch.progress, "match collectives");
     return second_pass_run(whole, &options, error);
 }
 
@@ -364,7 +363,7 @@ static int link_planned(struct whole_link *link) {
         values->how.gpu == GPU_STREAMS || (link->meets && values->how.gpu == GPU_UNSAID && !values->astra);
     tell_options(values, link->per_stream, link->options);
     if (link->plan.n_pairs == 0)
-        return message_fail(SUTRA_DATA, "no two of these traces are of one rank; '--dry-run' tells why");
+        return message_fail(SUTRA_DATA, "no two of these traces are of one rank; '--dry-run' prints the reasons");
     if ((exit_code = make_folders(folder)) != SUTRA_OK)
         return exit_code;
     return write_plan(link);

@@ -102,8 +102,7 @@ static void agree(struct crew *crew) {
     }
     if (other > 0 && crew->mates[0].n_pairs >= 0)
         message_fail(SUTRA_NO_INPUT,
-                     "process %d of the job does not see the traces that process 0 sees: all machines need "
-                     "the same folders",
+                     "process %d of the job finds other traces than process 0: all machines need the same directories",
                      other);
     answer(crew, same);
 }
@@ -187,8 +186,7 @@ static void look_for_gone(struct crew *crew) {
         if (mate->is_gone || mate->is_done || now - mate->heard < crew->patience)
             continue;
         mate->is_gone = true;
-        message_warn("process %d has said nothing for %.0f s and is taken as gone; the others go on", i,
-                     crew->patience);
+        message_warn("process %d has not responded for %.0f s: continuing without it", i, crew->patience);
     }
 }
 
