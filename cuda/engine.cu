@@ -48,7 +48,7 @@ static enum sutra_status judge(struct cuda_engine *engine, const char *what, enu
     explain(&engine->gpu, what, outcome, text, sizeof text);
     table_drop(&engine->gpu);
     if (!engine->options.may_fall_back)
-        return error_set(error, SUTRA_SYSTEM, "%s; --device auto or cpu takes the CPU", text);
+        return error_set(error, SUTRA_SYSTEM, "%s; --device auto or cpu computes on the CPU", text);
     snprintf(text + strlen(text), sizeof text - strlen(text), "; the CPU does it");
     engine->options.warn(engine->options.arg, text);
     if (engine->gpu.remarks.overwriting)
