@@ -139,7 +139,7 @@ static int run(const struct command *command, int argc, char **argv) {
         return exit_code;
     values.trace = operands.words[0];
     if (paths_same(values.job.output, values.trace))
-        return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
+        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", values.job.output);
     if (values.format < 0)
         values.format = path_ends_in(values.job.output, ".json") ? SUTRA_PATH_JSON : SUTRA_PATH_TEXT;
     struct job job = job_start(&values.job, !values.job.quiet, !values.job.quiet, values.job.verbose);

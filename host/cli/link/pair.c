@@ -40,7 +40,7 @@ int pair_check_files(const struct pair_values *values) {
     if (path_is_stream(values->host) && path_is_stream(values->device))
         return message_fail(SUTRA_USAGE, "only one of the traces can be standard input");
     if (paths_same(output, values->host) || paths_same(output, values->device))
-        return message_fail(SUTRA_USAGE, "%s: the output is one of the inputs", output);
+        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", output);
     return job_check_stats(values->job.stats, output, inputs, 2);
 }
 

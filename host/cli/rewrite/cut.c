@@ -131,7 +131,8 @@ static int check_files(const struct cut_values *values) {
         for (size_t input = 0; input < output; input++)
             if (files[output] && files[input] && paths_same(files[output], files[input]))
                 return message_fail(SUTRA_USAGE, "%s: %s", files[output],
-                                    input < 2 ? "the output is the input" : "both outputs are the same file");
+                                    input < 2 ? "output and input are the same file"
+                                              : "both outputs are the same file");
     if (values->host && path_is_stream(values->job.output) && path_is_stream(values->host_output))
         return message_fail(SUTRA_USAGE, "only one of the outputs can be standard output");
     if (values->host && paths_same(values->host, values->trace))

@@ -129,7 +129,7 @@ static int check_files(const struct merge_values *values, const struct trace_lis
         if (path_is_stream(paths[i]))
             return message_fail(SUTRA_USAGE, "standard input cannot be merged: traces are read twice");
         if (paths_same(values->job.output, paths[i]))
-            return message_fail(SUTRA_USAGE, "%s: the output is an input", values->job.output);
+            return message_fail(SUTRA_USAGE, "%s: output and input are the same file", values->job.output);
     }
     return job_check_stats(values->job.stats, values->job.output, paths, traces->n);
 }

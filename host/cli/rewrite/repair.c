@@ -135,7 +135,7 @@ static int run(const struct command *command, int argc, char **argv) {
         (exit_code = job_check_terminal(&values.job)) != SUTRA_OK)
         return exit_code;
     if (paths_same(values.job.output, values.trace))
-        return message_fail(SUTRA_USAGE, "%s: the output is the input", values.job.output);
+        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", values.job.output);
     if ((exit_code = job_check_stats(values.job.stats, values.job.output, &values.trace, 1)) != SUTRA_OK)
         return exit_code;
     struct repair_job repair = {.values = &values,

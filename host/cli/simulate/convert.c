@@ -52,11 +52,9 @@ static const struct stage_share stages[] = {
      "N",                                                                                                              \
      AT(job.where.n_threads),                                                                                          \
      .maximum = 256,                                                                                                   \
-     .help = "use N threads, or one per CPU if N is 0 (default: 0)"},                                                  \
+     .help = "use N threads, 0 for one per available CPU (default: 0)"},                                               \
         JOB_ROW_INPUT(job.most_input_bytes), JOB_ROW_FORCE(job.force), JOB_ROW_STATS(job),                             \
-        {"quiet", 'q', OPTION_FLAG, AT(job.quiet),                                                                     \
-         .help = "print only warnings and errors, no progress and no summary"},                                        \
-        JOB_ROW_VERBOSE(job)
+        {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print only warnings and errors"}, JOB_ROW_VERBOSE(job)
 
 static const struct option_row options[] = {
     {"output-file", 'o', OPTION_FILE, "OUT", AT(job.output),

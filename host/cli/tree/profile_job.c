@@ -20,7 +20,7 @@ int profile_values_check(struct profile_values *values, const char *input, bool 
         return SUTRA_USAGE;
     values->trace = input;
     if (paths_same(output, input) || (values->host && paths_same(output, values->host)))
-        return message_fail(SUTRA_USAGE, "%s: the output is the input", output);
+        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", output);
     if (values->host && paths_same(values->host, input))
         return message_fail(SUTRA_USAGE, "%s: the host trace is the device trace", input);
     return job_check_stats(values->job.stats, output, (const char *const[]){input, values->host}, 2);
