@@ -74,7 +74,7 @@ struct figure finding_percent(double part, double whole) {
 struct figure finding_count(const struct findings_work *work, double count) {
     struct figure figure;
     snprintf(figure.text, sizeof figure.text, "%.0f %s", count / work->measures.n_steps,
-             work->overview->window.n_steps ? "a step" : "in all");
+             work->overview->window.n_steps ? "per step" : "in total");
     return figure;
 }
 

@@ -125,7 +125,7 @@ void finding_number(struct overview_finding *finding, const char *name, double v
 struct figure finding_time(double ticks);
 struct figure finding_per_step(const struct findings_work *work, double ticks);
 struct figure finding_percent(double part, double whole);
-/* "642 a step", or "642 in all" where there are no steps. */
+/* "642 per step", or "642 in total" where there are no steps. */
 struct figure finding_count(const struct findings_work *work, double count);
 /* A name of the trace in at most 48 columns. */
 struct shortened finding_name(const struct findings_work *work, uint32_t string);

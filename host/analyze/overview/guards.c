@@ -41,12 +41,11 @@ static enum sutra_status say_startup(struct findings_work *work, struct sutra_er
         return status;
     struct overview_finding *finding = finding_say(
         work, FINDING_STARTUP, (double)ticks,
-        "Start-up in the window: %s of %s is set-up (loading code, taking memory, capturing graphs)",
+        "Warm-up in the profile: %s of the %s window is setup (module loading, memory allocation, graph capture)",
         finding_percent((double)ticks, work->measures.window).text, finding_time(work->measures.window).text);
     if (name != STRING_NONE)
         finding_add(finding, ", %s of it in %s", finding_time((double)most).text, finding_name(work, name).text);
-    finding_add(finding,
-                ". Profile after a warm-up (schedule(wait, warmup, active)); nothing else is said of this trace.");
+    finding_add(finding, ". Profile after a warm-up: schedule(wait, warmup, active). All other rules are suppressed.");
     finding_number(finding, "set_up_us", (double)ticks / 1000);
     return SUTRA_OK;
 }
@@ -90,8 +89,8 @@ static void cut_edge(struct findings_work *work) {
             continue;
         struct overview_finding *finding =
             finding_say(work, FINDING_TRACE_EDGE, (double)NAN,
-                        "The first %s are not idle: work launched there starts only when the device is done with what "
-                        "the trace does not hold. They are left out; start the profiler a step earlier to see them.",
+                        "Trace start excluded: in the first %s the GPU still runs work that was launched before "
+                        "profiling began. Start the profiler one step earlier to record this work.",
                         finding_time((double)(gap.end - window->from)).text);
         finding_number(finding, "cropped_us", (double)(gap.end - window->from) / 1000);
         overview_crop(overview, gap.end);
@@ -128,8 +127,8 @@ static void look_at_device_side(struct findings_work *work) {
         work->silent_host = work->silent_device = true;
         struct overview_finding *finding = finding_say(
             work, FINDING_UNRECORDED_GRAPH, (double)NAN,
-            "%s of the window looks idle behind launches of CUDA graphs: kernels of the graph are not recorded, so the "
-            "device was not idle there. Profile without graphs, or with a driver and CUPTI that trace graph nodes.",
+            "CUDA graph kernels not recorded: %s of the window, after graph launches, looks idle but is not. Profile "
+            "without CUDA graphs, or with a driver and CUPTI that trace graph nodes.",
             finding_percent((double)unrecorded, (double)overview_length(overview)).text);
         finding_number(finding, "unrecorded_us", (double)unrecorded / 1000);
     }
@@ -137,9 +136,9 @@ static void look_at_device_side(struct findings_work *work) {
         work->silent_host = true;
         struct overview_finding *finding = finding_say(
             work, FINDING_DEVICE_SIDE, (double)NAN,
-            "For %s of the window the device looks idle, though its next work is launched already or the host waits for "
-            "it to be done: it waits for other streams or processes, or does what the trace does not hold. The host is "
-            "not why.",
+            "GPU idle time not caused by the CPU: for %s of the window the next work is already launched, or the CPU "
+            "waits for the GPU. Check dependencies between streams, and other processes on this GPU: the trace may "
+            "lack their work.",
             finding_percent((double)other, (double)overview_length(overview)).text);
         finding_number(finding, "unexplained_us", (double)other / 1000);
     }

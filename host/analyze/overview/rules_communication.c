@@ -46,9 +46,10 @@ static void add_overlap(const struct findings_work *work, double exposed, struct
     const struct measures *measures = &work->measures;
     double all = (double)work->overview->communication, hidden = all > 0 ? (all - exposed) / all * 100 : 0;
     if (hidden < OVERLAP_PERCENT)
-        finding_add(finding, "; next to none of it overlaps");
+        finding_add(finding, "; almost none overlaps with compute");
     else
-        finding_add(finding, "; %.0f%% of %s is hidden", hidden, finding_time(all / measures->n_steps).text);
+        finding_add(finding, "; %.0f%% of %s overlaps with compute", hidden,
+                    finding_time(all / measures->n_steps).text);
     finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
     finding_number(finding, "communication_us", all / 1000 / measures->n_steps);
     finding_number(finding, "hidden_percent", hidden);
@@ -68,10 +69,10 @@ enum sutra_status rule_exposed_comm(struct findings_work *work, struct sutra_err
     if (status || name == STRING_NONE)
         return status;
     bool all = (double)most >= ALL_OF_IT * exposed;
-    struct overview_finding *finding = finding_say(
-        work, FINDING_EXPOSED_COMM, exposed, "Communication that nothing hides takes %s (%s), %s of it in %s",
-        finding_per_step(work, exposed).text, finding_percent(exposed, measures->window).text,
-        all ? "all" : finding_percent((double)most, exposed).text, finding_name(work, name).text);
+    struct overview_finding *finding =
+        finding_say(work, FINDING_EXPOSED_COMM, exposed, "Exposed communication: %s (%s), %s of it in %s",
+                    finding_per_step(work, exposed).text, finding_percent(exposed, measures->window).text,
+                    all ? "all" : finding_percent((double)most, exposed).text, finding_name(work, name).text);
     add_overlap(work, exposed, finding);
     double a_step = measures->n_collectives / measures->n_steps;
     bool each = work->overview->window.n_steps && a_step >= COLLECTIVES_A_STEP &&
@@ -79,12 +80,11 @@ enum sutra_status rule_exposed_comm(struct findings_work *work, struct sutra_err
     finding_number(finding, "collectives", a_step);
     if (each)
         finding_add(finding,
-                    ". %.0f collectives a step, half of them below 50 us: one for each parameter; let them be "
-                    "joined in buckets.",
+                    ". Bucket the collectives: %.0f per step, half of them below 50 us, about one per parameter.",
                     a_step);
     else
-        finding_add(finding, ". Overlap it with computation (buckets of DDP, prefetching), send less or less often "
-                             "(accumulate gradients, no_sync).");
+        finding_add(finding, ". Overlap it with compute (DDP buckets, prefetching), or send less or less often "
+                             "(gradient accumulation, no_sync).");
     return SUTRA_OK;
 }
 
@@ -152,10 +152,9 @@ static void say_slow(struct findings_work *work, const struct slow_calls *slow, 
     double win = exposed * (1 - slow->bandwidth / (link / 2));
     struct overview_finding *finding = finding_say(
         work, FINDING_SLOW_COLLECTIVE, win,
-        "The links are hardly used: even the fastest large collective, %s of %lld elements, takes %s, %.1f GB/s of bus "
-        "bandwidth where the links give %.0f; it takes equally long each time, which a late rank seldom does to the "
-        "others. Wrong transport (NCCL_P2P_DISABLE, IOMMU, no peer access) or too few channels: look at "
-        "NCCL_DEBUG=INFO.",
+        "Underused links: the fastest large collective, %s of %lld elements, takes %s: %.1f of %.0f GB/s bus bandwidth. "
+        "Check the transport with NCCL_DEBUG=INFO (NCCL_P2P_DISABLE, IOMMU, no peer access, too few channels). A "
+        "straggler is unlikely: the duration is the same each time.",
         short_text(strings_text(&work->calls->strings, best->what), 24).text, (long long)best->n_in,
         finding_time((double)(best->end_ns - best->start_ns)).text, slow->bandwidth / 1e9, link / 1e9);
     finding_number(finding, "bus_gb_per_s", slow->bandwidth / 1e9);

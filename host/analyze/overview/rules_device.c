@@ -108,17 +108,17 @@ static const char *remedy_of_copies(const struct findings_work *work, const stru
     const struct strings *strings = work->reading->strings;
     bool copied = found->op != STRING_NONE && text_compare(strings, found->op, TEXT_IS, "aten::copy_");
     if (text_compare(strings, found->name, TEXT_HAS, "DtoD") && copied && work->measures.n_graph_launches)
-        return "inputs are copied into the static buffers of CUDA graphs; pass the same buffers, or mark them "
+        return "Inputs are copied into static buffers of CUDA graphs: pass the same buffers, or mark them "
                "(mark_static_address)";
     if (text_compare(strings, found->name, TEXT_HAS, "HtoD") && text_compare(strings, found->name, TEXT_HAS, "ageable"))
-        return "from memory that is not pinned; pin_memory=True and non_blocking=True let them run beside kernels";
+        return "The host memory is pageable: pin_memory=True and non_blocking=True overlap copies with kernels";
     if (text_compare(strings, found->name, TEXT_HAS, "HtoD"))
-        return "copy the next batch on a stream of its own while this one is computed";
+        return "Copy the next batch on a separate stream during the step";
     if (text_compare(strings, found->name, TEXT_HAS, "DtoH"))
-        return "read results seldom, into pinned memory, and with non_blocking=True";
+        return "Read results less often, into pinned memory, with non_blocking=True";
     if (text_compare(strings, found->name, TEXT_HAS, "DtoD"))
-        return "avoid .contiguous(), .clone() and concatenation of what is large";
-    return "look whether they are needed at all";
+        return "Avoid .contiguous(), .clone() and concatenation of large tensors";
+    return "Check whether the copies are needed";
 }
 
 enum sutra_status rule_copies(struct findings_work *work, struct sutra_error *error) {
@@ -131,12 +131,12 @@ enum sutra_status rule_copies(struct findings_work *work, struct sutra_error *er
     if (status || found.name == STRING_NONE)
         return status;
     struct overview_finding *finding = finding_say(
-        work, FINDING_COPIES, exposed, "Copies hold all else up for %s (%s): %s of it %s",
-        finding_per_step(work, exposed).text, finding_percent(exposed, measures->window).text,
+        work, FINDING_COPIES, exposed, "Exposed memcpy: %s (%s), %s of it %s", finding_per_step(work, exposed).text,
+        finding_percent(exposed, measures->window).text,
         finding_percent(fmin((double)found.ticks, exposed), exposed).text, finding_name(work, found.name).text);
     if (found.op != STRING_NONE)
-        finding_add(finding, " by %s", finding_name(work, found.op).text);
-    finding_add(finding, ", %s; %s.", finding_count(work, found.n).text, remedy_of_copies(work, &found));
+        finding_add(finding, " in %s", finding_name(work, found.op).text);
+    finding_add(finding, ", %s. %s.", finding_count(work, found.n).text, remedy_of_copies(work, &found));
     finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
     finding_number(finding, "copies", found.n / measures->n_steps);
     finding_number(finding, "most_percent", fmin((double)found.ticks / exposed, 1) * 100);
@@ -168,8 +168,8 @@ enum sutra_status rule_fp32(struct findings_work *work, struct sutra_error *erro
     double win = at_most_blocked(work, busy * FP32_WIN);
     struct overview_finding *finding = finding_say(
         work, FINDING_FP32, win,
-        "%s of the device's time are products and convolutions in fp32 without tensor cores (%s): torch.autocast with "
-        "bfloat16 or float16, or TF32 where there is; about half of it can go (an estimate).",
+        "FP32 without tensor cores: %s of GPU time is FP32 matrix multiplication and convolution (%s). Use "
+        "torch.autocast with bfloat16 or float16, or TF32 where available; about half of this time can go (estimate).",
         finding_percent(ticks, (double)work->measures.device_time).text, finding_name(work, most).text);
     finding_number(finding, "device_percent", part_of_device(work, ticks));
     finding_number(finding, "busy_us", busy / 1000 / work->measures.n_steps);
@@ -280,12 +280,13 @@ enum sutra_status rule_unfused_attention(struct findings_work *work, struct sutr
     double steps = measures->n_steps, flops = attention.flops / steps;
     struct overview_finding *finding = finding_say(
         work, FINDING_UNFUSED_ATTENTION, at_most_blocked(work, win),
-        "Attention in pieces takes %s of the device's time%s: aten::_softmax %s and aten::bmm %s; fused, its %.*f %s take "
-        "about %s. Use torch.nn.functional.scaled_dot_product_attention (an estimate at 40%% of the peak).",
-        finding_percent(ticks, (double)measures->device_time).text, steps > 1 ? ", in each step" : "",
+        "Unfused attention: %s of GPU time (aten::_softmax %s, aten::bmm %s%s). Use "
+        "torch.nn.functional.scaled_dot_product_attention: fused, its %.*f %s take about %s (estimate at 40%% of peak).",
+        finding_percent(ticks, (double)measures->device_time).text,
         finding_time((double)measures->of_operator[softmax] / steps).text,
-        finding_time((double)measures->of_operator[products] / steps).text, flops < 1e11 ? 1 : 2,
-        flops < 1e11 ? flops / 1e9 : flops / 1e12, flops < 1e11 ? "GFLOP" : "TFLOP", finding_time(fused / steps).text);
+        finding_time((double)measures->of_operator[products] / steps).text, steps > 1 ? " per step" : "",
+        flops < 1e11 ? 1 : 2, flops < 1e11 ? flops / 1e9 : flops / 1e12, flops < 1e11 ? "GFLOP" : "TFLOP",
+        finding_time(fused / steps).text);
     finding_number(finding, "device_percent", part_of_device(work, ticks));
     finding_number(finding, "unfused_us", ticks / 1000 / measures->n_steps);
     finding_number(finding, "fused_us", fused / 1000 / measures->n_steps);
@@ -310,8 +311,8 @@ enum sutra_status rule_elementwise_fusion(struct findings_work *work, struct sut
     double win = at_most_blocked(work, of_busy(work, ticks) * ELEMENTWISE_WIN);
     struct overview_finding *finding = finding_say(
         work, FINDING_ELEMENTWISE_FUSION, win,
-        "%s of the device's time are passes over memory element by element (most in %s), and it is busy %s: torch.compile "
-        "or fused kernels join them; more than half of it can go (an estimate).",
+        "Unfused elementwise kernels: %s of GPU time (mostly %s), and the GPU is busy %s. Fuse them with torch.compile or "
+        "fused kernels; more than half of this time can go (estimate).",
         finding_percent(ticks, (double)work->measures.device_time).text, finding_name(work, most).text,
         finding_percent(busy, work->measures.window).text);
     finding_number(finding, "device_percent", part_of_device(work, ticks));
@@ -335,8 +336,8 @@ enum sutra_status rule_layout(struct findings_work *work, struct sutra_error *er
         return SUTRA_OK;
     struct overview_finding *finding = finding_say(
         work, FINDING_LAYOUT, at_most_blocked(work, busy),
-        "Changing the layout of images takes %s of the device's time (%s): memory_format=torch.channels_last for the "
-        "model and its inputs.",
+        "Layout conversion (NCHW/NHWC): %s of GPU time (%s). Use memory_format=torch.channels_last for the model and its "
+        "inputs.",
         finding_percent(ticks, (double)work->measures.device_time).text, finding_name(work, most).text);
     finding_number(finding, "device_percent", part_of_device(work, ticks));
     finding_number(finding, "busy_us", busy / 1000 / work->measures.n_steps);
@@ -392,20 +393,22 @@ static void add_rates(const struct findings_work *work, uint32_t name, const str
     double seconds = most.ticks / 1e9, rate = flops->flops * most.n / seconds, bytes = flops->bytes * most.n / seconds;
     uint32_t dims =
         op_argument_text(&works->arguments, ARGUMENT_DIMS, works->groups.member[works->groups.first[most.group]]);
-    finding_add(finding, "; %s %s (%s of the device's time)", finding_name(work, name).text,
+    finding_add(finding, " %s %s (%s of GPU time)", finding_name(work, name).text,
                 short_text(strings_text(&works->arguments.texts, dims), 48).text,
                 finding_percent(most.ticks, (double)work->measures.device_time).text);
     if (device_peaks_of(&work->reading->trace->document, &peaks)) {
         struct roofline at = roofline_of(&peaks, flops, false);
         double part = at.least_s * most.n / seconds * 100;
         if (at.by_compute)
-            finding_add(finding, " runs at %.1f TFLOP/s, %.0f%% of the peak of %s", rate / 1e12, part, peaks.name);
+            finding_add(finding, " runs at %.1f TFLOP/s, %.0f%% of the peak of %s.", rate / 1e12, part, peaks.name);
         else if (!isnan(bytes))
-            finding_add(finding, " moves %.2f TB/s, %.0f%% of the memory of %s: larger batches or fewer bits a weight",
+            finding_add(finding,
+                        " moves %.2f TB/s, %.0f%% of the memory bandwidth of %s: use larger batches or fewer bits per "
+                        "weight.",
                         bytes / 1e12, part, peaks.name);
         finding_number(finding, at.by_compute ? "peak_percent" : "memory_percent", part);
     } else {
-        finding_add(finding, " runs at %.1f TFLOP/s", rate / 1e12);
+        finding_add(finding, " runs at %.1f TFLOP/s.", rate / 1e12);
     }
     finding_number(finding, "tflops_per_s", rate / 1e12);
 }
@@ -436,14 +439,13 @@ enum sutra_status rule_gemm_bound(struct findings_work *work, struct sutra_error
         return SUTRA_OK;
     find_most(work->measures.of_kernel, work->reading->strings->n, &most);
     struct overview_finding *finding =
-        finding_say(work, FINDING_GEMM_BOUND, (double)NAN, "Compute-bound: the device computes %s of the time",
+        finding_say(work, FINDING_GEMM_BOUND, (double)NAN, "Compute-bound: the GPU computes %s of the time",
                     finding_percent(compute, work->measures.window).text);
     if (most != STRING_NONE)
         finding_add(finding, ", %s of it in %s",
                     finding_percent((double)work->measures.of_kernel[most], (double)work->measures.device_time).text,
                     finding_name(work, most).text);
     finding_number(finding, "compute_percent", part_of_window(work, compute));
-    enum sutra_status status = add_products(work, finding, error);
-    finding_add(finding, "; only faster or fewer kernels win.");
-    return status;
+    finding_add(finding, ". Only faster or fewer kernels help.");
+    return add_products(work, finding, error);
 }

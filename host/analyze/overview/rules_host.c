@@ -13,7 +13,7 @@
 
 static void add_frames_note(const struct findings_work *work, struct overview_finding *finding) {
     if (work->measures.has_frames)
-        finding_add(finding, " (Host times are inflated by with_stack.)");
+        finding_add(finding, " (with_stack inflates CPU times.)");
 }
 
 /* ---- data_loading: idle inside of a data loader's ranges >= LOADING_PERCENT. Win: that. ---- */
@@ -55,16 +55,17 @@ enum sutra_status rule_data_loading(struct findings_work *work, struct sutra_err
         return status;
     bool many = loads_by(work, "_MultiProcessing"), own = !many && loads_by(work, "_SingleProcess");
     double floor = (double)(measures->host_active > busy ? measures->host_active : busy) / measures->n_steps;
-    struct overview_finding *finding =
-        finding_say(work, FINDING_DATA_LOADING, (double)ticks, "The device waits %s (%s) for the data loader",
-                    finding_per_step(work, (double)ticks).text, finding_percent((double)ticks, measures->window).text);
+    struct overview_finding *finding = finding_say(
+        work, FINDING_DATA_LOADING, (double)ticks, "Data loading: the GPU idles %s (%s) waiting for the DataLoader",
+        finding_per_step(work, (double)ticks).text, finding_percent((double)ticks, measures->window).text);
     if (name != STRING_NONE && !text_compare(work->reading->strings, name, TEXT_HAS, "DataLoader"))
-        finding_add(finding, ", most of it in %s", finding_name(work, name).text);
-    finding_add(finding, "%s. %s takes at least %s then.",
-                many  ? ": its workers are too slow; more num_workers, a higher prefetch_factor, or lighter transforms"
-                : own ? ": batches are made in the training process; num_workers >= 4, pin_memory, persistent_workers"
-                      : ": load batches beside the step, in workers",
-                work->overview->window.n_steps ? "A step" : "The whole", finding_time(floor).text);
+        finding_add(finding, ", mostly in %s", finding_name(work, name).text);
+    finding_add(
+        finding, ". %s. Lower bound without the wait: %s %s.",
+        many  ? "The workers are too slow: raise num_workers or prefetch_factor, or simplify the transforms"
+        : own ? "Batches are loaded in the training process: set num_workers >= 4, pin_memory and persistent_workers"
+              : "Load batches in worker processes, in parallel with the step",
+        finding_time(floor).text, work->overview->window.n_steps ? "per step" : "in total");
     finding_number(finding, "idle_us", (double)ticks / 1000 / measures->n_steps);
     finding_number(finding, "floor_us", floor / 1000);
     return SUTRA_OK;
@@ -141,20 +142,19 @@ enum sutra_status rule_cpu_preprocessing(struct findings_work *work, struct sutr
     if (part_of_window(work, (double)sum) < PREPROCESSING_PERCENT)
         return SUTRA_OK;
     work->preprocessing = sum;
-    struct overview_finding *finding = finding_say(
-        work, FINDING_CPU_PREPROCESSING, (double)sum,
-        "The device waits %s (%s) in %s in which the host launches nothing", time_of_gaps(work, (double)sum, n).text,
-        finding_percent((double)sum, measures->window).text, counted_text(n, "gap", "gaps").text);
+    struct overview_finding *finding =
+        finding_say(work, FINDING_CPU_PREPROCESSING, (double)sum,
+                    "CPU work without launches: the GPU idles %s (%s) in %s", time_of_gaps(work, (double)sum, n).text,
+                    finding_percent((double)sum, measures->window).text, counted_text(n, "gap", "gaps").text);
     if (n > 1)
-        finding_add(finding, ", the longest, %s,", finding_time((double)most).text);
+        finding_add(finding, ", longest %s", finding_time((double)most).text);
     if (frame != ROW_NONE)
-        finding_add(finding, "%s in %s: do that ahead in other processes, on the device, or once.", n > 1 ? "" : ",",
+        finding_add(finding, ", in %s. Move this work to worker processes or to the GPU, or do it once.",
                     finding_name(work, host_name(work->reading, frame)).text);
     else
         finding_add(finding,
-                    "%s in what the trace does not tell (with_stack=True does): if it computes, do that ahead "
-                    "in other processes, on the device, or once.",
-                    n > 1 ? "" : ",");
+                    ". The trace does not record the code: profile with with_stack=True, then move the work to "
+                    "worker processes or to the GPU, or do it once.");
     add_frames_note(work, finding);
     finding_number(finding, "gaps", n);
     finding_number(finding, "idle_us", (double)sum / 1000 / measures->n_steps);
@@ -218,9 +218,9 @@ enum sutra_status rule_host_bound(struct findings_work *work, struct sutra_error
     double busy = (double)overview_busy(work->overview);
     struct overview_finding *finding = finding_say(
         work, FINDING_HOST_BOUND, (double)ticks,
-        "The host does not launch fast enough: the device waits %s (%s) for it and is busy %s; %s of %s find it with "
-        "nothing to do, one comes every %s, and a kernel takes %s (median). CUDA graphs (torch.compile with "
-        "mode=\"reduce-overhead\"), or larger batches.",
+        "Launch-bound: the GPU idles %s (%s) waiting for kernel launches. Use CUDA graphs (torch.compile with "
+        "mode=\"reduce-overhead\") or larger batches. GPU busy %s; queue empty at %s of %s; one launch per %s, median "
+        "kernel %s.",
         finding_per_step(work, (double)ticks).text, finding_percent((double)ticks, measures->window).text,
         finding_percent(busy, measures->window).text, finding_percent(measures->n_empty, measures->n_launches).text,
         counted_text(measures->n_launches, "launch", "launches").text,
@@ -304,8 +304,8 @@ enum sutra_status rule_small_kernels_optimizer(struct findings_work *work, struc
             part_of_window(work, idle) >= OPTIMIZER_IDLE_PERCENT) {
             struct overview_finding *finding =
                 finding_say(work, FINDING_SMALL_KERNELS_OPTIMIZER, win,
-                            "The optimizer launches %.0f kernels a step and takes %s of the host, in %s of which the "
-                            "device has nothing to do: fused=True or foreach=True, and zero_grad(set_to_none=True).",
+                            "Unfused optimizer: %.0f kernels per step take %s of CPU time, and the GPU idles %s of it. "
+                            "Use fused=True or foreach=True, and zero_grad(set_to_none=True).",
                             kernels, finding_per_step(work, host).text, finding_time(idle / measures->n_steps).text);
             finding_number(finding, "kernels", kernels);
             finding_number(finding, "host_us", host / 1000 / measures->n_steps);
@@ -355,8 +355,8 @@ enum sutra_status rule_ddp_buffers(struct findings_work *work, struct sutra_erro
     if (part_of_window(work, idle) >= BUFFERS_PERCENT) {
         struct overview_finding *finding = finding_say(
             work, FINDING_DDP_BUFFERS, idle,
-            "DistributedDataParallel sends the buffers before each forward pass, and the device is idle for %s (%s) "
-            "while they are unpacked: broadcast_buffers=False, where the ranks need not share them.",
+            "DDP buffer broadcast: the GPU idles %s (%s) while DistributedDataParallel unpacks buffers before each "
+            "forward pass. Set broadcast_buffers=False if ranks need not share buffers.",
             finding_per_step(work, idle).text, finding_percent(idle, measures->window).text);
         finding_number(finding, "idle_us", idle / 1000 / measures->n_steps);
     }
@@ -432,14 +432,15 @@ enum sutra_status rule_sync(struct findings_work *work, struct sutra_error *erro
     double win = fmax(0, fmin(waits, measures->window - (double)needed));
     struct overview_finding *finding = finding_say(
         work, FINDING_SYNC, win,
-        "The host waits for the device and launches anew only behind that: the device is idle for %s (%s), mostly for %s",
+        "Synchronization: the GPU idles %s (%s) because the CPU waits for it and launches new work only afterwards, "
+        "mostly in %s",
         finding_per_step(work, waits).text, finding_percent(waits, measures->window).text,
         finding_name(work, caller.op).text);
     if (caller.frame != STRING_NONE)
         finding_add(finding, " in %s", finding_name(work, caller.frame).text);
     if (n / measures->n_steps >= 1)
         finding_add(finding, ", %s", finding_count(work, n).text);
-    finding_add(finding, ". Read results later, or seldom: keep losses and conditions on the device, and copy with "
+    finding_add(finding, ". Read results later or less often: keep losses and conditions on the GPU, and copy with "
                          "non_blocking=True from and to pinned memory.");
     finding_number(finding, "idle_us", waits / 1000 / measures->n_steps);
     finding_number(finding, "waits", n / measures->n_steps);
@@ -462,13 +463,14 @@ enum sutra_status rule_allocation(struct findings_work *work, struct sutra_error
         finding_frame(work, KIND(OVERVIEW_SET_UP) | KIND(OVERVIEW_SLOW_LAUNCH), &name, &most, error);
     if (status)
         return status;
-    struct overview_finding *finding = finding_say(
-        work, FINDING_ALLOCATION, ticks, "Every step takes memory from the device or loads code: idle for %s (%s)",
-        finding_per_step(work, ticks).text, finding_percent(ticks, measures->window).text);
+    struct overview_finding *finding =
+        finding_say(work, FINDING_ALLOCATION, ticks,
+                    "Memory allocation in every step: the GPU idles %s (%s) in memory allocation or module loading",
+                    finding_per_step(work, ticks).text, finding_percent(ticks, measures->window).text);
     if (name != STRING_NONE)
-        finding_add(finding, ", most of it in %s", finding_name(work, name).text);
-    finding_add(finding, ". Leave memory to the caching allocator (no empty_cache(), "
-                         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True), and shapes as they are.");
+        finding_add(finding, ", mostly in %s", finding_name(work, name).text);
+    finding_add(finding, ". Use the caching allocator (no empty_cache(), "
+                         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) and constant shapes.");
     finding_number(finding, "idle_us", ticks / 1000 / measures->n_steps);
     return SUTRA_OK;
 }

@@ -154,14 +154,15 @@ static struct late_sum add_up(const struct findings_work *work, const struct siz
 
 static void say_late(struct findings_work *work, const struct late_sum *sum) {
     double waited = (double)sum->waited;
-    struct overview_finding *finding =
-        finding_say(work, FINDING_STRAGGLER, waited, "Some rank comes late: %s %s%s (%s) longer than the quickest of",
-                    counted_text(sum->n, "collective", "collectives").text, sum->n == 1 ? "takes " : "take together ",
-                    finding_per_step(work, waited).text, finding_percent(waited, work->measures.window).text);
-    finding_add(finding, " equal size, %s%s instead of %s.", sum->n == 1 ? "" : "one ",
-                finding_time((double)sum->at).text, finding_time((double)sum->least).text);
-    finding_add(finding, " The traces of all ranks together tell which and why: sutra analyze TRACE...; it may be this "
-                         "one, for who comes last waits least.");
+    struct overview_finding *finding = finding_say(
+        work, FINDING_STRAGGLER, waited, "Straggler on some rank: %s %s %s (%s) longer than the fastest of equal size",
+        counted_text(sum->n, "collective", "collectives").text, sum->n == 1 ? "takes" : "take",
+        finding_per_step(work, waited).text, finding_percent(waited, work->measures.window).text);
+    finding_add(finding, ", %s%s instead of %s.", sum->n == 1 ? "" : "one ", finding_time((double)sum->at).text,
+                finding_time((double)sum->least).text);
+    finding_add(finding,
+                " Analyze the traces of all ranks to find the rank (sutra analyze TRACE...). It may be this rank: "
+                "the straggler waits least.");
     finding_number(finding, "wait_us", waited / 1000 / work->measures.n_steps);
     finding_number(finding, "collectives", sum->n);
     finding_number(finding, "longest_us", (double)sum->at / 1000);

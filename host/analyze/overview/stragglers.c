@@ -99,7 +99,7 @@ static void say_late(const struct late_search *search, row_t waiting, struct ove
     int64_t before = late_before(search, waiting);
     *finding = (struct overview_finding){.rule = FINDING_STRAGGLER, .win = won / window * 100};
     finding_add(finding,
-                "Rank %lld holds the others up: it comes last to %s, all leave at once, and rank %lld waits %s of %s"
+                "Straggler: rank %lld arrives last at %s that all ranks leave together, and rank %lld waits %s of %s"
                 "%s%s for it (%s).",
                 (long long)rank->rank, counted_text(search->n_late, "collective", "collectives").text,
                 (long long)other->rank, finding_time(waits / steps).text,
@@ -107,19 +107,18 @@ static void say_late(const struct late_search *search, row_t waiting, struct ove
                 : other->n_steps ? "the "
                                  : "",
                 finding_time(window / steps).text, other->n_steps ? " step" : "", finding_percent(waits, window).text);
-    if (won < MOSTLY_WON * waits)
-        finding_add(finding, " Were it as early as the last of the others, they would still wait %s.",
-                    finding_time((waits - won) / steps).text);
     if ((double)before >= 0.8 * waits)
         finding_add(finding,
-                    " It begins the step %s late already: look at what only this rank does before it (logging, "
-                    "evaluation, its data).",
-                    finding_time((double)before).text);
+                    " Rank %lld starts the step %s late: check what only this rank does before the step (logging, "
+                    "evaluation, data loading).",
+                    (long long)rank->rank, finding_time((double)before).text);
     else
         finding_add(finding,
-                    " Compare what its host and device do before them with rank %lld: more data, a slower "
-                    "device, work that only it has.",
+                    " Compare its CPU and GPU work before them with rank %lld: more data, a slower GPU, extra work.",
                     (long long)other->rank);
+    if (won < MOSTLY_WON * waits)
+        finding_add(finding, " If rank %lld arrived with the second-latest rank, %s of wait would remain.",
+                    (long long)rank->rank, finding_time((waits - won) / steps).text);
     finding_number(finding, "rank", (double)rank->rank);
     finding_number(finding, "waiting_rank", (double)other->rank);
     finding_number(finding, "wait_us", waits / 1000 / steps);
