@@ -68,6 +68,6 @@ told cut "collectives lack ranks"
 near "a rank is cut off" "$(simulated cut)" "$(measured cut)" 0.003
 
 make lossy --seed 3 --inject lost:2
-told lossy "rank 2: group 0: 1 of its collectives are on other ranks only"
+told lossy "rank 2: group 0: the rank lacks 1 of the other ranks' collectives"
 near "a rank lost a collective" "$(simulated lossy)" "$(measured lossy)" 0.003
 echo "$n answers of jobs"

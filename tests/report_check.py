@@ -170,7 +170,7 @@ def check_hta(page, folder, whole=True):
     sums = {column: sum(number(row[column]) for row in ranks) for column in ranks[0] if column != "file"}
     for name, column in {"Idle": "idle_us", "Compute": "compute_us",
                          "Communication": "communication_us", "Exposed communication": "exposed_communication_us",
-                         "Kernels and copies": "kernels"}.items() if whole else ():
+                         "Kernels and memcpys": "kernels"}.items() if whole else ():
         check(near(page.figures[name], sums[column]), name, page.figures[name], sums[column])
     if whole:
         check(near(page.figures["Time span"], sums["kernel_time_us"] / len(ranks)), "Time span")
@@ -313,10 +313,10 @@ def check_operators(page, folder, whole=True, only_kernels=False):
     lines = defaultdict(float)
     for row in table("gpu_timeline"):
         lines[row["type"]] += number(row["time_us"])
-    for name, line in {"Device time": "total", "Busy": "busy", "All work": "all work",
-                       "Charged to nobody": "charged to nobody"}.items() if whole else ():
+    for name, line in {"GPU time": "total", "Busy": "busy", "All GPU activity": "all GPU activity",
+                       "Unattributed": "unattributed"}.items() if whole else ():
         check(near(page.figures[name], lines[line]), name, page.figures[name], lines[line])
-    check(near(lines["charged to operators"] + lines["charged to calls"] + lines["charged to nobody"], lines["all work"]),
+    check(near(lines["attributed to operators"] + lines["attributed to calls"] + lines["unattributed"], lines["all GPU activity"]),
           "what is charged and what is not")
     if whole:
         seen = {row["type"]: row["time_us"] for row in page.rows("timeline")}
@@ -341,12 +341,12 @@ def check_operators(page, folder, whole=True, only_kernels=False):
             same_rows(page, name, expected)
 
 
-PARTS = {"compute": ["compute"], "exposed_communication": ["exposed communication"], "exposed_copies": ["exposed copies"],
-         "wait_host": ["idle: host", "idle: launching", "idle: set-up"], "wait_data": ["idle: loading data"],
-         "wait_sync": ["idle: in calls that wait", "idle: behind such calls"], "wait_device": ["idle: launched before"],
-         "idle_rest": ["idle: launch not known", "idle: behind the last work"]}
-CAUSES = ["compute", "exposed communication", "exposed copies", "waiting for the host", "waiting for data",
-          "waiting after a synchronisation", "work that was launched and had not begun", "idle time of unknown cause"]
+PARTS = {"compute": ["compute"], "exposed_communication": ["exposed communication"], "exposed_copies": ["exposed memcpy"],
+         "wait_host": ["idle: host", "idle: launching", "idle: setup"], "wait_data": ["idle: data loading"],
+         "wait_sync": ["idle: synchronizing", "idle: after synchronizing"], "wait_device": ["idle: launched before"],
+         "idle_rest": ["idle: unknown launch", "idle: after the last activity"]}
+CAUSES = ["compute", "exposed communication", "exposed memcpy", "idle: host", "idle: data loading",
+          "idle: synchronizing", "idle: launched before", "idle: unknown cause"]
 
 
 def check_slowest(row, steps, named, name):
@@ -388,8 +388,8 @@ def check_overview(page, folder):
         same_rows(page, "overview_overlap", overlaps)
     whole = sum(windows.values())
     for name, parts in {"Compute": ["compute"], "Exposed communication": ["exposed_communication"],
-                        "Exposed copies": ["exposed_copies"], "Waiting for the host": ["wait_host"],
-                        "Idle for other reasons": ["wait_data", "wait_sync", "wait_device", "idle_rest"]
+                        "Exposed memcpy": ["exposed_copies"], "GPU idle: host": ["wait_host"],
+                        "GPU idle: other": ["wait_data", "wait_sync", "wait_device", "idle_rest"]
                         }.items() if table("overview_kernels") else ():
         us = sum(row[part + "_us"] for row in expected for part in parts)
         check(near(page.figures[name], 100 * us / whole if whole else math.nan), name, page.figures[name], us, whole)
@@ -436,7 +436,7 @@ def check_diff(page, folder):
         if expected:
             same_rows(page, name, expected)
     step = tables["diff_steps"][0]
-    check(near(page.figures["A step of A"], number(step["a_us"])) and near(page.figures["A step of B"], number(step["b_us"])),
+    check(near(page.figures["Step of A"], number(step["a_us"])) and near(page.figures["Step of B"], number(step["b_us"])),
           "the steps")
 
 

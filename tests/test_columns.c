@@ -180,7 +180,7 @@ static void only_requested_columns_are_read(void **state) {
                                               &(struct sutra_columns_options){sizeof options, wrong, 2, NULL, 0},
                                               &stream, &error),
                      SUTRA_USAGE);
-    assert_non_null(strstr(error.message, "there is no column \"speed\"; there are ts, dur,"));
+    assert_non_null(strstr(error.message, "unknown column \"speed\"; columns: ts, dur,"));
     sutra_device_trace_free(trace);
 }
 

@@ -122,7 +122,7 @@ static void malformed_peaks_files_are_errors(void **state) {
     static const struct {
         const char *text, *says;
     } files[] = {
-        {"{}", "'mem_bw_gbps' is missing"},
+        {"{}", "'mem_bw_gbps' (memory bandwidth in GB/s) is missing"},
         {"[]", "'{' was expected"},
         {"{\"mem_bw_gbps\": \"fast\"}", "a number above 0"},
         {"{\"mem_bw_gbps\": -1}", "a number above 0"},

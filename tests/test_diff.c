@@ -249,7 +249,7 @@ static void operators_are_compared_by_name(void **state) {
         {"one step tells nothing of how steps vary", "mm:gemm=10", 1, "mm:gemm=12", 3,
          "mm; operator; same; 1.0; 1.0; 10.0; 12.0; 2.0; unknown"},
         {"work of no call", "!lost=4 mm", 2, "!lost=5 mm", 2,
-         "(no operator); nobody; same; 1.0; 1.0; 4.0; 5.0; 1.0; yes"},
+         "(no operator); unattributed; same; 1.0; 1.0; 4.0; 5.0; 1.0; yes"},
     };
     check_edits(edits, N(edits), SUTRA_DIFF_OPERATORS, columns);
 }
@@ -280,7 +280,7 @@ static void step_parts_name_the_longer_part(void **state) {
     assert_string_equal(sutra_column_text(&part, 1), "compute");
     assert_true(b.reals[1] == 30);
     assert_true(more.reals[1] == 20);
-    assert_string_equal(sutra_column_text(&part, 9), "device work");
+    assert_string_equal(sutra_column_text(&part, 9), "GPU activity");
     assert_true(more.reals[9] == 20);
     sutra_diff_free(diff);
 }
@@ -434,7 +434,7 @@ static void random_pairs_keep_the_rules(void **state) {
 /* ---- Both sides at once ---- */
 
 static void keep_line(void *arg, const char *message) {
-    const char *name = strstr(message, "left out: ");
+    const char *name = strstr(message, "skipped: ");
     strcat(strcat(arg, name ? strrchr(message, '/') : message), "\n");
 }
 

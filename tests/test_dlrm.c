@@ -115,7 +115,7 @@ static const struct dlrm_case forests[] = {
      {0}},
     {"no marker is an error that says what to give",
      TRACE(OP("a", 0, 1, 1) "," END),
-     "65: no event with a duration has a name that begins with the module marker '## '; give another one "
+     "65: no event with a duration has a name that begins with the module marker '## '; select another marker "
      "(--module-marker ProfilerStep, or '' for the first event's thread)",
      {0}},
     {"without a marker of the caller's a step will do",
@@ -130,7 +130,7 @@ static const struct dlrm_case forests[] = {
      "## f(x ) b y ", OWN},
     {"no event with a duration is an error",
      TRACE("{\"name\":\"a\",\"ts\":1}"),
-     "65: none of 1 events has a start and a duration: there is nothing to analyse",
+     "65: none of the 1 events has a start time and a duration: nothing to analyze",
      {0}},
 };
 
@@ -188,7 +188,7 @@ static const struct dlrm_case headlines[] = {
      {.trim = SUTRA_TRIM_TIME, .from = 10, .to = 30, .module_marker = "## "}},
     {"and must lie in the trace",
      TRACE(FOUR_STEPS "," OP("a", 40, 0, 1)),
-     "64: the span of time is not inside the trace, whose events start from 0 to 40 us",
+     "64: the time range is not inside the trace: its events start from 0 to 40 us",
      {.trim = SUTRA_TRIM_TIME, .from = 10, .to = 50, .module_marker = "## "}},
 };
 
@@ -553,30 +553,30 @@ static void tell_warnings(const struct analysis *analysis, struct text *text) {
 }
 
 #define NO_WORK                                                                                                        \
-    "no device time, breakdown, charts and streams: no kernel or copy has the correlation of a launch before it\n"
+    "no device time, breakdown, charts and streams: no kernel or memcpy has the correlation of an earlier launch\n"
 
 static const struct dlrm_case warnings[] = {
     {"negative durations and missing starts are left out",
      TRACE(LABEL("## f", 0, 5) "," OP("a", 10, -5, 1) ",{\"cat\":\"cpu_op\",\"name\":\"x\",\"dur\":5}," OP("b", 20, 5,
                                                                                                            1) "," END),
-     "1 event with a duration but no start: left out\n1 event with a duration below 0: left out\n" NO_WORK,
+     "1 event with a duration but no start time: skipped\n1 event with a negative duration: skipped\n" NO_WORK,
      {0}},
     {"one event gives no figure, and says so for each",
      TRACE(LABEL("## f", 0, 5)),
-     "no queries per second: the host's events take no time\n" NO_WORK
-     "no overheads: there is no host operator that is no label\n",
+     "no queries per second: the CPU events have no duration\n" NO_WORK
+     "no overheads: the trace has no CPU operators other than labels\n",
      {0}},
     {"device work without a stream is left out",
      TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," EVENT("kernel", "k", 7, 12, 3,
                                                                                       "\"correlation\":70") "," END),
-     "1 piece of device work without a stream: left out\n"
-     "no breakdown and charts: no kernel or copy was launched below an operator\n",
+     "1 GPU activity without a stream: skipped\n"
+     "no breakdown and charts: no operator launched a kernel or memcpy\n",
      {0}},
     {"device work of the driver's calls is left out by the original",
      TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," KERNEL("k", 7, 12, 3, 70) "," EVENT(
          "cuda_driver", "cuLaunchKernel", 1, 14, 1, "\"correlation\":71") "," KERNEL("triton", 7, 16, 3, 71) "," END),
-     "1 piece of device work left out: no call of the runtime before it has that id (calls of the driver are "
-     "no launches to the original)\n",
+     "1 GPU activity skipped: no earlier runtime call has that id (the notebook does not count driver calls as "
+     "launches)\n",
      COMPAT},
     {"a share of device time below 99 % is told, with what became of the rest",
      TRACE(OP("profiler::_record_function_enter", 4, 1, 9) "," LABEL("## f", 10, 5) "," KERNEL(
@@ -587,9 +587,9 @@ static const struct dlrm_case warnings[] = {
                                                                        71) "," KERNEL("root", 7, 42, 50,
                                                                                       71) "," KERNEL("alone", 7, 43, 20,
                                                                                                      72) "," END),
-     "1 piece of device work left out: no call has that correlation\n"
-     "only 45.0 % of the device time is charged to operators: of 200 us, 40 begin outside of the window, 20 have no "
-     "launch in it, and the launches of 50 are in no operator\n",
+     "1 GPU activity skipped: no call has that correlation\n"
+     "only 45.0 % of the device time is attributed to operators: of 200 us, 40 us start outside the window, 20 us have "
+     "no launch in the window, and 50 us are launched outside operators\n",
      OWN},
     {"a sound trace has no warnings",
      TRACE(LABEL("## f", 0, 50) "," OP("a", 10, 9, 1) "," LAUNCH(11, 1, 70) "," KERNEL("k", 7, 12, 3, 70) "," END),

@@ -173,10 +173,10 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
         struct several several = {.told = {0}};
         struct text text = {""};
         assert_int_equal(several_make(&several, &folder, n_threads, false), SUTRA_OK);
-        assert_non_null(strstr(several.told.last_warning, "d.json: rank 0 again, as in "));
+        assert_non_null(strstr(several.told.last_warning, "d.json: duplicate rank 0, also in "));
         assert_int_equal(several.told.n_visits, 1);
         assert_non_null(strstr(sutra_dlrm_ranks_at(several.ranks, 1)->reason, "truncated"));
-        assert_non_null(strstr(sutra_dlrm_ranks_at(several.ranks, 2)->reason, "nothing to analyse"));
+        assert_non_null(strstr(sutra_dlrm_ranks_at(several.ranks, 2)->reason, "nothing to analyze"));
         tell_overheads(&several, &text);
         assert_string_equal(text.bytes, "T1  nan+-nan 0; T5 a 10+-0 1; ");
         several_free(&several);

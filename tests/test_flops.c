@@ -437,7 +437,7 @@ static void unknown_flops_have_a_reason(void **state) {
     static const struct answer below = {"aten::exp", "[[-4]]", "['float']", NULL, NULL, 0, 0, 0, 0};
     assert_string_equal(ask(&none, FLOPS_OURS).missing, "no formula for this operator");
     assert_true(isfinite(ask(&huge, FLOPS_OURS).flops));
-    assert_string_equal(ask(&below, FLOPS_OURS).missing, "its shapes give no count");
+    assert_string_equal(ask(&below, FLOPS_OURS).missing, "the FLOPs do not follow from its shapes");
 }
 
 #define BF16 "'c10::BFloat16'"

@@ -151,7 +151,7 @@ static void a_gap_counts_for_what_the_stream_waited_for(void **state) {
          TRACE(KERNEL("k", 9, 10, 10, 1) "," KERNEL("k", 7, 0, 10, 2) "," KERNEL("k", 7, 12, 10, 3)), SUTRA_HTA_IDLE,
          "0,9,other,0.0,- | 0,7,kernel_wait,2.0,1.0 | 0,7,other,0.0,0.0"},
         {"a synchronisation is no kernel", TRACE(WORK("cuda_sync", "Stream Sync", 7, 0, 10, 1)), SUTRA_HTA_IDLE,
-         "none: no event on a stream has a category of kernels or copies"},
+         "none: no kernel, memcpy or memset on a stream"},
         {"distribution of the gaps", TWO_KERNELS(25, 60), SUTRA_HTA_IDLE_STATS,
          "host_wait,0,7,1.0,40.0,-,40.0,40.0,40.0,40.0,40.0 | other,0,7,0.0,-,-,-,-,-,-,-"},
     };
@@ -255,8 +255,7 @@ static void bandwidth_sums_concurrent_copies_of_a_kind(void **state) {
          "0,Memcpy Unknown,1.0,3.0,-,3.0,3.0,3.0,3.0,3.0 | 0,Memset,1.0,4.0,-,4.0,4.0,4.0,4.0,4.0"},
         {"no bandwidth is 0, and is left out", TRACE(WORK("gpu_memcpy", "Memcpy DtoH", 7, 0, 5, 1)),
          SUTRA_HTA_BANDWIDTH, ""},
-        {"no copies", TRACE(KERNEL("k", 7, 0, 5, 1)), SUTRA_HTA_BANDWIDTH,
-         "none: no event on a stream is a copy or set of memory"},
+        {"no copies", TRACE(KERNEL("k", 7, 0, 5, 1)), SUTRA_HTA_BANDWIDTH, "none: no memcpy or memset on a stream"},
     };
     check_all(cases, N(cases));
 }

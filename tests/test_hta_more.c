@@ -66,7 +66,7 @@ static void annotations_have_their_durations_by_name(void **state) {
     check(ANNOTATIONS, &ours, SUTRA_HTA_ANNOTATIONS, "a,3,3,3,0.0,3.0,0 | b,12,8,4,2.8284271247461903,6.0,0");
     check(ANNOTATIONS, &ours, SUTRA_HTA_GPU_ANNOTATIONS, "a,5,5,5,0.0,5.0,0");
     check(TRACE(KERNEL("a", 7, 5, 5, 1)), &ours, SUTRA_HTA_ANNOTATIONS,
-          "none: no event has the category user_annotation: record_function() makes them");
+          "none: no event has the category user_annotation: annotate code with record_function()");
 }
 
 static void names_beyond_a_number_or_quantile_become_others(void **state) {
@@ -164,7 +164,7 @@ static void operators_have_the_kernels_of_their_launches(void **state) {
                                                                                                                          5)),
         &ours, SUTRA_HTA_OPERATORS, "aten::addmm,gemm -> add,2,2.0,8.0 | aten::addmm,gemm,1,4.0,6.0");
     check(TRACE(OP("mine", 0, 50) "," LAUNCH(5, 2, 1) "," KERNEL("gemm", 7, 15, 5, 1)), &ours, SUTRA_HTA_OPERATORS,
-          "none: no operator of ATen launches a kernel");
+          "none: no ATen operator launches a kernel");
 }
 
 static void operators_belong_to_their_thread_except_in_hta_mode(void **state) {
@@ -178,7 +178,7 @@ static void operators_belong_to_their_thread_except_in_hta_mode(void **state) {
 #define LOST TRACE(OP("aten::mm", 1, 50) "," LAUNCH(5, 2, 1) "," LAUNCH(8, 2, 2) "," KERNEL("gemm", 7, 15, 5, 1))
     check(LOST, &ours, SUTRA_HTA_OPERATORS, "aten::mm,gemm,1,4.0,10.0");
     check(LOST, &compat, SUTRA_HTA_OPERATORS,
-          "none: a launch in an operator has no kernel, or several, at which HTA stops");
+          "none: a launch in an operator has no kernel or several kernels: HTA fails here");
 }
 
 #define CALL_OF_TWO(ts, first, second) OP("aten::linear", ts, 10) "," LAUNCH(ts, 1, first) "," LAUNCH(ts, 3, second)
@@ -191,7 +191,7 @@ static void sequences_count_what_operators_launch_in_the_order_of_time(void **st
               "a", 7, 50, 5, 1) "," KERNEL("b", 8, 40, 7, 2) "," KERNEL("a", 7, 70, 5, 3) "," KERNEL("b", 8, 60, 7, 4)),
           &two, SUTRA_HTA_SEQUENCES, "aten::linear|b|a,2,24,20");
     check(TRACE(CALL_OF_TWO(10, 1, 2) "," KERNEL("a", 7, 50, 5, 1) "," KERNEL("b", 8, 40, 7, 2)), &ours,
-          SUTRA_HTA_SEQUENCES, "none: no operator of that name launches so many kernels");
+          SUTRA_HTA_SEQUENCES, "none: no operator with this name launches that many kernels");
 }
 
 static void sequences_are_of_outermost_operators_and_for_hta_of_the_least_depth(void **state) {
@@ -281,7 +281,7 @@ static void steps_have_the_work_that_they_launched(void **state) {
                                           2) "," KERNEL("b", 7, 110, 15, 3) "," KERNEL("ncclKernel_X", 8, 120, 25, 4)),
         &ours, SUTRA_HTA_STEPS, "0,1,0,100,2,30,30,20,10,10 | 0,2,100,100,2,40,35,15,25,20");
     check(TRACE(OP("a", 0, 5)), &ours, SUTRA_HTA_STEPS,
-          "none: no annotation is called ProfilerStep: profiler.step() makes them");
+          "none: no ProfilerStep annotation: call profiler.step() after each training step");
 }
 
 static void hta_0_6_names_kernel_kinds_differently(void **state) {
@@ -332,7 +332,7 @@ static void device_utilization_is_computed_per_interval(void **state) {
     assert_true(busy.reals[499] == 50);
     sutra_hta_free(hta);
     sutra_context_free(context);
-    check(TRACE(KERNEL("a", 7, 5, 0, 1)), &ours, SUTRA_HTA_BUSY_SERIES, "none: no kernel takes time");
+    check(TRACE(KERNEL("a", 7, 5, 0, 1)), &ours, SUTRA_HTA_BUSY_SERIES, "none: all kernels have a duration of 0");
 }
 
 static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
@@ -386,7 +386,7 @@ static void unknown_hta_versions_are_errors(void **state) {
     assert_int_equal(sutra_device_trace_parse(context, "trace", TRACE(""), strlen(TRACE("")), &trace, &error),
                      SUTRA_OK);
     assert_int_equal(sutra_hta_make(context, trace, &options, &hta, &error), SUTRA_USAGE);
-    assert_string_equal(error.message, "HTA has no edition of the number 2");
+    assert_string_equal(error.message, "unknown HTA version 2 (supported: 0.5, 0.6)");
     sutra_device_trace_free(trace);
     sutra_context_free(context);
 }

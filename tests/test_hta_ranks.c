@@ -94,7 +94,7 @@ static void tables_have_the_rows_of_all_ranks(void **state) {
         check_table(ranks, SUTRA_HTA_TYPES, "COMPUTATION,50,100.0");
         check_table(ranks, SUTRA_HTA_KERNELS,
                     "k,10,10,10,0.0,10.0,COMPUTATION,0 | k,40,30,10,14.142135623730951,20.0,COMPUTATION,1");
-        check_table(ranks, SUTRA_HTA_LAUNCHES, "none: a table of one rank");
+        check_table(ranks, SUTRA_HTA_LAUNCHES, "none: this table exists per rank only");
         check_table(ranks, SUTRA_HTA_QUEUE_SUMMARY, "none: no kernel has the correlation of a launch");
         sutra_hta_ranks_free(ranks);
         sutra_context_free(context);
@@ -130,7 +130,7 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
     for (unsigned n_threads = 1; n_threads <= 4; n_threads++) {
         assert_int_equal(make(&folder, n_threads, false, &told, &context, &ranks), SUTRA_OK);
         assert_int_equal(told.n_warnings, 2);
-        assert_non_null(strstr(told.last_warning, "d.json: rank 0 again, as in "));
+        assert_non_null(strstr(told.last_warning, "d.json: duplicate rank 0, also in "));
         assert_int_equal(told.n_visits, 2);
         assert_null(sutra_hta_ranks_at(ranks, 1)->reason);
         assert_int_equal(sutra_hta_ranks_at(ranks, 1)->rank, 2);

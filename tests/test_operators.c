@@ -105,21 +105,21 @@ static void attributed_plus_unattributed_time_is_the_total(void **state) {
          TRACE(OP("aten::a", 0, 10) "," LAUNCH(2, 3, 1) "," LAUNCH(20, 3, 2) "," KERNEL("k", 7, 100, 10, 1) "," KERNEL(
              "ncclKernel", 8, 105, 10, 2) "," COPY("Memcpy", 7, 120, 5, 3, 1)),
          SUTRA_OPERATORS_TIMELINE,
-         "0,compute,10.0,40.0 | 0,exposed communication,5.0,20.0 | 0,exposed copies,5.0,20.0 | 0,busy,20.0,80.0 | "
-         "0,idle,5.0,20.0 | 0,total,25.0,100.0 | 0,communication,10.0,40.0 | 0,copies,5.0,20.0 | "
-         "0,charged to operators,10.0,40.0 | 0,charged to calls,10.0,40.0 | 0,charged to nobody,5.0,20.0 | "
-         "0,all work,25.0,100.0"},
+         "0,compute,10.0,40.0 | 0,exposed communication,5.0,20.0 | 0,exposed memcpy,5.0,20.0 | 0,busy,20.0,80.0 | "
+         "0,idle,5.0,20.0 | 0,total,25.0,100.0 | 0,communication,10.0,40.0 | 0,memcpy,5.0,20.0 | "
+         "0,attributed to operators,10.0,40.0 | 0,attributed to calls,10.0,40.0 | 0,unattributed,5.0,20.0 | "
+         "0,all GPU activity,25.0,100.0"},
         {"no work at all", TRACE(OP("aten::a", 0, 10)), SUTRA_OPERATORS_TIMELINE,
-         "0,compute,0.0,- | 0,exposed communication,0.0,- | 0,exposed copies,0.0,- | 0,busy,0.0,- | 0,idle,0.0,- | "
-         "0,total,0.0,- | 0,communication,0.0,- | 0,copies,0.0,- | 0,charged to operators,0.0,- | "
-         "0,charged to calls,0.0,- | 0,charged to nobody,0.0,- | 0,all work,0.0,-"},
+         "0,compute,0.0,- | 0,exposed communication,0.0,- | 0,exposed memcpy,0.0,- | 0,busy,0.0,- | 0,idle,0.0,- | "
+         "0,total,0.0,- | 0,communication,0.0,- | 0,memcpy,0.0,- | 0,attributed to operators,0.0,- | "
+         "0,attributed to calls,0.0,- | 0,unattributed,0.0,- | 0,all GPU activity,0.0,-"},
         {"nanoseconds of starts since 1970",
          TRACE(KERNEL("k", 7, 1695835585940062.123, 1.002, 1) "," KERNEL("l", 7, 1695835585940064.001, 1, 2)),
          SUTRA_OPERATORS_TIMELINE,
-         "0,compute,2.002,69.56219596942321 | 0,exposed communication,0.0,0.0 | 0,exposed copies,0.0,0.0 | "
+         "0,compute,2.002,69.56219596942321 | 0,exposed communication,0.0,0.0 | 0,exposed memcpy,0.0,0.0 | "
          "0,busy,2.002,69.56219596942321 | 0,idle,0.876,30.437804030576785 | 0,total,2.878,100.0 | "
-         "0,communication,0.0,0.0 | 0,copies,0.0,0.0 | 0,charged to operators,0.0,0.0 | 0,charged to calls,0.0,0.0 | "
-         "0,charged to nobody,2.002,100.0 | 0,all work,2.002,100.0"},
+         "0,communication,0.0,0.0 | 0,memcpy,0.0,0.0 | 0,attributed to operators,0.0,0.0 | 0,attributed to calls,0.0,0.0 | "
+         "0,unattributed,2.002,100.0 | 0,all GPU activity,2.002,100.0"},
     };
     check_all(cases, N(cases), MADE_OURS);
 }
@@ -288,21 +288,19 @@ static void part_of_the_gpu_activity_can_be_selected(void **state) {
         {ONLY(.step = "1"), "aten::mm 1 10, aten::relu 1 10"},
         {ONLY(.step = "2"), "aten::mm 1 30"},
         {ONLY(.step = "1-2"), "aten::mm 2 40, aten::relu 1 10"},
-        {ONLY(.step = "12"), "no annotation is called ProfilerStep#12; there are steps from 1 to 2"},
+        {ONLY(.step = "12"), "no annotation ProfilerStep#12: the trace has steps 1 to 2"},
         {ONLY(.from_us = 40, .to_us = 100), "aten::relu 1 10"},
         {ONLY(.from_us = 20), "aten::mm 2 30, aten::relu 1 10"},
         {ONLY(.name = "relu"), "aten::relu 1 10, aten::mm 2 0"},
         {ONLY(.stream = "7"), "aten::mm 2 40, aten::relu 1 0"},
         {ONLY(.category = "gemm"), "aten::mm 2 40, aten::relu 1 0"},
-        {ONLY(.category = "gem"), "no category of operators is called gem; there are: other, CONV_bwd"},
+        {ONLY(.category = "gem"), "unknown operator category gem; categories: other, CONV_bwd"},
         {ONLY(.category = "reduce"),
-         "no operator of the category reduce launched work; those that did: elementwise, GEMM"},
-        {ONLY(.stream = "9"), "nothing runs on the stream '9'; streams with work: 7, 8"},
-        {ONLY(.name = "softmax"),
-         "neither work of the device nor an operator that launched some has 'softmax' in its name"},
-        {ONLY(.name = "relu", .stream = "7"),
-         "no work of the device is of the name, the stream and the category at once"},
-        {ONLY(.from_us = 5000), "nothing lies in the stretch of time; the trace is 305 us long"},
+         "no operator of category reduce launched GPU activity; categories that did: elementwise, GEMM"},
+        {ONLY(.stream = "9"), "no GPU activity on stream '9'; streams with activity: 7, 8"},
+        {ONLY(.name = "softmax"), "no GPU activity and no launching operator has 'softmax' in its name"},
+        {ONLY(.name = "relu", .stream = "7"), "no GPU activity matches the name, stream and category together"},
+        {ONLY(.from_us = 5000), "no events in the time range; the trace is 305 us long"},
         {ONLY(.step = "1", .category = "GEMM"), "aten::mm 1 10, aten::relu 1 0"},
     };
     char text[1024];

@@ -106,8 +106,8 @@ static void the_innermost_operator_with_known_work_stands_for_kernels(void **sta
         "0,aten::mm,GEMM,((1000, 1000), (1000, 1000)),('c10::BFloat16', 'c10::BFloat16'),,('', ''),1,2,20.0,"
         "20.0,50.0,2.0,6.0,333.3333333333333,100.0,0.3,matrix bf16,memory,30.0, | "
         "0,my::other,other,,,,,1,1,8.0,8.0,20.0,-,-,-,-,-,,,-,no formula for this operator | "
-        "0,aten::mm,GEMM,,,,,1,1,7.0,7.0,17.5,-,-,-,-,-,,,-,the trace has no shapes of its inputs | "
-        "0,cudaLaunchKernel,other,,,,,1,1,5.0,5.0,12.5,-,-,-,-,-,,,-,outside of operators");
+        "0,aten::mm,GEMM,,,,,1,1,7.0,7.0,17.5,-,-,-,-,-,,,-,input shapes not recorded (record_shapes=True) | "
+        "0,cudaLaunchKernel,other,,,,,1,1,5.0,5.0,12.5,-,-,-,-,-,,,-,launched outside operators");
 }
 
 /* Without peaks there are rates, but no roofline. */

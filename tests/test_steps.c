@@ -173,7 +173,7 @@ static void parts_of_random_steps_are_their_time(void **state) {
 
 /* ---- Tables ---- */
 
-/* A row of the table of steps: rank, name, compute, waiting for the host. */
+/* A row of the table of steps: rank, name, compute, idle time of the host. */
 static void add_row(struct sutra_table *steps, int64_t rank, const char *name, double compute, double host) {
     table_integer(steps, rank);
     table_text(steps, name, strlen(name));
@@ -200,12 +200,12 @@ static void slowest_step_is_reported_with_its_cause(void **state) {
     step_places_table(&places, &steps);
     tell_table(&ranks, NULL, text);
     assert_string_equal(text, "0,3,23.0,11.357816691600547,15.0,18.0,36.0,11.0,0.0,0.0,12.0,0.0,0.0,0.0,0.0,0.0,s2,"
-                              "waiting for the host,19.0 | "
+                              "idle: host,19.0 | "
                               "3,2,20.5,6.363961030678928,16.0,20.5,25.0,15.5,0.0,0.0,5.0,0.0,0.0,0.0,0.0,0.0,s1,"
                               "compute,4.5");
     tell_table(&places, NULL, text);
     assert_string_equal(text, "s1,2,20.0,7.0710678118654755,15.0,20.0,25.0,3,compute,5.0 | "
-                              "s2,2,26.0,14.142135623730951,16.0,26.0,36.0,0,waiting for the host,10.0 | "
+                              "s2,2,26.0,14.142135623730951,16.0,26.0,36.0,0,idle: host,10.0 | "
                               "s3,1,18.0,-,18.0,18.0,18.0,0,,0.0");
     table_free(&steps);
     table_free(&ranks);

@@ -140,8 +140,8 @@ static void find_foreign(struct checking *checking) {
         check.at_ns = first[i]->start_ns;
         find(checking, check,
              "%" PRIu64
-             " of its collectives are of groups that it is not in, as %.60s of the ranks %.80s: is the device "
-             "trace another rank's?",
+             " of its collectives belong to groups without this rank, such as %.60s with ranks %.80s: check that the "
+             "device trace is of this rank",
              n[i], check.group, strings_text(&calls->strings, calls->groups[first[i]->group].members));
     }
 }
@@ -174,8 +174,8 @@ static void find_missing(const struct checking *checking) {
     }
     if (n > 0)
         find(checking, check_of(checking, CHECK_WARNING, "missing rank", rank_list_text(&ranks), UINT32_MAX),
-             "groups have %" PRIu64 " %s whose %s not there: who they wait for, and who waits for them, is not seen",
-             n_missing, n_missing == 1 ? "member" : "members", n_missing == 1 ? "trace is" : "traces are");
+             "%" PRIu64 " %s missing: waits for these ranks and waits of these ranks are unknown", n_missing,
+             n_missing == 1 ? "group member's trace is" : "group members' traces are");
 }
 
 static void find_sizes(const struct checking *checking) {
@@ -185,7 +185,7 @@ static void find_sizes(const struct checking *checking) {
             group->size == (int64_t)checking->n_members[i])
             continue;
         find(checking, check_of(checking, CHECK_ERROR, "group size", "", i),
-             "group %.60s says that it has %" PRId64 " members, and names %zu: %.80s", group_name(checking, i),
+             "group %.60s records a size of %" PRId64 ", but lists %zu members: %.80s", group_name(checking, i),
              group->size, checking->n_members[i], strings_text(&checking->calls->strings, group->members));
     }
 }
@@ -323,8 +323,8 @@ static void compare_match(struct group_look *look, const struct collective_match
     struct collective_check check = check_at(checking, CHECK_ERROR, swapped ? "other order" : "different collective",
                                              rank_list_text(&ranks), match, other);
     check.hangs = true;
-    find(checking, check, "group %.60s, number %" PRId64 ": %s, and %s on the other ranks%s", check.group,
-         match->number, as_other, as_most, swapped ? ", which do both in the other order" : "");
+    find(checking, check, "group %.60s, number %" PRId64 ": %s, but %s on the other ranks%s", check.group,
+         match->number, as_other, as_most, swapped ? ", which run the two in the opposite order" : "");
 }
 
 /* Members that lack a collective that all others may have. Both lists are by rank. */
@@ -355,18 +355,18 @@ static void tell_lost(const struct group_look *look) {
         find(checking,
              check_at(checking, CHECK_ERROR, "lost collective", rank_list_text(&ranks), match,
                       call_at(checking, match, 0)),
-             "group %.60s: %" PRIu64 " of its collectives are on other ranks only, the first is number %" PRId64,
+             "group %.60s: the rank lacks %" PRIu64 " of the other ranks' collectives, the first is number %" PRId64,
              group_name(checking, look->group), look->n_lost[i], match->number);
     }
     if (look->n_different > DIFFERENT_TOLD)
         find(checking, check_of(checking, CHECK_ERROR, "different collective", "", look->group),
-             "group %.60s: %" PRIu64 " more such numbers", group_name(checking, look->group),
+             "group %.60s: %" PRIu64 " more collectives differ between ranks", group_name(checking, look->group),
              look->n_different - DIFFERENT_TOLD);
     if (look->n_outside)
         find(checking,
              check_of(checking, checking->matches->by_order[look->group] ? CHECK_WARNING : CHECK_NOTE, "uneven profile",
                       "", look->group),
-             "group %.60s: %" PRIu64 " collectives are before or behind those that all ranks have",
+             "group %.60s: %" PRIu64 " collectives are before or after the range that all ranks recorded",
              group_name(checking, look->group), look->n_outside);
 }
 
@@ -424,11 +424,11 @@ static void find_parts(const struct checking *checking, const struct collective_
         check.hangs = other != NULL;
         if (other)
             find(checking, check,
-                 "group %.60s, number %" PRId64 ": rank %" PRId64 " does not send what this rank receives from it",
+                 "group %.60s, number %" PRId64 ": rank %" PRId64 " sends another size than this rank receives from it",
                  check.group, match->number, other->rank);
         else
-            find(checking, check, "group %.60s, number %" PRId64 ": the parts do not add up to the whole", check.group,
-                 match->number);
+            find(checking, check, "group %.60s, number %" PRId64 ": the split sizes do not add up to the total",
+                 check.group, match->number);
     }
 }
 
@@ -492,13 +492,13 @@ static void look_at_route(const struct checking *checking, const struct collecti
     if (lonely)
         find(checking, check_at(checking, CHECK_WARNING, "lonely message", told, lonely, call_at(checking, lonely, 0)),
              "group %.60s: %" PRIu64 " sends or receives from rank %" PRId64 " to %" PRId64
-             " are on one side only, the first is number %" PRId64,
+             " have no counterpart, the first is number %" PRId64,
              group, n_lonely, matches->from, matches->to, lonely->number);
     if (different)
         find(checking,
              check_at(checking, CHECK_ERROR, "different message", told, different, call_at(checking, different, 0)),
              "group %.60s: %" PRIu64 " messages from rank %" PRId64 " to %" PRId64
-             " have another size or type where they arrive, the first is number %" PRId64,
+             " differ in size or type between sender and receiver, the first is number %" PRId64,
              group, n_different, matches->from, matches->to, different->number);
 }
 
@@ -515,7 +515,8 @@ static void find_in_groups(const struct checking *checking) {
     }
     if (checking->calls->n_untold)
         find(checking, check_of(checking, CHECK_NOTE, "untold collectives", "", UINT32_MAX),
-             "%" PRIu64 " kernels of collectives do not tell group, size and number, as those of older PyTorch",
+             "%" PRIu64
+             " communication kernels have no group, size and number (older PyTorch versions do not record them)",
              checking->calls->n_untold);
 }
 

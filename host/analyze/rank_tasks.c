@@ -64,7 +64,7 @@ static enum sutra_status claim_rank(struct rank_run *run, size_t number, struct 
     if (!claim)
         return error_memory(error);
     if (claim->number != PAIR_NONE)
-        return error_file(error, SUTRA_DATA, tasks[number].path, "rank %lld again, as in %s", (long long)rank,
+        return error_file(error, SUTRA_DATA, tasks[number].path, "duplicate rank %lld, also in %s", (long long)rank,
                           tasks[claim->number].path);
     claim->number = (uint32_t)number;
     return SUTRA_OK;
@@ -213,7 +213,7 @@ static enum sutra_status take_bytes(struct rank_run *run, size_t number, const s
     if (file_stamps_differ(file_stamp_at(task->path), task->stamp)) {
         unlink(source->name); /* as if that part had not run */
         return error_file(&task->error, SUTRA_DATA, task->path,
-                          "has changed since its part was analyzed: run that part again");
+                          "changed since its shard was analyzed: run this shard again");
     }
     if (task->status)
         return task->status;
@@ -232,7 +232,7 @@ static void take_result(struct rank_run *run, size_t number) {
     task->status =
         path ? source_open_format(&source, path, spool_may_begin, 0, &task->error) : error_memory(&task->error);
     if (task->status == SUTRA_NO_INPUT)
-        error_file(&task->error, SUTRA_NO_INPUT, task->path, "no process has analyzed it");
+        error_file(&task->error, SUTRA_NO_INPUT, task->path, "no process has analyzed this trace");
     if (!task->status)
         task->status = take_bytes(run, number, &source);
     source_close(&source);
@@ -244,7 +244,7 @@ static void take_result(struct rank_run *run, size_t number) {
 /* Leaves a trace out if nobody asked for its rank. */
 static enum sutra_status check_rank(const struct rank_run *run, struct rank_task *task) {
     task->is_unwanted = !restriction_has_rank(&run->tasks->restriction, task->rank);
-    return task->is_unwanted ? error_set(&task->error, SUTRA_DATA, "nobody asked for the rank") : SUTRA_OK;
+    return task->is_unwanted ? error_set(&task->error, SUTRA_DATA, "the rank is not selected") : SUTRA_OK;
 }
 
 /* A trace that was left from another run, or else what the file has. */
@@ -383,8 +383,7 @@ static enum sutra_status tell_failure(const struct rank_run *run, struct sutra_e
     for (size_t i = 0; i < tasks->n; i++)
         if (tasks->list[tasks->order[i]].is_unwanted)
             rank_list_add(&ranks, tasks->list[tasks->order[i]].rank);
-    return error_set(error, SUTRA_DATA, "no trace is of a requested rank; ranks of the traces: %s",
-                     rank_list_text(&ranks));
+    return error_set(error, SUTRA_DATA, "no trace of a selected rank; ranks of the traces: %s", rank_list_text(&ranks));
 }
 
 /* A warning for each trace that was skipped; one for all host traces, which often share a directory with device
@@ -402,7 +401,7 @@ static void warn_about_skipped(const struct rank_run *run) {
             continue;
         }
         sutra_error_text(&task->error, text, sizeof text);
-        context_warn(run->context, "left out: %s", text);
+        context_warn(run->context, "skipped: %s", text);
     }
     if (n_hosts == 1)
         context_warn(run->context, "skipped 1 host execution trace, %s: only device traces are read here", host->path);
@@ -451,7 +450,7 @@ static void run_all(struct rank_run *run) {
         run->context->warns_of = NULL;
     } else {
         if (run->context->options.device == SUTRA_DEVICE_CUDA && !run->tasks->again)
-            context_warn(run->context, "several ranks are the CPU's work: each of its threads takes one at a time");
+            context_warn(run->context, "analyzing several ranks on the CPU, one rank per thread");
         stage_begin(run->context, run->tasks->stage ? run->tasks->stage : "analyze ranks", n);
         run->context->stage_held = true; /* visitors write files with this context */
         pool_run(run->context->pool, n, run_task, run);
@@ -488,7 +487,7 @@ static enum sutra_status run_team(struct rank_run *run, struct sutra_error *erro
     const struct rank_team *team = run->team;
     unsigned n_threads = pool_threads(run->context->pool);
     if (!run->tasks->spool)
-        return error_set(error, SUTRA_USAGE, "this analysis cannot be shared by processes");
+        return error_set(error, SUTRA_USAGE, "this analysis cannot run on several processes");
     run->n_threads = 1;
     run->next = team->part;
     stage_begin(run->context, "analyze ranks", run->tasks->n);

@@ -204,19 +204,19 @@ static enum sutra_status tell_why(const struct restricting *work, struct sutra_e
     }
     if (restriction->stream && !stream) {
         list_streams(work, list, sizeof list);
-        return error_set(error, SUTRA_DATA, "nothing runs on the stream '%.60s'; streams with work: %s",
+        return error_set(error, SUTRA_DATA, "no GPU activity on stream '%.60s'; streams with activity: %s",
                          restriction->stream, list);
     }
     if (restriction->category && !category) {
         list_categories(work, list, sizeof list);
-        return error_set(error, SUTRA_DATA, "no operator of the category %.60s launched work; those that did: %s",
+        return error_set(error, SUTRA_DATA,
+                         "no operator of category %.60s launched GPU activity; categories that did: %s",
                          restriction->category, list);
     }
     if (restriction->name && !name)
-        return error_set(error, SUTRA_DATA,
-                         "neither work of the device nor an operator that launched some has '%.100s' in its name",
+        return error_set(error, SUTRA_DATA, "no GPU activity and no launching operator has '%.100s' in its name",
                          restriction->name);
-    return error_set(error, SUTRA_DATA, "no work of the device is of the name, the stream and the category at once");
+    return error_set(error, SUTRA_DATA, "no GPU activity matches the name, stream and category together");
 }
 
 static enum sutra_status find_fits(struct restricting *work, struct sutra_error *error) {
@@ -237,8 +237,8 @@ static enum sutra_status check_category(const struct sutra_restriction *restrict
     if (!restriction->category || is_category(restriction->category))
         return SUTRA_OK;
     list_categories(NULL, list, sizeof list);
-    return error_set(error, SUTRA_USAGE, "no category of operators is called %.60s; there are: %s",
-                     restriction->category, list);
+    return error_set(error, SUTRA_USAGE, "unknown operator category %.60s; categories: %s", restriction->category,
+                     list);
 }
 
 /* How long the host and the devices are busy with something, from the first start on. */
@@ -264,10 +264,10 @@ static enum sutra_status check_rest(struct sutra_context *context, const struct 
         n_kept += selection->n_kept[kind];
     }
     if (n > 0 && n_kept == 0)
-        return error_set(error, SUTRA_DATA, "nothing lies in the stretch of time; the trace is %.0f us long",
+        return error_set(error, SUTRA_DATA, "no events in the time range; the trace is %.0f us long",
                          trace_us(&trace->events));
     if (selection->n[SELECTED_WORK] > 0 && selection->n_kept[SELECTED_WORK] == 0)
-        context_warn(context, "no work of the device is left in the part that was asked for");
+        context_warn(context, "no GPU activity matches the selection");
     return SUTRA_OK;
 }
 

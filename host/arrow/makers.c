@@ -14,7 +14,7 @@ enum sutra_status columns_options_take(const struct sutra_columns_options *optio
     static const struct options_form form = OPTIONS_FORM(sutra_columns_options, n_args);
     enum sutra_status status = options_take(&form, options, taken, error);
     if (!status && taken->n_args && !args)
-        return error_set(error, SUTRA_USAGE, "these columns have no args: give none");
+        return error_set(error, SUTRA_USAGE, "these columns have no args: remove the args option");
     return status;
 }
 
@@ -24,7 +24,7 @@ static enum sutra_status no_such_column(const struct column_maker *makers, size_
     size_t length = 0;
     for (size_t i = 0; i < n && length < sizeof list; i++)
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? ", " : "", makers[i].name);
-    return error_set(error, SUTRA_USAGE, "there is no column \"%.60s\"; there are %s", name, list);
+    return error_set(error, SUTRA_USAGE, "unknown column \"%.60s\"; columns: %s", name, list);
 }
 
 /* A column that is wanted, alone in a batch. */

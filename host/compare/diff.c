@@ -240,7 +240,7 @@ static enum sutra_status take_options(const struct sutra_diff_options *given, st
         return status;
     if (taken->from_us > 0 || taken->to_us > 0 || taken->name || taken->stream || taken->category || taken->n_renames)
         return error_set(error, SUTRA_USAGE,
-                         "the tables of HTA are those of all events of a step: not of a part of it");
+                         "HTA tables compare all events of a step: select only with --rank and --step");
     return SUTRA_OK;
 }
 
@@ -322,6 +322,6 @@ enum sutra_status sutra_diff_write_changes(struct sutra_context *context, const 
                                            enum sutra_diff_table id, const char *path, uint64_t *n_bytes,
                                            struct sutra_error *error) {
     if (id < SUTRA_HTA_COMPARE_ALL || !sutra_diff_table(diff, id))
-        return error_set(error, SUTRA_USAGE, "changes of names are those of HTA's tables");
+        return error_set(error, SUTRA_USAGE, "only HTA tables report changes by name");
     return hta_compare_write_changes(context, sutra_diff_table(diff, id), path, n_bytes, error);
 }

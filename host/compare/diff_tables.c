@@ -282,12 +282,12 @@ static void put_part(struct sutra_table *table, const struct part *whole, const 
 static void make_steps(const struct part *whole, struct sutra_diff *diff) {
     static const char *const parts[N_STEP_PARTS] = {[STEP_COMPUTE] = "compute",
                                                     [STEP_COMMUNICATION] = "exposed communication",
-                                                    [STEP_COPIES] = "exposed copies",
-                                                    [STEP_WAIT_HOST] = "waiting for the host",
-                                                    [STEP_WAIT_DATA] = "waiting for data",
-                                                    [STEP_WAIT_SYNC] = "waiting after a sync",
-                                                    [STEP_WAIT_DEVICE] = "launched, not begun",
-                                                    [STEP_IDLE_REST] = "idle, cause unknown"};
+                                                    [STEP_COPIES] = "exposed memcpy",
+                                                    [STEP_WAIT_HOST] = "idle: host",
+                                                    [STEP_WAIT_DATA] = "idle: data loading",
+                                                    [STEP_WAIT_SYNC] = "idle: synchronizing",
+                                                    [STEP_WAIT_DEVICE] = "idle: launched before",
+                                                    [STEP_IDLE_REST] = "idle: unknown cause"};
     struct sutra_table *table = diff_table_begin(diff, SUTRA_DIFF_STEPS);
     const struct part_side *a = &whole->sides[0], *b = &whole->sides[1];
     struct sutra_diff_summary *summary = &diff->summary;
@@ -298,7 +298,7 @@ static void make_steps(const struct part *whole, struct sutra_diff *diff) {
     put_part(table, whole, "step", DIFF_PART_STEP);
     for (int part = 0; part < N_STEP_PARTS; part++)
         put_part(table, whole, parts[part], DIFF_PART_FIRST + part);
-    put_step(table, whole, "device work", device, devices);
+    put_step(table, whole, "GPU activity", device, devices);
     for (int side = 0; side < 2; side++) {
         summary->n_steps[side] = whole->sides[side].n_samples;
         summary->has_steps[side] = whole->sides[side].has_steps;
@@ -341,7 +341,7 @@ static enum sutra_status join_ledgers(struct diff_rows *rows, enum part_ledger i
 }
 
 static void put_kind(struct sutra_table *table, enum part_ledger id, uint32_t kind) {
-    static const char *const kinds[N_KINDS] = {"operator", "call", "nobody"};
+    static const char *const kinds[N_KINDS] = {"operator", "call", "unattributed"};
     static const char *const classes[DEVICE_N_CLASSES] = {"compute", "communication", "copy"};
     put_words(table, id == LEDGER_KERNELS ? classes[kind] : kinds[kind]);
 }

@@ -42,8 +42,8 @@ static int64_t choose_step(const struct hta_rows *rows, const struct hta_iterati
 
 static enum sutra_status step_missing(const char *step, struct sutra_error *error) {
     if (step)
-        return error_set(error, SUTRA_DATA, "no event is called " STEP_NAME "#%.100s", step);
-    return error_set(error, SUTRA_DATA, "no event is called " STEP_NAME "#N: HTA compares steps of a profiler");
+        return error_set(error, SUTRA_DATA, "no event " STEP_NAME "#%.100s", step);
+    return error_set(error, SUTRA_DATA, "no event " STEP_NAME "#N: HTA compares profiler steps");
 }
 
 /* Keeps the names that have a sum; their numbers rise as in the trace. */

@@ -139,7 +139,7 @@ enum sutra_status path_tree_merge(const struct path_tree trees[2], struct path_i
     struct arena_mark mark = arena_mark(scratch);
     struct path_merge merge = {.trees = trees, .ids = ids, .scratch = scratch, .to = merged};
     if ((uint64_t)trees[0].n + trees[1].n > ROW_LIMIT)
-        return error_set(error, SUTRA_DATA, "the call paths of the traces are too many");
+        return error_set(error, SUTRA_DATA, "too many call paths: select fewer steps or ranks (--step, --rank)");
     *merged = (struct path_tree){.nodes = arena_take(arena, (size_t)trees[0].n + trees[1].n, sizeof *merged->nodes)};
     if (!merged->nodes || !make_slots(ids))
         return error_memory(error);

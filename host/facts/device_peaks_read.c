@@ -79,7 +79,8 @@ static enum sutra_status read_source(const struct source *source, struct device_
     read_peaks(&walker, peaks, &at);
     enum sutra_status status = walk_error(&walker, error);
     if (!status && peaks->bytes_per_s <= 0)
-        return error_file(error, SUTRA_DATA, source->name, "'" GIGABYTES_PER_S "' is missing: gigabytes a second");
+        return error_file(error, SUTRA_DATA, source->name,
+                          "'" GIGABYTES_PER_S "' (memory bandwidth in GB/s) is missing");
     if (!status) {
         *name = at.at ? strndup(source->bytes + at.at + 1, at.end - at.at - 1) : strdup(source->name);
         status = *name ? SUTRA_OK : error_memory(error);

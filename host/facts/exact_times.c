@@ -37,8 +37,7 @@ enum sutra_status exact_times_find(struct sutra_context *context, const struct s
 
 void untimed_warn(struct sutra_context *context, uint64_t n, const char *one, const char *several) {
     if (n)
-        context_warn(context, "%s no start, no duration or one below 0, or times that are too large: left out",
-                     counted_text(n, one, several).text);
+        context_warn(context, "%s no valid start time and duration: skipped", counted_text(n, one, several).text);
 }
 
 int64_t exact_start_of_text(const struct sutra_device_trace *trace, const struct exact_times *times, row_t event) {

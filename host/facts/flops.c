@@ -72,7 +72,7 @@ struct op_flops flops_known(const struct flops_case *at, double flops, double by
                             uint32_t place) {
     const struct data_type *type = case_type(at, place);
     if (!isfinite(flops) || flops < 0 || bytes < 0 || isinf(bytes))
-        return flops_unknown("its shapes give no count");
+        return flops_unknown("the FLOPs do not follow from its shapes");
     return (struct op_flops){
         .flops = flops, .bytes = bytes, .unit = unit, .precision = type ? type->precision : PRECISION_NONE};
 }
@@ -89,7 +89,7 @@ struct op_flops op_flops_find(const struct op_kind *kind, const struct op_inputs
     if (!rule)
         return flops_unknown("no formula for this operator");
     if (inputs->n_shapes == 0 && rule != flops_reduce)
-        return flops_unknown("the trace has no shapes of its inputs");
+        return flops_unknown("input shapes not recorded (record_shapes=True)");
     return apply(rule, &at);
 }
 

@@ -137,13 +137,13 @@ static const char *attention_read(const struct flops_case *at, const struct atte
     for (uint32_t i = 0; i < 3; i++) {
         struct input_tensor tensor = case_input(at, places->query + i).tensor;
         if (!operand_read(&tensor, packed ? PACKED : places->order, &operand[i]))
-            return "query, key and value have other dimensions than are known";
+            return "unknown layout of query, key and value";
     }
     struct operand_sizes q = operand[0], k = operand[1], v = operand[2];
     if (!operands_fit(q, k, v))
-        return "query, key and value do not fit";
+        return "shapes of query, key and value do not match";
     if (places->lengths != NOWHERE && case_is_tensor(at, places->lengths))
-        return "the lengths of its sequences are not told";
+        return "sequence lengths not recorded";
     *attention = (struct attention){.batch = q.batch,
                                     .queries = q.length,
                                     .keys = k.length,
@@ -153,9 +153,9 @@ static const char *attention_read(const struct flops_case *at, const struct atte
                                     .value_width = v.width,
                                     .packed = packed};
     if (packed && !sequences_read(at, places, attention))
-        return "the lengths of its sequences are not told";
+        return "sequence lengths not recorded";
     if (!causal_read(at, places, attention) || (at->tracelens && !strides_there(at, places)))
-        return "whether it is causal, or its strides, are not told";
+        return "causal flag or strides not recorded";
     return NULL;
 }
 
@@ -257,7 +257,7 @@ static struct op_flops gradient_known(const struct flops_case *at, const struct 
                    shared_sums(at, attention);
     double bytes = backward_bytes(at, places, attention);
     if (at->tracelens && isnan(bytes))
-        return flops_unknown("the type of its operands is unknown");
+        return flops_unknown("unknown operand type");
     return flops_known(at, flops, bytes, UNIT_MATRIX, at->tracelens ? 0 : places->query);
 }
 

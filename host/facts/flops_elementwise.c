@@ -13,7 +13,7 @@ static struct op_flops unary_tracelens(const struct flops_case *at) {
     bool out = case_input(at, 1).tensor.n_dims || case_input(at, 1).n_members;
     struct operator_input operand = case_input(at, 0);
     if (at->inputs->n_types <= out || at->inputs->n_strides <= out || operand.is_list)
-        return flops_unknown("the type or strides of its operand are absent");
+        return flops_unknown("operand type or strides not recorded");
     double n = tensor_elements(&operand.tensor);
     return flops_known(at, n, n * case_bytes(at, 0) + n * case_bytes(at, out), UNIT_VECTOR, 0);
 }
@@ -62,9 +62,9 @@ static struct op_flops binary_tracelens(const struct flops_case *at) {
     struct operator_input a = case_input(at, 0), b = case_input(at, 1), out = case_input(at, 2);
     uint32_t needed = out.tensor.n_dims || out.n_members ? 3 : 2;
     if (at->inputs->n_shapes < 2 || at->inputs->n_types < needed || at->inputs->n_strides < needed)
-        return flops_unknown("the types or strides of its operands are absent");
+        return flops_unknown("operand types or strides not recorded");
     if (a.is_list || b.is_list || !broadcast_add(&shape, &a.tensor) || !broadcast_add(&shape, &b.tensor))
-        return flops_unknown("its operands do not broadcast");
+        return flops_unknown("operand shapes do not broadcast");
     double n = broadcast_elements(&shape);
     double bytes = case_read(at, 0) + case_read(at, 1) + n * binary_out_bytes(at);
     return flops_known(at, n, bytes, UNIT_VECTOR, 0);
@@ -140,9 +140,9 @@ struct op_flops flops_elementwise(const struct flops_case *at) {
         return at->formula == FORMULA_UNARY ? unary_tracelens(at) : binary_tracelens(at);
     struct operand_sums operands = operands_read(at);
     if (!operands.n_tensors)
-        return flops_unknown("none of its inputs is a tensor");
+        return flops_unknown("no tensor among the inputs");
     if (!operands.fits)
-        return flops_unknown("its operands do not broadcast");
+        return flops_unknown("operand shapes do not broadcast");
     double n = broadcast_elements(&operands.shape);
     return flops_known(at, n, operands.read + n * result_bytes(at, &operands), UNIT_VECTOR, 0);
 }
@@ -164,7 +164,7 @@ struct op_flops flops_copy(const struct flops_case *at) {
     struct operator_input first = case_input(at, 0);
     bool list = first.is_list;
     if (!list && !case_is_tensor(at, 0))
-        return flops_unknown("its first input is no tensor");
+        return flops_unknown("the first input is not a tensor");
     double n = input_elements(&first);
     if (at->formula == FORMULA_FILL)
         return flops_known(at, 0, n * case_bytes(at, 0), UNIT_VECTOR, 0);
@@ -207,9 +207,9 @@ static struct op_flops gated(const struct flops_case *at) {
     double n = tensor_elements(&out);
     double bytes = 2 * n * case_bytes(at, 1) + n * case_bytes(at, 0);
     if (at->inputs->n_types < 2 || (at->tracelens && at->inputs->n_strides < 2))
-        return flops_unknown("the types or strides of its operands are absent");
+        return flops_unknown("operand types or strides not recorded");
     if (at->tracelens && isnan(bytes))
-        return flops_unknown("the types of its operands are unknown");
+        return flops_unknown("unknown operand types");
     return flops_known(at, 5 * n, bytes, UNIT_VECTOR, 1);
 }
 
@@ -220,7 +220,7 @@ struct op_flops flops_resize(const struct flops_case *at) {
     double n = at->formula == FORMULA_PAD ? padded_elements(at, &x) : resized_elements(at, &x);
     double bytes = case_read(at, 0) + n * case_bytes(at, 0);
     if (isnan(n) || (at->tracelens && (isnan(bytes) || !at->inputs->n_strides)))
-        return flops_unknown("the size of its result is not told");
+        return flops_unknown("result size not recorded");
     return flops_known(at, at->tracelens ? n : 0, bytes, UNIT_VECTOR, 0);
 }
 
@@ -236,7 +236,7 @@ struct op_flops flops_foreach(const struct flops_case *at) {
     bool copies = name_has(at, "_copy_"), fills = name_has(at, "_zero_");
     double read = 0, n = input_elements(&first);
     if (!first.is_list)
-        return flops_unknown("its first input is no list of tensors");
+        return flops_unknown("the first input is not a list of tensors");
     for (uint32_t i = copies ? 1 : 0; i < at->inputs->n && !fills; i++)
         if (case_input(at, i).is_list)
             read += case_read(at, i);
@@ -249,7 +249,7 @@ struct op_flops flops_optimizer(const struct flops_case *at) {
     struct operator_input first = case_input(at, 0);
     double bytes = 0, n = input_elements(&first), lists = 0;
     if (!first.is_list)
-        return flops_unknown("its first input is no list of tensors");
+        return flops_unknown("the first input is not a list of tensors");
     for (uint32_t i = 0; i < at->inputs->n; i++) {
         struct operator_input input = case_input(at, i);
         if (!input.is_list || input_elements(&input) != n)

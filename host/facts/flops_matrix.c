@@ -45,10 +45,10 @@ static struct op_flops gemm_tracelens(const struct flops_case *at, struct gemm_p
     bool bias = at->formula == FORMULA_SCALED_MM ? at->inputs->n_shapes == 3 : places.has_bias;
     double bytes = case_bytes(at, places.a), out = bytes;
     if (at->inputs->n_types <= places.a + 1 || (at->inputs->has_strides && at->inputs->n_strides <= places.a + 1))
-        return flops_unknown("types or strides of its operands are absent");
+        return flops_unknown("operand types or strides not recorded");
     if (at->formula == FORMULA_SCALED_MM) {
         if (isnan(bytes) || isnan(case_bytes(at, places.a + 1)))
-            return flops_unknown("the types of its operands are unknown");
+            return flops_unknown("unknown operand types");
         out = bytes == 1 ? 2 : bytes > 4 ? NAN : bytes;
     }
     double flops = 2 * gemm.m * gemm.n * gemm.k + (bias ? gemm.m * gemm.n : 0);
@@ -87,12 +87,12 @@ struct op_flops flops_gemm(const struct flops_case *at) {
     struct input_tensor a = case_input(at, places.a).tensor, b = case_input(at, places.a + 1).tensor;
     bool fits = places.rank == 3 ? a.n_dims == 3 && b.n_dims == 3 : a.n_dims >= 2 && b.n_dims >= 2;
     if (!fits)
-        return flops_unknown("its operands are no matrices");
+        return flops_unknown("operands are not matrices");
     struct gemm gemm = gemm_of(&a, &b, places.rank);
     if (at->tracelens)
         return gemm_tracelens(at, places, gemm);
     if (a.n_dims != places.rank || b.n_dims != places.rank || gemm.k != (double)b.dims[places.rank - 2])
-        return flops_unknown("its matrices do not fit");
+        return flops_unknown("matrix shapes do not match");
     bool bias = gemm_has_bias(at, places);
     const struct data_type *type = case_type(at, places.a);
     double results = gemm.batch * gemm.m * gemm.n, terms = gemm.k * (type ? type->packed : 1);
@@ -128,13 +128,13 @@ static double linear_out_bytes(const struct flops_case *at, bool bias) {
 struct op_flops flops_linear(const struct flops_case *at) {
     struct input_tensor x = case_input(at, 0).tensor, w = case_input(at, 1).tensor;
     if (x.n_dims < 2 || w.n_dims < (at->tracelens ? 1 : 2))
-        return flops_unknown("its operands are no matrices");
+        return flops_unknown("operands are not matrices");
     if (at->tracelens && at->formula != FORMULA_LINEAR_SCALED && at->inputs->n_types < 2)
-        return flops_unknown("types of its operands are absent");
+        return flops_unknown("operand types not recorded");
     bool bias = at->formula == FORMULA_LINEAR && case_input(at, 2).tensor.n_dims > 0;
     struct gemm gemm = linear_of(at, &x, &w);
     if (!at->tracelens && (double)w.dims[w.n_dims - 1] != gemm.k)
-        return flops_unknown("its operands do not fit");
+        return flops_unknown("operand shapes do not match");
     double results = gemm.m * gemm.n, out = linear_out_bytes(at, bias);
     double bytes = case_read(at, 0) + case_read(at, 1) + (bias ? case_read(at, 2) : 0) + out * results;
     if (at->tracelens)
@@ -219,13 +219,13 @@ static const char *conv_read(const struct flops_case *at, struct conv_places pla
     uint32_t n = 0;
     *conv = (struct conv){.x = x, .w = w, .n_dims = x->n_dims - 2};
     if (x->n_dims < 3 || x->n_dims > 2 + CONV_DIMS || w->n_dims != x->n_dims)
-        return "its input and its weights are no images of one to three dimensions";
+        return "input and weights are not 1-D to 3-D images";
     if (!case_numbers(at, places.groups, &groups, 1, &n) || n != 1)
-        return "its groups are not told";
+        return "number of groups not recorded";
     conv->groups = (double)groups;
     conv->transposed = places.can_transpose && case_is_true(at, places.transposed);
     if (!conv_window(at, places, conv))
-        return "its stride, padding or dilation does not fit";
+        return "stride, padding or dilation does not match the input";
     conv->n_x = tensor_elements(x);
     conv->n_w = tensor_elements(w);
     conv->n_channels = (double)w->dims[conv->transposed ? 1 : 0];
@@ -259,7 +259,7 @@ struct op_flops flops_convolution(const struct flops_case *at) {
     if (why)
         return flops_unknown(why);
     if (at->tracelens && !conv_fits_tracelens(at, 0))
-        return flops_unknown("input and weights are of different types");
+        return flops_unknown("input and weights have different types");
     bool bias = at->tracelens ? at->inputs->n_shapes == 3 : at->formula != FORMULA_CONV_CUDNN && case_is_tensor(at, 2);
     double flops = conv_products(&conv) + (bias ? conv.n_out : 0);
     double bytes =
@@ -280,7 +280,7 @@ static struct op_flops conv_backward_tracelens(const struct flops_case *at, cons
     struct operator_input sizes = case_input(at, 3);
     bool bias = sizes.tensor.n_dims || sizes.n_members; /* which a trace does not tell there */
     if (!conv_fits_tracelens(at, 1))
-        return flops_unknown("input and weights are of different types");
+        return flops_unknown("input and weights have different types");
     double flops = conv_products(conv) + conv_weight_products(conv) + (bias ? conv->n_out : 0);
     double moved = 2 * bytes * (conv->n_out + conv->n_w + conv->n_x) + (bias ? conv->n_out + conv->n_channels : 0);
     return flops_known(at, flops, moved, UNIT_MATRIX, 1);

@@ -122,11 +122,11 @@ static const char *norm_read(const struct flops_case *at, const struct norm_plac
     *norm = (struct norm){.n = tensor_elements(&x.tensor), .bytes = case_bytes(at, places->x)};
     bool mask = mask_read(at, places, norm);
     if (x.is_list || !x.tensor.n_dims || !channels_read(at, places, norm))
-        return "its channels are not told";
+        return "number of channels not recorded";
     if (at->tracelens)
         return (mask || at->formula == FORMULA_BATCH_NORM_BACKWARD) && tracelens_read(at, places, norm)
                    ? NULL
-                   : "its types, strides or arguments are not told";
+                   : "types, strides or arguments not recorded";
     arguments_read(at, places, norm);
     return NULL;
 }
@@ -170,7 +170,7 @@ static struct op_flops backward_tracelens(const struct flops_case *at, const str
     double n = norm->n, c = norm->channels;
     if (at->formula == FORMULA_GROUP_NORM_BACKWARD) {
         if (!case_numbers(at, places->groups, &groups, 1, &one) || one != 1 || groups <= 0)
-            return flops_unknown("its groups are not told");
+            return flops_unknown("number of groups not recorded");
         c /= (double)groups;
     }
     double input = norm->mask[0] ? yes(norm->train, 5 * n) : 2 * n;

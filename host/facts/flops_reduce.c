@@ -79,7 +79,7 @@ static struct op_flops reduce_tracelens(const struct flops_case *at) {
     struct operator_input x = case_input(at, 0);
     double n = tensor_elements(&x.tensor), results = at->formula == FORMULA_CUMULATE ? n : 1;
     if (x.is_list)
-        return flops_unknown("its first input is a list");
+        return flops_unknown("the first input is a list");
     return flops_known(at, n, case_bytes(at, 0) * n + case_bytes(at, 0) * results, UNIT_VECTOR, 0);
 }
 
@@ -112,7 +112,7 @@ struct op_flops flops_reduce(const struct flops_case *at) {
         return reduce_tracelens(at);
     struct operator_input x = case_input(at, 0);
     if (at->inputs->n_shapes == 0 || (!x.is_list && !case_is_tensor(at, 0)))
-        return flops_unknown("the trace has no shapes of its inputs");
+        return flops_unknown("input shapes not recorded (record_shapes=True)");
     if (case_is_tensor(at, 1) && takes_one_dimension(at))
         return larger_of_two(at);
     double n = input_elements(&x), results = x.is_list ? x.n_members : reduced_elements(at, &x.tensor);
@@ -128,7 +128,7 @@ struct op_flops flops_softmax(const struct flops_case *at) {
     bool backward = at->formula == FORMULA_SOFTMAX_BACKWARD;
     struct operator_input x = case_input(at, 0);
     if (!case_is_tensor(at, 0))
-        return flops_unknown("its first input is no tensor");
+        return flops_unknown("the first input is not a tensor");
     double n = input_elements(&x), read = case_read(at, 0) + (backward ? case_read(at, 1) : 0);
     return flops_known(at, (backward ? 4 : 5) * n, read + n * case_bytes(at, 0), UNIT_VECTOR, 0);
 }

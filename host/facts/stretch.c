@@ -45,11 +45,10 @@ void stretch_add_step(struct time_stretch *stretch, int64_t start, int64_t stop)
 static enum sutra_status no_step(const struct time_stretch *stretch, const struct stretch_wish *wish,
                                  struct sutra_error *error) {
     if (stretch->n_steps == 0)
-        return error_set(error, SUTRA_DATA, "no annotation is called " STEP_NAME "#%.100s; there are no steps",
-                         wish->steps);
+        return error_set(error, SUTRA_DATA, "no annotation " STEP_NAME "#%.100s: the trace has no steps", wish->steps);
     return error_set(error, SUTRA_DATA,
-                     "no annotation is called " STEP_NAME "#%.100s; there are steps from %" PRId64 " to %" PRId64,
-                     wish->steps, stretch->first_step, stretch->last_step);
+                     "no annotation " STEP_NAME "#%.100s: the trace has steps %" PRId64 " to %" PRId64, wish->steps,
+                     stretch->first_step, stretch->last_step);
 }
 
 enum sutra_status stretch_settle(struct time_stretch *stretch, const struct stretch_wish *wish, int64_t first,

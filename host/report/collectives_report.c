@@ -35,13 +35,14 @@ static uint32_t column_of(const struct sutra_table *table, const char *name) {
 /* ---- Sections ---- */
 
 static void show_ranks(struct page *page, const void *of) {
-    static const struct bars_words words = {"ranks_waiting",
-                                            "Time that ranks wait, and are waited for",
-                                            "A bar for each rank: how long it waits in collectives, and how long the "
-                                            "others wait for it, on average, where it comes last.",
-                                            NULL,
-                                            "Ranks",
-                                            "collective_ranks"};
+    static const struct bars_words words = {
+        "ranks_waiting",
+        "Wait of each rank, and wait that it causes",
+        "Two bars per rank: its wait in collectives, and the mean wait of the other "
+        "ranks where it arrives last.",
+        NULL,
+        "Ranks",
+        "collective_ranks"};
     const struct collectives_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_RANKS);
     if (!table) {
@@ -53,7 +54,7 @@ static void show_ranks(struct page *page, const void *of) {
                               .labels = {column_of(table, "rank")},
                               .n_labels = 1,
                               .values = {{column_of(table, "waited_us"), "waits", COLOUR_COMMUNICATION},
-                                         {column_of(table, "waited_for_us"), "is waited for", COLOUR_COUNT}},
+                                         {column_of(table, "waited_for_us"), "causes wait", COLOUR_COUNT}},
                               .n_values = 2,
                               .unit = UNIT_US};
     page_bars(page, bars, RANKS_AS_BARS, &words);
@@ -61,22 +62,21 @@ static void show_ranks(struct page *page, const void *of) {
 
 static void show_excess(struct page *page, const void *of) {
     static const struct bars_words words = {"straggler_operators",
-                                            "What takes longer than on the median rank",
-                                            "A bar for each operator of the rank that the others wait for, by what it "
-                                            "takes more than on the median rank.",
+                                            "Operators slower than on the median rank",
+                                            "One bar per operator of the straggler: the excess over the median rank.",
                                             NULL,
-                                            "Operators that take longer",
+                                            "Slower operators",
                                             "straggler_operators"};
     const struct collectives_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_EXCESS);
     if (!table) {
-        page_missing(page, "Operators", "no rank is so late that it would be compared with another");
+        page_missing(page, "Operators", "no rank is a straggler");
         return;
     }
     const struct bars bars = {.table = table,
                               .labels = {column_of(table, "phase"), column_of(table, "operator")},
                               .n_labels = 2,
-                              .values = {{column_of(table, "excess_us"), "longer by", COLOUR_COUNT}},
+                              .values = {{column_of(table, "excess_us"), "excess", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_US};
     page_bars(page, bars, BARS_SHOWN, &words);
@@ -126,13 +126,14 @@ static void name_types(struct sutra_table *table, const struct sutra_table *type
 }
 
 static void show_types(struct page *page, const void *of) {
-    static const struct bars_words words = {"collective_types",
-                                            "Time of transfers by type and size",
-                                            "A bar for each type, data type and size in each group: the shortest "
-                                            "duration of each collective, added up.",
-                                            NULL,
-                                            "Types and sizes",
-                                            "collective_types"};
+    static const struct bars_words words = {
+        "collective_types",
+        "Transfer time by type and size",
+        "One bar per type, data type and size in each group: the sum of the shortest "
+        "duration of each collective.",
+        NULL,
+        "Types and sizes",
+        "collective_types"};
     const struct collectives_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_KINDS);
     if (!table) {
@@ -179,8 +180,7 @@ static void name_sizes(struct sutra_table *table, const struct sutra_table *size
 static void show_sizes(struct page *page, const void *of) {
     static const struct bars_words words = {"bus_bandwidth",
                                             "Bus bandwidth by size",
-                                            "A bar for each type and stretch of sizes: the median of its collectives, "
-                                            "in GB/s.",
+                                            "One bar per type and size range: the median of its collectives, in GB/s.",
                                             NULL,
                                             "Bandwidth by size",
                                             "collective_sizes"};
@@ -188,7 +188,7 @@ static void show_sizes(struct page *page, const void *of) {
     const struct sutra_table *sizes = table_of(source, SUTRA_COLLECTIVES_SIZES);
     struct sutra_table table;
     if (!sizes) {
-        page_missing(page, "Bandwidth", "no collective tells its size");
+        page_missing(page, "Bandwidth", "no collective has a recorded size");
         return;
     }
     name_sizes(&table, sizes);
@@ -227,43 +227,45 @@ static void show_clocks(struct page *page, const void *of) {
         return;
     }
     snprintf(words, sizeof words,
-             "Clocks are up to %s apart, to within %s; those of %" PRIu64 " ranks are set right. %" PRIu64
-             " times a rank ends a collective before the last one has come, by its own clock; %" PRIu64 " by these.",
+             "Clocks are up to %s apart (residual %s); the clocks of %" PRIu64
+             " ranks are aligned. A collective ends before "
+             "its last rank arrives %" PRIu64 " times by recorded clocks, and %" PRIu64 " times by aligned clocks.",
              shown_figure(summary->clocks_apart_us, UNIT_US).text,
              shown_figure(summary->clock_residual_us, UNIT_US).text, summary->n_clocks_set, summary->n_impossible,
              summary->n_impossible_aligned);
     page_words(page, words);
     show_table(page, source, SUTRA_COLLECTIVES_HOSTS, "Clocks of hosts",
-               "the traces do not tell how many GPUs a host has");
+               "the traces do not record the number of GPUs per host");
     page_table(page, table_of(source, SUTRA_COLLECTIVES_CLOCKS), "Clocks of ranks", "collective_clocks");
 }
 
 static void show_checks(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_COLLECTIVES_CHECKS, "Checks", "nothing is wrong");
+    show_table(page, of, SUTRA_COLLECTIVES_CHECKS, "Checks", "no errors");
 }
 
 static const struct page_section sections[] = {
     {"ranks", "Ranks",
-     "Who waits for whom. A rank waits from its arrival at a collective until the last one has come; this one waits for "
-     "nobody, and is waited for by all.",
+     "Collective waits. A rank waits from its arrival at a collective until the last rank arrives. The last rank does "
+     "not wait, and causes the wait of all other ranks.",
      show_ranks},
-    {"straggler", "The last rank",
-     "What the rank that the others wait for does longer than the median rank. If its device computes no longer than "
-     "that one's, it is the time of operators on the host.",
+    {"straggler", "Straggler",
+     "Operators that take longer on the straggler than on the median rank. The comparison uses CPU time if the GPU of "
+     "the straggler computes no longer than on the median rank.",
      show_excess},
     {"types", "Types",
-     "Where the time of transfers goes. A transfer is the shortest duration of a collective on any rank.", show_types},
+     "Transfer time of collectives. The transfer time is the shortest duration of a collective on any rank.",
+     show_types},
     {"bandwidth", "Bandwidth",
-     "How fast collectives of each size are. The algorithm's bandwidth is bytes by time, in decimal GB/s; that of the bus "
-     "is this times the share of the bytes that each link carries, as nccl-tests has it, so it can be held against what "
-     "links can do.",
+     "Bandwidth of collectives by size. The algorithm bandwidth is bytes divided by time, in decimal GB/s. The bus "
+     "bandwidth is the algorithm bandwidth times the share of the bytes per link, as in nccl-tests: compare it with the "
+     "peak of the links.",
      show_sizes},
-    {"groups", "Groups", "The same by group.", show_groups},
+    {"groups", "Groups", "Collectives by process group.", show_groups},
     {"clocks", "Clocks",
-     "How far clocks are apart. Collectives end everywhere at once, so their ends tell; clocks are set right where they "
-     "are off by clearly more than what is left around the line.",
+     "Clock offsets of ranks. All ranks of a collective end at the same time, so the end times give the offset and drift "
+     "of each clock. Clocks with an offset clearly above the residual are aligned.",
      show_clocks},
-    {"checks", "Checks", "What is wrong with the collectives of this job.", show_checks},
+    {"checks", "Checks", "Errors and warnings in the collectives of this job.", show_checks},
     {0},
 };
 
@@ -275,10 +277,10 @@ static void show_cards(struct page *page, const struct collectives_source *sourc
     page_cards_begin(page);
     page_card(page, "Ranks", (double)summary->n_ranks, UNIT_COUNT, "");
     page_card(page, "Collectives", (double)summary->n_collectives, UNIT_COUNT, "");
-    page_card(page, "Job", summary->span_us, UNIT_US, "from the first work of a device to the last");
-    page_card(page, "Waiting", summary->waited_us / ranks, UNIT_US, "of a rank on average");
+    page_card(page, "Job", summary->span_us, UNIT_US, "from the first to the last GPU activity");
+    page_card(page, "Waiting", summary->waited_us / ranks, UNIT_US, "mean per rank");
     page_card(page, "Transfer", summary->transfer_us, UNIT_US, "of all collectives, without waiting");
-    page_card(page, "Faults", (double)summary->n_faults, UNIT_COUNT, "");
+    page_card(page, "Errors", (double)summary->n_faults, UNIT_COUNT, "");
     page_cards_end(page);
 }
 
@@ -290,7 +292,7 @@ static void write_page(struct page *page, const struct collectives_source *sourc
     if (n > 1)
         snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
     page_head(page, title, first->path, more, sections);
-    page_warning_count(page, source->summary.n_left_out, "trace is left out.", "traces are left out.");
+    page_warning_count(page, source->summary.n_left_out, "trace is skipped.", "traces are skipped.");
     show_cards(page, source);
     page_sections(page, sections, source);
 }

@@ -12,15 +12,15 @@
 const char *colour_meaning(enum colour colour) {
     static const char *const meanings[N_COLOURS] = {[COLOUR_COMPUTE] = "compute",
                                                     [COLOUR_COMMUNICATION] = "communication",
-                                                    [COLOUR_COPIES] = "copies and sets of memory",
-                                                    [COLOUR_OTHER_WORK] = "other work",
-                                                    [COLOUR_WAIT_HOST] = "waiting for the host",
-                                                    [COLOUR_WAIT_DATA] = "waiting for data",
-                                                    [COLOUR_WAIT_DEVICE] = "launched, but not begun",
-                                                    [COLOUR_WAIT_SYNC] = "waiting after a synchronisation",
+                                                    [COLOUR_COPIES] = "memcpy and memset",
+                                                    [COLOUR_OTHER_WORK] = "other activity",
+                                                    [COLOUR_WAIT_HOST] = "idle: host",
+                                                    [COLOUR_WAIT_DATA] = "idle: data loading",
+                                                    [COLOUR_WAIT_DEVICE] = "idle: launched before",
+                                                    [COLOUR_WAIT_SYNC] = "idle: synchronizing",
                                                     [COLOUR_IDLE] = "idle",
-                                                    [COLOUR_HIDDEN] = "communication beside compute",
-                                                    [COLOUR_COUNT] = "numbers, and what is of several kinds"};
+                                                    [COLOUR_HIDDEN] = "communication overlapping with compute",
+                                                    [COLOUR_COUNT] = "counts and mixed kinds"};
     return meanings[colour];
 }
 

@@ -70,7 +70,7 @@ static void show_bars(struct page *page, const struct sutra_table *table, enum l
     if (changes.n_rows)
         page_chart(page, name, title, description, changes_draw, &changes);
     else
-        page_words(page, "Nothing differs.");
+        page_words(page, "No differences.");
 }
 
 /* Rows of the table of steps: the step, its parts, the work of the device. */
@@ -89,8 +89,8 @@ static void show_parts(struct page *page, const struct sutra_table *steps) {
     }
     const struct changes changes = {
         .table = &parts, .n_rows = parts.n_rows, .label = 0, .value = 1, .row_colours = colours, .unit = UNIT_US};
-    page_chart(page, "changed_parts", "What became longer in a step, B less A",
-               "One bar for each part of a step: to the right where B takes longer, to the left where A does.",
+    page_chart(page, "changed_parts", "Parts of a step: B - A",
+               "One bar per part of a step: to the right if B takes longer, to the left if A takes longer.",
                changes_draw, &changes);
     page_check(page, &parts);
     table_free(&parts);
@@ -100,31 +100,30 @@ static void show_steps(struct page *page, const void *of) {
     const struct diff_source *source = of;
     const struct sutra_table *steps = table_of(source, SUTRA_DIFF_STEPS);
     show_parts(page, steps);
-    page_table(page, steps, "A step, on average", "diff_steps");
+    page_table(page, steps, "Mean step", "diff_steps");
 }
 
 static void show_operators(struct page *page, const void *of) {
     const struct sutra_table *table = table_of(of, SUTRA_DIFF_OPERATORS);
-    show_bars(page, table, LABELS_OPERATORS, "changed_operators", "Device time of operators, B less A",
-              "One bar for each operator: to the right where B takes longer, to the left where A does.");
-    page_table(page, table, "Operators, a step", "diff_operators");
-    page_table(page, table_of(of, SUTRA_DIFF_SHAPES), "Operators by shapes and types, a step", "diff_shapes");
+    show_bars(page, table, LABELS_OPERATORS, "changed_operators", "GPU time of operators: B - A",
+              "One bar per operator: to the right if B takes longer, to the left if A takes longer.");
+    page_table(page, table, "Operators, per step", "diff_operators");
+    page_table(page, table_of(of, SUTRA_DIFF_SHAPES), "Operators by shape and type, per step", "diff_shapes");
 }
 
 static void show_kernels(struct page *page, const void *of) {
     const struct sutra_table *table = table_of(of, SUTRA_DIFF_KERNELS);
-    show_bars(page, table, LABELS_KERNELS, "changed_kernels", "Time of kernels, B less A",
-              "One bar for each kernel, copy or set of memory: to the right where B takes longer, to the left where A "
-              "does.");
-    page_table(page, table, "Kernels, a step", "diff_kernels");
+    show_bars(page, table, LABELS_KERNELS, "changed_kernels", "GPU time of kernels: B - A",
+              "One bar per kernel, memcpy or memset: to the right if B takes longer, to the left if A takes longer.");
+    page_table(page, table, "Kernels, per step", "diff_kernels");
 }
 
 static void show_collectives(struct page *page, const void *of) {
     const struct sutra_table *table = table_of(of, SUTRA_DIFF_COLLECTIVES);
     if (table->n_rows)
-        page_table(page, table, "Collectives, a step", "diff_collectives");
+        page_table(page, table, "Collectives, per step", "diff_collectives");
     else
-        page_missing(page, "Collectives", "the traces have none");
+        page_missing(page, "Collectives", "the traces have no collectives");
 }
 
 /* ---- The tree ---- */
@@ -239,33 +238,32 @@ static void show_where(struct page *page, const void *of) {
         table_text(&labels, text, length);
         table_real(&labels, table_get_real(paths, value, row));
     }
-    show_bars(page, &labels, LABELS_PATHS, "changed_paths", "Device time at call paths, B less A",
-              "One bar for each call path and what it launches: to the right where B takes longer, to the left where A "
-              "does.");
+    show_bars(page, &labels, LABELS_PATHS, "changed_paths", "GPU time of call paths: B - A",
+              "One bar per call path and its kernels: to the right if B takes longer, to the left if A takes longer.");
     page_check(page, &labels);
     table_free(&labels);
     show_tree(page, table_of(of, SUTRA_DIFF_TREE));
-    page_table(page, paths, "Call paths and their kernels, a step", "diff_paths");
+    page_table(page, paths, "Call paths and their kernels, per step", "diff_paths");
 }
 
 /* ---- The page ---- */
 
 static const struct page_section sections[] = {
     {"steps", "Steps",
-     "What a step takes and consists of, on average over the steps and ranks of each side. Parts add up to the step. A "
-     "difference is clear if it is more than twice "
-     "its standard error, as the steps tell.",
+     "Step time and its parts, as means over the steps and ranks of each side. The parts add up to the step. A "
+     "difference is clear if it is more than twice its standard error over the steps.",
      show_steps},
-    {"where", "Where",
-     "Call paths whose work takes longer or shorter. Paths of both sides are aligned by what is equal, then by names; a "
-     "kernel that took the place of another stands in one row with it. The tree has, at each node, all that is launched "
-     "below it; small differences are left out.",
+    {"where", "Call paths",
+     "Call paths whose GPU activity takes longer or shorter. Paths of both sides are aligned by equal subpaths, then by "
+     "names. A kernel and its replacement share one row. Each node of the tree shows all GPU activity launched below it; "
+     "small differences are omitted.",
      show_where},
-    {"operators", "Operators", "Work that each operator launched itself, not those below it.", show_operators},
-    {"kernels", "Kernels", "Kernels, copies and sets of memory by name.", show_kernels},
+    {"operators", "Operators", "GPU activity that each operator launches itself, without its child operators.",
+     show_operators},
+    {"kernels", "Kernels", "Kernels, memcpy and memset by name.", show_kernels},
     {"collectives", "Collectives",
-     "Communication by collective, type, elements and size of the group. A rank that comes first waits for the others in "
-     "it.",
+     "Communication by collective, type, elements and group size. Its time includes the wait for ranks that arrive "
+     "later.",
      show_collectives},
     {0},
 };
@@ -275,20 +273,20 @@ static void show_cards(struct page *page, const struct diff_source *source) {
     double growth = (summary->step_us[1] - summary->step_us[0]) / summary->step_us[0] * 100;
     char words[64];
     page_cards_begin(page);
-    page_card(page, "A step of A", summary->step_us[0], UNIT_US, "");
-    page_card(page, "A step of B", summary->step_us[1], UNIT_US, "");
+    page_card(page, "Step of A", summary->step_us[0], UNIT_US, "");
+    page_card(page, "Step of B", summary->step_us[1], UNIT_US, "");
     snprintf(words, sizeof words, "%s%s", growth > 0 ? "+" : "", shown_figure(growth, UNIT_PERCENT).text);
-    page_card_words(page, "B less A", words, strcmp(source->clear, "no") == 0 ? "not clear" : "");
-    page_card(page, "Device work of A", summary->device_us[0], UNIT_US, "in a step, durations added up");
-    page_card(page, "Device work of B", summary->device_us[1], UNIT_US, "");
+    page_card_words(page, "B - A", words, strcmp(source->clear, "no") == 0 ? "unclear" : "");
+    page_card(page, "GPU activity of A", summary->device_us[0], UNIT_US, "per step, sum of durations");
+    page_card(page, "GPU activity of B", summary->device_us[1], UNIT_US, "");
     page_cards_end(page);
 }
 
 static void show_warnings(struct page *page, const struct diff_source *source) {
     if (strcmp(source->clear, "no") == 0 && source->summary.step_us[0] != source->summary.step_us[1])
-        page_warning(page, "The difference is not clear: steps vary as much by themselves.");
+        page_warning(page, "The difference is unclear: it is within the step time noise.");
     if (strcmp(source->clear, "unknown") == 0)
-        page_warning(page, "How much steps vary by themselves is not known: a side has one only.");
+        page_warning(page, "Step time noise is unknown: one side has only one step.");
 }
 
 enum sutra_status sutra_report_write_diff(struct sutra_context *context, const struct sutra_diff *diff, const char *a,
@@ -300,12 +298,12 @@ enum sutra_status sutra_report_write_diff(struct sutra_context *context, const s
     char more[256];
     size_t length;
     if (!steps)
-        return error_set(error, SUTRA_USAGE, "tables of HTA have no report");
+        return error_set(error, SUTRA_USAGE, "HTA tables have no report");
     sutra_diff_summary(diff, &source.summary);
     source.clear = table_get_text(steps, column_of(steps, "clear"), 0, &length);
     page_open(&page, context, folder, NULL, error);
     snprintf(more, sizeof more, " (A) and %s (B)", b);
-    page_head(&page, "Two traces side by side", a, more, sections);
+    page_head(&page, "Comparison of two traces", a, more, sections);
     show_warnings(&page, &source);
     show_cards(&page, &source);
     page_sections(&page, sections, &source);

@@ -33,39 +33,38 @@ static void show_cards(struct page *page, const struct dlrm_source *source) {
     snprintf(note, sizeof note, "%s x %s queries", shown_decimal((double)report->iters, 0).text,
              shown_decimal((double)report->batch, 0).text);
     page_card(page, "Queries per second", report->qps, UNIT_COUNT,
-              isnan(report->qps) ? "the host's events take no time" : note);
-    page_card(page, "Time of the host", report->host_us, UNIT_US,
-              report->skipped_us > 0 ? "data loading left out" : "nothing left out");
+              isnan(report->qps) ? "the CPU events have no duration" : note);
+    page_card(page, "CPU time", report->host_us, UNIT_US, report->skipped_us > 0 ? "without data loading" : "");
     snprintf(note, sizeof note, "of %s", counted_text(report->n_events, "event", "events").text);
     page_card(page, "Operators", (double)report->n_ops, UNIT_COUNT, note);
-    page_card(page, "Launches with work", (double)report->n_launches_executed, UNIT_COUNT, "");
+    page_card(page, "Launches with GPU activity", (double)report->n_launches_executed, UNIT_COUNT, "");
     if (report->has_streams) {
-        snprintf(note, sizeof note, "%s of the span of all kernels",
+        snprintf(note, sizeof note, "%s of the time span of all kernels",
                  percent_text(report->union_us, report->span_us).text);
-        page_card(page, "Device busy", report->union_us, UNIT_US, note);
-        page_card(page, "Device idle", report->idle_us, UNIT_US, "between first and last kernel");
-        page_card(page, "Work beside work", report->overlap_us, UNIT_US, "on several streams at a time");
+        page_card(page, "GPU busy", report->union_us, UNIT_US, note);
+        page_card(page, "GPU idle", report->idle_us, UNIT_US, "between first and last kernel");
+        page_card(page, "Overlap", report->overlap_us, UNIT_US, "of GPU activity on several streams");
     } else {
-        page_card_words(page, "Device", "no work", "no launch of the trace has a kernel");
+        page_card_words(page, "GPU", "no activity", "no launch of the trace has a kernel");
     }
-    snprintf(note, sizeof note, "%s of what was launched",
+    snprintf(note, sizeof note, "%s of launched GPU activity",
              percent_text(report->attributed_us, report->executed_us).text);
-    page_card(page, "Work of operators", report->attributed_us, UNIT_US, note);
+    page_card(page, "Attributed to operators", report->attributed_us, UNIT_US, note);
     page_cards_end(page);
 }
 
 static void show_streams(struct page *page, const void *of) {
     const struct dlrm_source *source = of;
     static const struct bars_words words = {
-        "streams", "Work of streams", "One bar for each stream: time of kernels, and the rest.",
-        NULL,      "Streams",         "breakdown.json"};
+        "streams", "Stream time", "One bar per stream: kernel time, and the rest of the CPU time.",
+        NULL,      "Streams",     "breakdown.json"};
     struct sutra_table table;
     dlrm_streams_table(&table, source->dlrm, &source->report);
     const struct bars bars = {.table = &table,
                               .n_labels = 1,
                               .label_prefix = "stream ",
                               .values = {{STREAM_ACTIVE, "kernels of operators", COLOUR_COUNT},
-                                         {STREAM_IDLE, "rest of the host's time", COLOUR_IDLE}},
+                                         {STREAM_IDLE, "rest of CPU time", COLOUR_IDLE}},
                               .n_values = 2,
                               .unit = UNIT_US};
     if (!page_bars(page, bars, BARS_SHOWN, &words))
@@ -75,18 +74,15 @@ static void show_streams(struct page *page, const void *of) {
 
 static void show_operators(struct page *page, const void *of) {
     const struct dlrm_source *source = of;
-    static const struct bars_words words = {"operators",
-                                            "Operators that take most device time",
-                                            "One bar for each operator, by falling time.",
-                                            NULL,
-                                            "Device time of operators",
-                                            "op_device_time_by_name.json"};
+    static const struct bars_words words = {
+        "operators", "Operators by GPU time", "One bar per operator, descending by time.",
+        NULL,        "GPU time of operators", "op_device_time_by_name.json"};
     struct sutra_table table;
     dlrm_operators_table(&table, source->dlrm);
     const struct bars bars = {.table = &table,
                               .n_labels = 1,
                               .by_end = true,
-                              .values = {{OPERATOR_TIME, "device time", COLOUR_COUNT}},
+                              .values = {{OPERATOR_TIME, "GPU time", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_US};
     if (!page_bars(page, bars, BARS_SHOWN, &words))
@@ -126,17 +122,16 @@ static void show_grid(struct page *page, const struct dlrm_source *source, uint6
     page_check(page, &table);
     page_subtitle(page, title);
     if (!page->status && grid.grid.n_groups > 0)
-        page_chart(
-            page, name, title,
-            "A group of bars for each operator, by falling time; a bar for each set of kernels, with their shares.",
-            grid_draw, &grid.grid);
+        page_chart(page, name, title,
+                   "A group of bars per operator, descending by time; one bar per set of kernels, with their shares.",
+                   grid_draw, &grid.grid);
     if (grid.grid.n_groups < grid.n_all_groups) {
         char words[160];
-        snprintf(words, sizeof words, "%s of %s operators are drawn, those with most time.",
+        snprintf(words, sizeof words, "The chart shows %s of %s operators, descending by time.",
                  shown_decimal((double)grid.grid.n_groups, 0).text, shown_decimal((double)grid.n_all_groups, 0).text);
         page_words(page, words);
     }
-    page_table(page, &table, "Shares of kernels", "chart.json");
+    page_table(page, &table, "Kernel shares", "chart.json");
     table_free(&table);
     arena_free(&arena);
 }
@@ -163,14 +158,14 @@ static void show_dominating(struct page *page, const void *of) {
     if (n == 0)
         page_missing(page, "Dominating operators", "no operator has launched a kernel");
     else if (n == GRIDS_SHOWN && next_stream(&source->report, shown, n) != UINT64_MAX)
-        page_words(page, "The streams with less work are not drawn; chart.json has them.");
+        page_words(page, "Streams with less GPU activity are not drawn; chart.json contains all streams.");
 }
 
 /* ---- Overheads ---- */
 
 static void show_overheads(struct page *page, const void *of) {
     const struct dlrm_source *source = of;
-    static const struct bars_words words = {"overheads", "Mean overheads",    "One bar for each kind, T1 to T5.",
+    static const struct bars_words words = {"overheads", "Mean overheads",    "One bar per kind, T1 to T5.",
                                             NULL,        "Overheads by kind", NULL};
     struct sutra_table kinds, table;
     dlrm_kinds_table(&kinds, &source->report);
@@ -184,9 +179,9 @@ static void show_overheads(struct page *page, const void *of) {
                               .unit = UNIT_US};
     if (table.n_rows > 0) {
         page_bars(page, bars, BARS_SHOWN, &words);
-        page_table(page, &table, "Overheads by operator, those that take most in sum first", "overheads.json");
+        page_table(page, &table, "Overheads by operator, descending by total", "overheads.json");
     } else {
-        page_missing(page, "Overheads", "no operator was found");
+        page_missing(page, "Overheads", "no operator in the trace");
     }
     table_free(&kinds);
     table_free(&table);
@@ -198,18 +193,18 @@ static void say_counts(struct page *page, const struct sutra_dlrm_report *report
     const struct {
         uint64_t n;
         const char *one, *several;
-    } counts[] = {
-        {report->n_without_ts, "event has no time, and is left out.", "events have no time, and are left out."},
-        {report->n_negative, "duration is below 0.", "durations are below 0."},
-        {report->n_odd_tid, "call is left out, since its thread's id is odd.",
-         "calls are left out, since their thread's id is odd."},
-        {report->n_crossing, "event of the host overlaps another partly.", "events of the host overlap others partly."},
-        {report->n_hidden, "event lies in one of another thread, and is in no operator.",
-         "events lie in those of another thread, and are in no operator."},
-        {report->n_orphans, "event of the device has no launch.", "events of the device have no launch."},
-        {report->n_without_stream, "event of the device has no stream.", "events of the device have no stream."},
-        {report->n_colliding, "operator has the id of a launch (compat).",
-         "operators have the id of a launch (compat)."}};
+    } counts[] = {{report->n_without_ts, "event without a time: skipped.", "events without a time: skipped."},
+                  {report->n_negative, "negative duration.", "negative durations."},
+                  {report->n_odd_tid, "call skipped: its tid is more than twice its pid.",
+                   "calls skipped: their tid is more than twice their pid."},
+                  {report->n_crossing, "CPU event overlaps another one without being nested in it.",
+                   "CPU events overlap another one without being nested in it."},
+                  {report->n_hidden, "event overlaps an event of another thread: in no operator.",
+                   "events overlap events of another thread: in no operator."},
+                  {report->n_orphans, "GPU activity without a launch.", "GPU activities without a launch."},
+                  {report->n_without_stream, "GPU activity without a stream.", "GPU activities without a stream."},
+                  {report->n_colliding, "operator has the id of a launch (compat).",
+                   "operators have the id of a launch (compat)."}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         page_warning_count(page, counts[i].n, counts[i].one, counts[i].several);
 }
@@ -217,30 +212,28 @@ static void say_counts(struct page *page, const struct sutra_dlrm_report *report
 static void show_warnings(struct page *page, const struct dlrm_source *source) {
     const struct sutra_dlrm_report *report = &source->report;
     if (report->n_loaders != report->n_forwards && report->n_loaders > 0)
-        page_warning(page,
-                     "Data loading is not skipped: there are not as many DataLoader events as ## Forward ## ones.");
+        page_warning(page, "Data loading is not skipped: the numbers of DataLoader and ## Forward ## events differ.");
     if (report->tolerant)
-        page_warning(page, "The original stops with an exception on this trace.");
+        page_warning(page, "The notebook raises an exception on this trace.");
     say_counts(page, report);
 }
 
 static const struct page_section sections[] = {
-    {"streams", "Streams",
-     "Time of kernels that operators have launched, stream by stream, and the rest of the host's time.", show_streams},
+    {"streams", "Streams", "Time of kernels launched by operators, per stream, and the rest of the CPU time.",
+     show_streams},
     {"operators", "Operators",
-     "Time of the kernels that operators have launched, themselves or by operators in them, by name.", show_operators},
-    {"dominating", "What dominating operators consist of",
-     "What operators that take most device time spend it on. Only the first occurrence of each counts, wherever "
-     "it stands; calls with the same set of kernels have one bar. Shares fall from bottom to top.",
+     "Total GPU time of operators by name: kernels launched by the operator and its child operators.", show_operators},
+    {"dominating", "Dominating operators",
+     "Kernels of the operators with most GPU time. Only the first occurrence of each operator counts; calls with the "
+     "same set of kernels share one bar. Shares descend from bottom to top.",
      show_dominating},
-    {"overheads", "Overheads of the host",
-     "Time that the host spends around operators and launches, without what the profiler takes (2 µs for "
-     "each event of the host). T4 is a constant of the model. Means may be negative where events are "
-     "shorter than that.",
+    {"overheads", "CPU overheads",
+     "CPU time before, between and after operators and launches, minus 2 µs of profiler overhead per CPU event. T4 is a constant of "
+     "the model. Means may be negative if events are shorter than the profiler overhead.",
      show_overheads},
-    {"missing", "What is not here",
-     "Why steps are not faster, with time by compute, communication and copies, idle time, queues and other ranks: "
-     "sutra analyze TRACE... -o DIR.",
+    {"missing", "More analyses",
+     "Findings, time by compute, communication and memcpy, idle time, queues and other ranks: sutra analyze TRACE... -o "
+     "DIR.",
      NULL},
     {0},
 };
@@ -252,7 +245,8 @@ enum sutra_status sutra_report_write_dlrm(struct sutra_context *context, const s
     struct page page;
     sutra_dlrm_report(dlrm, &source.report);
     page_open(&page, context, folder, PAGE_DLRM, error);
-    page_head(&page, "Operators and overheads", path, source.report.trimmed ? ", some iterations of it" : "", sections);
+    page_head(&page, "Operators and overheads", path, source.report.trimmed ? ", part of the iterations" : "",
+              sections);
     show_warnings(&page, &source);
     show_cards(&page, &source);
     page_sections(&page, sections, &source);

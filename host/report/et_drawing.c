@@ -211,7 +211,7 @@ static enum sutra_status pick(struct et_drawing *drawing, const struct sutra_et_
     if (!picked)
         return error_memory(error);
     if (!options->collectives && drawing->centre == ROW_NONE)
-        return error_file(error, SUTRA_DATA, file, "there is no node with the id %" PRIu64, options->node);
+        return error_file(error, SUTRA_DATA, file, "no node has the id %" PRIu64, options->node);
     drawn->n_nodes = options->collectives
                          ? et_pick_collectives(drawing->nodes, &drawing->graph, arena, picked)
                          : et_pick_around(&drawing->graph, drawing->centre, options->depth, arena, picked);

@@ -39,7 +39,7 @@ static const struct {
               {NULL, "percentage", "share", "%"},
               {NULL, "shared_memory", "shared memory", "bytes"},
               {NULL, "memory_bw_gbps", "bandwidth", "GB/s"},
-              {NULL, "cpu_op_kernel_ratio", "time on the host to time of kernels", "ratio"},
+              {NULL, "cpu_op_kernel_ratio", "CPU time to kernel time", "ratio"},
               {"gpu_kernel_breakdown_mem.types", "sum", "time", "µs"}};
 
 /* Times whose names do not say so. */

@@ -21,30 +21,29 @@ static void card_share(struct page *page, const struct hta_source *source, const
 }
 
 static void card_slowest(struct page *page, const struct hta_source *source) {
-    static const char *const causes[] = {"compute", "communication that nothing hides", "copies that nothing hides",
-                                         "idle time"};
+    static const char *const causes[] = {"compute", "exposed communication", "exposed memcpy", "idle time"};
     struct sutra_hta_slowest slowest = {.size = sizeof slowest};
     char words[64], note[512];
     if (!sutra_hta_ranks_slowest(source->ranks, &slowest)) {
-        page_card_words(page, "Slowest rank", "none", "it takes two ranks with kernels to compare");
+        page_card_words(page, "Slowest rank", "none", "needs at least two ranks with kernels");
         return;
     }
     if (slowest.span_us - slowest.median_span_us <= ALIKE * slowest.median_span_us) {
-        snprintf(note, sizeof note, "all take about %s", shown_figure(slowest.median_span_us, UNIT_US).text);
+        snprintf(note, sizeof note, "all ranks take about %s", shown_figure(slowest.median_span_us, UNIT_US).text);
         page_card_words(page, "Slowest rank", "none", note);
         return;
     }
     snprintf(words, sizeof words, "rank %" PRId64, slowest.rank);
     int length =
-        snprintf(note, sizeof note, "%s, the median is %s; most of it by ", shown_figure(slowest.span_us, UNIT_US).text,
+        snprintf(note, sizeof note, "%s, median %s; mostly due to ", shown_figure(slowest.span_us, UNIT_US).text,
                  shown_figure(slowest.median_span_us, UNIT_US).text);
-    length += snprintf(note + length, sizeof note - (size_t)length, "%s: %s, the median is ", causes[slowest.cause],
+    length += snprintf(note + length, sizeof note - (size_t)length, "%s: %s, median ", causes[slowest.cause],
                        shown_figure(slowest.cause_us, UNIT_US).text);
     length += snprintf(note + length, sizeof note - (size_t)length, "%s",
                        shown_figure(slowest.median_cause_us, UNIT_US).text);
     if (slowest.awaited_rank >= 0)
         snprintf(note + length, sizeof note - (size_t)length,
-                 ". Rank %" PRId64 " is in communication the least: others wait for it", slowest.awaited_rank);
+                 ". Straggler: rank %" PRId64 " has the least communication time", slowest.awaited_rank);
     page_card_words(page, "Slowest rank", words, note);
 }
 
@@ -57,15 +56,15 @@ void hta_cards_show(struct page *page, const struct hta_source *source) {
               counted_text(all->n_events, "event", "events").text);
     double n_ranks = several ? (double)source->sums.n_ranks : 1;
     const char *last = all->n_no_work ? "last event on a stream" : "last kernel";
-    snprintf(note, sizeof note, "from first to %s%s", last, several ? ", a rank on average" : "");
+    snprintf(note, sizeof note, "from first to %s%s", last, several ? ", mean per rank" : "");
     page_card(page, "Time span", all->span_us / n_ranks, UNIT_US, note);
     card_share(page, source, "GPU busy", all->busy_us, "");
     card_share(page, source, "Idle", all->idle_us, "");
     card_share(page, source, "Compute", all->compute_us, "");
     card_share(page, source, "Communication", all->communication_us, "");
-    card_share(page, source, "Exposed communication", all->exposed_us, ", beside neither compute nor copies");
+    card_share(page, source, "Exposed communication", all->exposed_us, ", overlaps neither compute nor memcpy");
     snprintf(note, sizeof note, "on %s", counted_text(all->n_streams, "stream", "streams").text);
-    page_card(page, "Kernels and copies", (double)all->n_kernels, UNIT_COUNT, note);
+    page_card(page, "Kernels and memcpys", (double)all->n_kernels, UNIT_COUNT, note);
     card_slowest(page, source);
     page_cards_end(page);
 }

@@ -19,7 +19,7 @@ void hta_table_show(struct page *page, const struct hta_source *source, enum sut
     if (table && table->n_rows > 0)
         page_table(page, table, caption, sutra_table_name(table));
     else
-        page_missing(page, caption, table ? "there is nothing of the kind in the traces" : reason);
+        page_missing(page, caption, table ? "the traces have none" : reason);
 }
 
 /* ---- Time ---- */
@@ -33,18 +33,18 @@ void hta_time_show(struct page *page, const void *of) {
                               .n_labels = 1,
                               .values = {{TIME_COMPUTE, "compute", COLOUR_COMPUTE},
                                          {TIME_COMMUNICATION, "exposed communication", COLOUR_COMMUNICATION},
-                                         {TIME_MEMORY, "exposed copies", COLOUR_COPIES},
-                                         {TIME_OTHER, "other work", COLOUR_OTHER_WORK},
+                                         {TIME_MEMORY, "exposed memcpy", COLOUR_COPIES},
+                                         {TIME_OTHER, "other activity", COLOUR_OTHER_WORK},
                                          {TIME_IDLE, "idle", COLOUR_IDLE}},
                               .n_values = 5,
                               .unit = UNIT_US};
     const struct bars_words words = {
         "time_by_rank",
         "Time of each rank",
-        "For each rank compute, exposed communication, exposed copies, other work and idle time.",
-        "Exposed is what nothing hides: whatever runs beside compute counts as compute, and exposed communication runs "
-        "beside neither compute nor copies.",
-        "Parts of the time of each rank",
+        "One bar per rank: compute, exposed communication, exposed memcpy, other activity and idle time.",
+        "Activity that overlaps with compute counts as compute. Exposed communication overlaps with neither compute nor "
+        "memcpy.",
+        "Time breakdown of each rank",
         "rank_summary"};
     if (!page_bars(page, bars, RANKS_AS_BARS, &words)) {
         sutra_hta_ranks_table(source->ranks, SUTRA_HTA_TEMPORAL, &reason);
@@ -60,8 +60,8 @@ void hta_steps_show(struct page *page, const void *of) {
     const struct hta_source *source = of;
     static const struct bars_words words = {
         "steps",
-        "Work of each step on the GPU",
-        "One bar for each step of a rank, of compute and exposed communication of the kernels that it launched.",
+        "GPU activity of each step",
+        "One bar per step of a rank: compute and exposed communication of the kernels that the step launched.",
         NULL,
         "Profiler steps",
         "profiler_steps"};
@@ -88,8 +88,8 @@ void hta_stragglers_show(struct page *page, const void *of) {
     const struct hta_source *source = of;
     static const struct bars_words words = {
         "stragglers",
-        "How late ranks come to collectives",
-        "One bar for each rank: how much shorter it is in collectives than the rank that waits longest.",
+        "Lateness of ranks at collectives",
+        "One bar per rank: its time in collectives, subtracted from the time of the rank that waits longest.",
         NULL,
         "Ranks by lateness",
         "potential_stragglers"};
@@ -141,25 +141,22 @@ static void show_types(struct page *page, const struct hta_source *source) {
     const struct sutra_table *table = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_TYPES_MEMORY, &reason);
     int colours[BARS_SHOWN];
     if (!table || table->n_rows == 0) {
-        page_missing(page, "Types of kernels", table ? "no kernel was found" : reason);
+        page_missing(page, "Kernel types", table ? "no kernels" : reason);
         return;
     }
-    const struct bars_words words = {"kernel_types",
-                                     "Time by type of kernel",
-                                     "One bar for each type of kernels, or of types that overlap.",
-                                     NULL,
-                                     "Types of kernels, all ranks together",
-                                     sutra_table_name(table)};
+    const struct bars_words words = {
+        "kernel_types", "Time by kernel type",     "One bar per kernel type, or per combination of overlapping types.",
+        NULL,           "Kernel types, all ranks", sutra_table_name(table)};
     page_bars(page, bars_by_type(table, 0, 1, colours), BARS_SHOWN, &words);
 }
 
 static void show_top_kernels(struct page *page, const struct hta_source *source) {
     static const struct bars_words words = {
         "top_kernels",
-        "Kernels that take most time",
-        "One bar for each kernel, by falling time.",
-        "Sums over all calls and ranks. 'others' are those that are not among the most important ones of their "
-        "type on a rank; a name can stand for itself on one rank and be among the others on another.",
+        "Top kernels by time",
+        "One bar per kernel, descending by time.",
+        "Sums over all calls and ranks. 'others' sums the kernels of each type that are not among the top N of a rank; a "
+        "kernel can be listed on one rank and be part of 'others' on another rank.",
         "Kernels by time",
         "gpu_kernel_breakdown_mem.kernels"};
     const struct sutra_table *kernels = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_KERNELS_MEMORY, NULL);
@@ -186,10 +183,10 @@ void hta_idle_show(struct page *page, const void *of) {
     const struct hta_source *source = of;
     static const struct bars_words words = {
         "idle",
-        "What streams wait for",
-        "One bar for each stream, of host wait, kernel wait and other gaps; those with most first.",
+        "Idle time of streams by cause",
+        "One bar per stream: host wait, kernel wait and other; descending by idle time.",
         NULL,
-        "Gaps of each stream, those with most first",
+        "Idle time of each stream, descending",
         "idle_time_breakdown.rows"};
     const char *reason;
     const struct sutra_table *idle = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_IDLE, &reason);
@@ -219,8 +216,8 @@ void hta_overlap_show(struct page *page, const void *of) {
     const struct hta_source *source = of;
     static const struct bars_words words = {
         "overlap",
-        "Communication beside compute",
-        "One bar for each rank: communication at the same time as compute, and the rest.",
+        "Overlap of communication and compute",
+        "One bar per rank: communication that overlaps with compute, and exposed communication.",
         NULL,
         "Communication of each rank",
         "comm_comp_overlap"};
@@ -228,12 +225,12 @@ void hta_overlap_show(struct page *page, const void *of) {
     hta_overlap_table(&table, source->ranks, sutra_hta_ranks_table(source->ranks, SUTRA_HTA_OVERLAP, NULL));
     const struct bars bars = {.table = &table,
                               .n_labels = 1,
-                              .values = {{OVERLAP_HIDDEN, "beside compute", COLOUR_HIDDEN},
-                                         {OVERLAP_REST, "not beside compute", COLOUR_COMMUNICATION}},
+                              .values = {{OVERLAP_HIDDEN, "overlaps with compute", COLOUR_HIDDEN},
+                                         {OVERLAP_REST, "exposed", COLOUR_COMMUNICATION}},
                               .n_values = 2,
                               .unit = UNIT_US};
     if (!page_bars(page, bars, RANKS_AS_BARS, &words))
-        page_missing(page, "Overlap", "no kernel of the trace is a communication kernel (called nccl...Kernel)");
+        page_missing(page, "Overlap", "the trace has no communication kernels (nccl...Kernel)");
     table_free(&table);
 }
 
@@ -247,22 +244,22 @@ static void show_queue_chart(struct page *page, const struct hta_source *source)
     char words[200];
     if (queues->n_all == 0)
         return;
-    page_subtitle(page, "Length of queues over time");
+    page_subtitle(page, "Queue length over time");
     for (const struct queue_series *of = queues->list; lines.n_series < queues->n && of->longest > 1; of++)
         series[lines.n_series++] =
             (struct line_series){of->rank, of->stream, of->begin_us, of->end_us, of->most, of->mean, QUEUE_STRETCHES};
     if (lines.n_series == 0) {
-        page_words(page, "Never does more than one kernel wait in a queue.");
+        page_words(page, "Queues never contain more than one kernel.");
         return;
     }
-    page_chart(page, "queue_length", "Length of queues over time",
-               "A panel for each stream: the most kernels that waited in each stretch of time, and the mean.",
-               lines_draw, &lines);
+    page_chart(page, "queue_length", "Queue length over time",
+               "One panel per stream: maximum and mean number of queued kernels in each time interval.", lines_draw,
+               &lines);
     if (lines.n_series == queues->n_all)
         return;
     snprintf(words, sizeof words,
-             lines.n_series < QUEUES_KEPT ? "In the other %s of %s queues never more than one kernel waits."
-                                          : "Another %s of %s queues are shorter.",
+             lines.n_series < QUEUES_KEPT ? "The other %s of %s queues never contain more than one kernel."
+                                          : "Omitted: %s of %s queues, which are shorter.",
              shown_decimal((double)(queues->n_all - lines.n_series), 0).text,
              shown_decimal((double)queues->n_all, 0).text);
     page_words(page, words);
@@ -271,6 +268,6 @@ static void show_queue_chart(struct page *page, const struct hta_source *source)
 void hta_queues_show(struct page *page, const void *of) {
     const struct hta_source *source = of;
     show_queue_chart(page, source);
-    hta_table_show(page, source, SUTRA_HTA_QUEUE_SUMMARY, "Length of queues after each change");
+    hta_table_show(page, source, SUTRA_HTA_QUEUE_SUMMARY, "Queue length after each change");
     hta_table_show(page, source, SUTRA_HTA_BLOCKED, "Time with a full queue");
 }

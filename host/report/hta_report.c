@@ -13,8 +13,8 @@
 /* ---- Sections ---- */
 
 void hta_launches_show(struct page *page, const void *source) {
-    hta_table_show(page, source, SUTRA_HTA_LAUNCH_CALLS, "Calls that launch");
-    hta_table_show(page, source, SUTRA_HTA_LAUNCH_HISTOGRAM, "Launches worth a look, by microseconds");
+    hta_table_show(page, source, SUTRA_HTA_LAUNCH_CALLS, "Launch calls");
+    hta_table_show(page, source, SUTRA_HTA_LAUNCH_HISTOGRAM, "Launch outliers by duration (µs)");
 }
 
 void hta_copies_show(struct page *page, const void *source) {
@@ -23,17 +23,17 @@ void hta_copies_show(struct page *page, const void *source) {
 
 static void show_annotations(struct page *page, const void *source) {
     hta_table_show(page, source, SUTRA_HTA_GPU_ANNOTATIONS, "Annotations on streams");
-    hta_table_show(page, source, SUTRA_HTA_ANNOTATIONS, "Annotations on the host");
+    hta_table_show(page, source, SUTRA_HTA_ANNOTATIONS, "Annotations on the CPU");
 }
 
 /* A table of the first rank that has it. */
 static void show_of_rank(struct page *page, const struct hta_source *source, enum sutra_hta_table id,
                          const char *what) {
-    const char *reason = "there is none", *why;
+    const char *reason = "the trace has none", *why;
     const struct sutra_table *table = NULL;
     const struct sutra_hta *hta = NULL;
     if (source->is_beside) {
-        page_missing(page, what, "sutra analyze hta TRACE -o DIR makes them");
+        page_missing(page, what, "run sutra analyze hta TRACE -o DIR");
         return;
     }
     for (size_t i = 0; !table && (hta = hta_ranks_of(source->ranks, i)); i++)
@@ -54,7 +54,7 @@ static void show_operators(struct page *page, const void *source) {
 }
 
 static void show_sequences(struct page *page, const void *source) {
-    show_of_rank(page, source, SUTRA_HTA_SEQUENCES, "Sequences of kernels");
+    show_of_rank(page, source, SUTRA_HTA_SEQUENCES, "Kernel sequences");
 }
 
 /* What was left out. */
@@ -67,89 +67,86 @@ static void show_warnings(struct page *page, const struct hta_source *source) {
             page_left_out(page, n++, rank->path, rank->reason);
     page_left_out_more(page, n);
     if (all->n_steps > 1)
-        page_warning(page, "The last ProfilerStep is left out, as HTA does, unless --last-step was given.");
-    page_warning_count(page, all->n_bad_times, "event is left out, since its time is missing or too large.",
-                       "events are left out, since their times are missing or too large.");
-    page_warning_count(page, all->n_negative, "duration is below 0, and counts as it is.",
-                       "durations are below 0, and count as they are.");
+        page_warning(page, "The last ProfilerStep is skipped, as in HTA. Option --last-step keeps it.");
+    page_warning_count(page, all->n_bad_times, "event without a valid time is skipped.",
+                       "events without a valid time are skipped.");
+    page_warning_count(page, all->n_negative, "negative duration is used as recorded.",
+                       "negative durations are used as recorded.");
 }
 
 static void show_rules(struct page *page, const struct hta_source *source) {
     const struct sutra_hta_options *rules = sutra_hta_ranks_rules(source->ranks);
     char words[320];
-    snprintf(words, sizeof words, "The tables are by the rules of HTA %s%s.%s", sutra_hta_edition_name(rules->edition),
-             rules->compat ? ", its faults included" : "",
+    snprintf(words, sizeof words, "The tables follow the rules of HTA %s%s.%s", sutra_hta_edition_name(rules->edition),
+             rules->compat ? ", including its bugs" : "",
              rules->nanoseconds
                  ? ""
-                 : " Fractions of microseconds are rounded as HTA does, starts up and ends down, so that "
-                   "what lies within one counts as -1 us; sutra analyze hta --nanoseconds has exact times.");
+                 : " Times are rounded to microseconds as in HTA, start times up and end times down, so that "
+                   "events within one microsecond count as -1 us; sutra analyze hta --nanoseconds keeps exact times.");
     page_words(page, words);
 }
 
 static const struct page_section sections[] = {
-    {"time", "Time of each rank", "What the time between the first and the last kernel of each rank went to.",
-     hta_time_show},
+    {"time", "Time of each rank", "Time breakdown of each rank, from its first to its last kernel.", hta_time_show},
     {"steps", "Profiler steps",
-     "How long each step took on the host, and what the GPU did of what the step launched. Good for finding slow "
-     "steps, and whether compute or communication made them slow. It misleads where the GPU lags: kernels of a step "
-     "run while the next one is on the host, so busy times of steps may overlap, and add up to more than the time.",
+     "CPU time of each step, and GPU activity that the step launched. Use it to find slow steps, and whether compute or "
+     "communication makes them slow. It misleads if the GPU lags: kernels of a step run during the next step of the CPU, "
+     "so busy times of steps overlap and can exceed the total time.",
      hta_steps_show},
     {"kernels", "Kernels",
-     "Time of kernels and copies by type and by name. Time in which kernels of two types run counts for both "
-     "together, as a type of its own.",
+     "Time of kernels, memcpy and memset by type and by name. Time in which kernels of two types overlap is a separate "
+     "type.",
      hta_kernels_show},
-    {"idle", "What streams wait for",
-     "Gaps between the kernels of each stream. Host wait: the next kernel was launched only after the last one "
-     "had ended. Kernel wait: it was launched before, and the gap is short. Other: it was launched before, and "
-     "the gap is long. Overlap within a stream counts as a negative gap, which has no bar.",
+    {"idle", "Idle time of streams",
+     "Gaps between the kernels of each stream. Host wait: the next kernel is launched after the previous kernel ends. "
+     "Kernel wait: the next kernel is launched before, and the gap is short. Other: the next kernel is launched before, "
+     "and the gap is long. Overlap within a stream counts as a negative gap without a bar.",
      hta_idle_show},
     {"overlap", "Communication and compute",
-     "Time in communication kernels, and how much of it passes beside compute, which hides it. The rest is exposed.",
-     hta_overlap_show},
-    {"queues", "Queues over time",
-     "How many kernels have been launched on a stream but have not begun. A queue that is empty most of the time "
-     "means that the stream waits for the host. The mean of the table is over changes, that of the chart over "
-     "time. Once a queue is full, at 1024 launches unless --full-queue says otherwise, the host waits in its calls: "
-     "then it is not what is slow. A queue that is never full has no row.",
+     "Time in communication kernels, and the part that overlaps with compute. The rest is exposed.", hta_overlap_show},
+    {"queues", "Queue length over time",
+     "Number of kernels that are launched on a stream and have not started. A queue that is empty most of the time "
+     "means that the stream waits for the CPU (launch-bound). The table's mean is over changes, the chart's mean over "
+     "time. A full queue (1024 launches, see --full-queue) blocks the CPU in its launch calls: then the CPU is not the "
+     "bottleneck. A queue that is never full has no row.",
      hta_queues_show},
     {"launches", "Launches",
-     "Calls that launch kernels and copies. The delay is from the end of the call to the start of the kernel. "
-     "Kernels that are shorter than their call cannot keep a GPU busy: fuse them, or launch graphs. Worth a look are "
-     "calls with shorter kernels (short_gpu_kernels), calls above 50 µs (runtime_outliers) and delays above 100 µs. "
-     "Delays mislead where queues are long: most of such a delay is waiting behind other kernels, and does no harm.",
+     "Calls that launch kernels, memcpy and memset. The queue delay is from the end of the call to the start of the "
+     "kernel. Kernels that are shorter than their launch call cannot keep a GPU busy: fuse them, or use CUDA graphs. "
+     "Outliers are kernels shorter than their call (short_gpu_kernels), calls above 50 µs (runtime_outliers) and queue "
+     "delays above 100 µs. With long queues, queue delay is mostly wait for earlier kernels and costs no time.",
      hta_launches_show},
     {"annotations", "Annotations",
-     "Time in record_function() and the like, by name: on the host, and on streams from the first to the last kernel "
-     "launched within. Good for who annotates the parts of a model. Annotations within others count in full, so sums "
-     "of several names mean nothing, and time on a stream holds its gaps. Which kernel ran in which annotation is in "
-     "gpu_kernels_with_user_annotations.",
+     "Time of annotations such as record_function(), by name: on the CPU, and on streams from the first to the last "
+     "kernel launched inside. Use it if parts of the model are annotated. Nested annotations count in full, so times of "
+     "several names do not add up. Time on a stream includes gaps. The table gpu_kernels_with_user_annotations lists the "
+     "annotation of each kernel.",
      show_annotations},
     {"operators", "Operators and their kernels",
-     "Which kernels operators of ATen launch, how often, and how long it takes from the operator's start to its first "
-     "launch (its work on the host), and from there to the start of that kernel. Good for finding operators of many "
-     "small kernels, and hosts that are slow before they launch. A long way from launch to kernel misleads where "
-     "queues are long: it is waiting behind other kernels.",
+     "Kernels that ATen operators launch: count, time from the start of the operator to its first launch (CPU time), and "
+     "from this launch to the start of the kernel. Use it to find operators with many small kernels and slow CPU code "
+     "before launches. With long queues, the time from launch to kernel is mostly wait for earlier kernels.",
      show_operators},
-    {"sequences", "Sequences of kernels",
-     "Operators with all kernels launched within them, in the order in which those ran. Good for finding what to fuse "
-     "or to compile: a long sequence that comes often. --sequences NAME chooses other operators, --sequence-kernels N "
-     "shorter sequences. Sequences mislead where kernels of several streams run at once: their order is chance then, "
-     "and one operator makes many patterns.",
+    {"sequences", "Kernel sequences",
+     "Operators with all kernels launched inside, in execution order. Use it to find candidates for fusion or "
+     "torch.compile: long sequences that repeat often. --sequences NAME selects other operators, --sequence-kernels N "
+     "shorter sequences. Concurrent kernels of several streams have a random order, so one operator can have many "
+     "patterns.",
      show_sequences},
     {"stragglers", "Stragglers",
-     "How late each rank comes to collectives: how much shorter it is in them than the rank that waits longest, and "
-     "how long it waits itself. Clocks of ranks need not agree for that. Good for finding the rank that all wait for. "
-     "It misleads where ranks do not take part in the same collectives, where traces tell no groups, and in steps that "
-     "are cut off. marks counts the steps in which HTA, by starts on clocks that must agree, would suspect the rank.",
+     "Lateness of each rank at collectives: its time in collectives, subtracted from the time of the rank that waits "
+     "longest, and its own wait. Clocks need not agree. Use it to find the straggler. It misleads if ranks run different "
+     "collectives, if traces do not record groups, and in truncated steps. The column marks counts the steps in which "
+     "HTA, by start times on aligned clocks, would report the rank.",
      hta_stragglers_show},
-    {"copies", "Bandwidth of copies",
-     "Bandwidth of copies and sets of memory in GB/s, while at least one of the kind runs; memory_bw_time_series has "
-     "each change. Good for telling pageable copies (a few GB/s) from pinned ones. Short copies mislead: what they "
-     "take is mostly not moving bytes.",
+    {"copies", "Memcpy bandwidth",
+     "Bandwidth of memcpy and memset in GB/s, while at least one of the type runs; the table memory_bw_time_series lists "
+     "each change. Use it to distinguish pageable memory (a few GB/s) from pinned memory. Short copies mislead: overhead "
+     "dominates their duration.",
      hta_copies_show},
-    {"missing", "What is not here",
-     "Why steps are not faster, with these tables and those of operators: sutra analyze TRACE -o DIR. Operators of the "
-     "host, their overheads and what they consist of: sutra analyze dlrm TRACE -o DIR.",
+    {"missing", "More analyses",
+     "Findings, with these tables and operator tables: sutra analyze TRACE -o DIR. CPU overheads and dominating "
+     "operators: sutra analyze dlrm TRACE -o DIR.",
      NULL},
     {0},
 };

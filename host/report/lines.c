@@ -103,8 +103,8 @@ static void draw_panel(const struct svg *svg, const struct line_series *series, 
 }
 
 void lines_draw(const struct svg *svg, const void *chart) {
-    static const struct legend_entry entries[] = {{"most in a stretch of time", COLOUR_WAIT_DEVICE, NULL},
-                                                  {"mean over the time", COLOUR_LINE, NULL}};
+    static const struct legend_entry entries[] = {{"maximum per time interval", COLOUR_WAIT_DEVICE, NULL},
+                                                  {"mean over time", COLOUR_LINE, NULL}};
     const struct chart_lines *lines = chart;
     double end = 0, top = svg_legend(svg, entries, 2, false);
     for (uint64_t i = 0; i < lines->n_series; i++)

@@ -10,34 +10,33 @@
 #include "sutra/report.h"
 
 static const struct page_section of_operators[] = {
-    {"time", "Time of the device",
-     "Time between the first work and the last, and what is charged to whom. Exposed is what nothing hides that stands "
-     "above it. Work is charged once: to the innermost operator that ran at its call; to the call where none did, as at "
-     "the launch of a graph; to nobody where the call is not in the trace.",
+    {"time", "GPU time",
+     "Time from the first to the last GPU activity, and its attribution. Exposed communication does not overlap with "
+     "compute, exposed memcpy with neither. Each GPU activity is attributed once: to the innermost enclosing operator "
+     "of its launch call, or to the call if no operator runs (CUDA graphs). Without a launch call in the trace it is "
+     "unattributed.",
      operators_show_time},
-    {"operators", "Operators", "Work that each operator launched itself, not those below it.",
+    {"operators", "Operators", "GPU activity that each operator launches itself, without its child operators.",
      operators_show_operators},
-    {"categories", "Categories", "What kind of work the operators stand for.", operators_show_categories},
-    {"modules", "Modules",
-     "Work of modules, forward and backward: what they launched, and what autograd launched for them.",
+    {"categories", "Categories", "GPU time by operator category.", operators_show_categories},
+    {"modules", "Modules", "GPU activity of modules: launched in forward, and by autograd in backward.",
      operators_show_modules},
-    {"arguments", "Arguments", "The same operators by shapes, types, strides and values of their inputs.",
+    {"arguments", "Arguments", "Operators by shapes, types, strides and values of their inputs.",
      operators_show_arguments},
-    {"rates", "Rates", "How near operators come to what the device can do.", operators_show_rates},
-    {"annotations", "Annotations", "Steps and other annotations, with all that was launched in them.",
+    {"rates", "Rates", "FLOP rates of operators against the peak rates of the GPU.", operators_show_rates},
+    {"annotations", "Annotations", "Steps and other annotations, with all GPU activity launched inside.",
      operators_show_annotations},
     {0},
 };
 
 static const struct page_section of_kernels[] = {
-    {"time", "Time of the device", "Time between the first work and the last, and what is charged to whom.",
-     operators_show_time},
-    {"kernels", "Kernels", "Kernels, copies and sets of memory by name.", operators_show_kernels},
-    {"durations", "Durations", "How many kernels take how long. Short ones cannot keep a GPU busy.",
+    {"time", "GPU time", "Time from the first to the last GPU activity, and its attribution.", operators_show_time},
+    {"kernels", "Kernels", "Kernels, memcpy and memset by name.", operators_show_kernels},
+    {"durations", "Durations", "Histogram of kernel durations. Short kernels cannot keep a GPU busy.",
      operators_show_durations},
     {"launches", "Launches",
-     "The same by operator, stream, grid, block, registers and shared memory. Occupancy is the share of a "
-     "multiprocessor's threads that are there at once; waves are how often the grid fills the device.",
+     "Kernels by operator, stream, grid, block, registers and shared memory. Occupancy is the share of a multiprocessor's "
+     "threads that are resident; waves count how often the grid fills the GPU.",
      operators_show_configurations},
     {0},
 };
@@ -57,11 +56,10 @@ static size_t count_ranks(const struct sutra_operators_ranks *ranks, const struc
 static void show_cards(struct page *page, const struct operators_source *source, size_t n_ranks) {
     page_cards_begin(page);
     page_card(page, "Ranks", (double)n_ranks, UNIT_COUNT, "");
-    page_card(page, "Device time", lines_us(&source->lines, "total"), UNIT_US, "from the first work to the last");
+    page_card(page, "GPU time", lines_us(&source->lines, "total"), UNIT_US, "from the first to the last activity");
     page_card(page, "Busy", lines_us(&source->lines, "busy"), UNIT_US, "");
-    page_card(page, "All work", lines_us(&source->lines, "all work"), UNIT_US, "durations added up");
-    page_card(page, "Charged to nobody", lines_us(&source->lines, "charged to nobody"), UNIT_US,
-              "its call is not in the trace");
+    page_card(page, "All GPU activity", lines_us(&source->lines, "all GPU activity"), UNIT_US, "sum of durations");
+    page_card(page, "Unattributed", lines_us(&source->lines, "unattributed"), UNIT_US, "launch call not in the trace");
     page_cards_end(page);
 }
 
@@ -78,8 +76,8 @@ static void write_page(struct page *page, const struct operators_source *source,
     }
     page_head(page, title, first->path, more, sections);
     operators_show_warnings(page, source->ranks);
-    if (!(lines_us(&source->lines, "all work") > 0))
-        page_warning(page, "No work of a device takes any time here: record it with ProfilerActivity.CUDA.");
+    if (!(lines_us(&source->lines, "all GPU activity") > 0))
+        page_warning(page, "No GPU activity with a duration: profile with ProfilerActivity.CUDA.");
     show_cards(page, source, n);
     page_sections(page, sections, source);
 }

@@ -38,13 +38,13 @@ void operators_show_warnings(struct page *page, const struct sutra_operators_ran
         n_untimed += rank->n_untimed;
     }
     page_left_out_more(page, n);
-    page_warning_count(page, n_untimed, "event is left out, since its time is missing, below 0 or too large.",
-                       "events are left out, since their times are missing, below 0 or too large.");
+    page_warning_count(page, n_untimed, "event without a valid start time and duration is skipped.",
+                       "events without a valid start time and duration are skipped.");
 }
 
 void operators_show_time(struct page *page, const void *of) {
     const struct operators_source *source = of;
-    page_table(page, &source->lines, "What the device did, and who is charged with its work", "gpu_timeline");
+    page_table(page, &source->lines, "GPU time and attribution", "gpu_timeline");
 }
 
 /* ---- Sums over ranks as bars and areas ---- */
@@ -104,11 +104,11 @@ static void show_summed(struct page *page, const struct operators_source *source
     struct bars_words told = words->bars;
     char caption[64];
     snprintf(caption, sizeof caption, "%s%s", told.caption,
-             sutra_operators_ranks_at(source->ranks, 1) ? ", all ranks together" : "");
+             sutra_operators_ranks_at(source->ranks, 1) ? ", all ranks" : "");
     told.caption = caption;
     summed_table(&table, words->bars.name, from, columns);
     if (!table.failed && !takes_time(&table)) {
-        page_missing(page, caption, "none of them has work on a device");
+        page_missing(page, caption, "no GPU activity");
         table_free(&table);
         return;
     }
@@ -118,7 +118,7 @@ static void show_summed(struct page *page, const struct operators_source *source
                               .n_labels = 1,
                               .kernels = words->kernels,
                               .by_end = !words->kernels,
-                              .values = {{SUMMED_VALUE, "device time", COLOUR_COMPUTE}},
+                              .values = {{SUMMED_VALUE, "GPU time", COLOUR_COMPUTE}},
                               .n_values = 1,
                               .row_colours = colours,
                               .unit = UNIT_US};
@@ -132,43 +132,44 @@ static void show_summed(struct page *page, const struct operators_source *source
 void operators_show_operators(struct page *page, const void *of) {
     static const struct summed_columns columns = {"name", "category", "calls", "device_us", NULL};
     static const struct summed_words words = {
-        {"top_operators", "Device time of operators", "One bar for each operator, of the work that it launched.", NULL,
-         "Operators", "operators"},
-        {"operator_areas", "Device time of operators by category",
-         "An area for each operator, as large as the time of its work; operators of one category stand together."},
+        {"top_operators", "GPU time of operators", "One bar per operator: self GPU time.", NULL, "Operators",
+         "operators"},
+        {"operator_areas", "GPU time of operators by category",
+         "One area per operator, proportional to its GPU time, grouped by category."},
         false};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_OPERATORS_BY_NAME);
     if (table)
         show_summed(page, source, table, &columns, &words);
     else
-        page_missing(page, "Operators", "the traces have none");
+        page_missing(page, "Operators", "the traces have no operators");
 }
 
 void operators_show_categories(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_OPERATORS_BY_CATEGORY, "Categories", "no work of the device is charged to operators");
+    show_table(page, of, SUTRA_OPERATORS_BY_CATEGORY, "Categories", "no GPU activity is attributed to operators");
 }
 
 void operators_show_modules(struct page *page, const void *of) {
     static const struct summed_columns columns = {"module", "kind", "calls", "own_us", MODULE_PREFIX};
     static const struct summed_words words = {
-        {"top_modules", "Device time of modules",
-         "One bar for each module, of the work in it and in no module below it.", NULL, "Modules", "modules"},
-        {"module_areas", "Device time of modules by kind",
-         "An area for each module, as large as the time of the work in it and in no module below it, forward and "
-         "backward; modules of one kind stand together."},
+        {"top_modules", "GPU time of modules",
+         "One bar per module: GPU activity launched in the module, without its child modules.", NULL, "Modules",
+         "modules"},
+        {"module_areas", "GPU time of modules by kind",
+         "One area per module, proportional to its GPU time (forward and backward, without child modules), grouped by "
+         "kind."},
         false};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_OPERATORS_BY_MODULE);
     if (table)
         show_summed(page, source, table, &columns, &words);
     else
-        page_missing(page, "Modules", "no nn.Module was recorded; record with_stack=True to have them");
+        page_missing(page, "Modules", "no nn.Module is recorded: profile with with_stack=True");
 }
 
 void operators_show_arguments(struct page *page, const void *of) {
     show_table(page, of, SUTRA_OPERATORS_BY_ARGUMENTS, "Operators by arguments",
-               "no work of the device is charged to operators");
+               "no GPU activity is attributed to operators");
 }
 
 void operators_show_rates(struct page *page, const void *of) {
@@ -177,37 +178,36 @@ void operators_show_rates(struct page *page, const void *of) {
 }
 
 void operators_show_annotations(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_OPERATORS_BY_ANNOTATION, "Annotations", "the traces have none");
+    show_table(page, of, SUTRA_OPERATORS_BY_ANNOTATION, "Annotations", "the traces have no annotations");
 }
 
 void operators_show_kernels(struct page *page, const void *of) {
     static const struct summed_columns columns = {"full_name", "operator", "kernels", "device_us", NULL};
-    static const struct summed_words words = {
-        {"top_kernels", "Time of kernels", "One bar for each kernel, copy or set of memory, by its name.", NULL,
-         "Kernels", "kernels"},
-        {"kernel_areas", "Time of kernels by operator",
-         "An area for each kernel, as large as its time; kernels of one operator stand together."},
-        true};
+    static const struct summed_words words = {{"top_kernels", "GPU time of kernels",
+                                               "One bar per kernel, memcpy or memset name.", NULL, "Kernels",
+                                               "kernels"},
+                                              {"kernel_areas", "GPU time of kernels by operator",
+                                               "One area per kernel, proportional to its time, grouped by operator."},
+                                              true};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_KERNELS_BY_NAME);
     if (table)
         show_summed(page, source, table, &columns, &words);
     else
-        page_missing(page, "Kernels", "the traces have none");
+        page_missing(page, "Kernels", "the traces have no kernels");
 }
 
 void operators_show_durations(struct page *page, const void *of) {
-    static const struct bars_words words = {
-        "kernel_durations",
-        "Kernels by duration",
-        "One bar for each stretch of durations: how many kernels of all ranks take as long.",
-        NULL,
-        "Kernels by duration",
-        "kernel_durations"};
+    static const struct bars_words words = {"kernel_durations",
+                                            "Kernels by duration",
+                                            "One bar per duration range: number of kernels of all ranks.",
+                                            NULL,
+                                            "Kernels by duration",
+                                            "kernel_durations"};
     const struct sutra_table *from = table_of(of, SUTRA_KERNELS_DURATIONS);
     struct sutra_table table;
     if (!from) {
-        page_missing(page, words.caption, "the traces have none");
+        page_missing(page, words.caption, "the traces have no kernels");
         return;
     }
     durations_table(&table, from);
@@ -223,5 +223,6 @@ void operators_show_durations(struct page *page, const void *of) {
 }
 
 void operators_show_configurations(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_KERNELS_BY_CONFIGURATION, "Kernels by launch", "the traces have none");
+    show_table(page, of, SUTRA_KERNELS_BY_CONFIGURATION, "Kernels by launch configuration",
+               "the traces have no kernels");
 }

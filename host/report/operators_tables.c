@@ -235,7 +235,7 @@ void lines_table(struct sutra_table *table, const struct sutra_table *timeline) 
         const char *type = table_get_text(timeline, TYPE, i, &length);
         if (strcmp(type, "total") == 0)
             wholes[0] = sums[i];
-        if (strcmp(type, "all work") == 0)
+        if (strcmp(type, "all GPU activity") == 0)
             wholes[1] = sums[i];
     }
     for (uint64_t i = 0; i < n; i++) {
@@ -244,7 +244,7 @@ void lines_table(struct sutra_table *table, const struct sutra_table *timeline) 
         table_text(table, type, length);
         table_real(table, sums[i]);
         table_real(table, wholes[charges] > 0 ? sums[i] / wholes[charges] * 100 : (double)NAN);
-        charges |= strcmp(type, "copies") == 0; /* the last line that is a share of the whole time */
+        charges |= strcmp(type, "memcpy") == 0; /* the last line that is a share of the whole time */
     }
 }
 

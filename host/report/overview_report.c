@@ -57,9 +57,9 @@ static void show_findings(struct page *page, const void *of) {
         page_finding(page, finding.rule, finding.win_percent, finding.text);
     page_findings_end(page);
     if (!has_work(source))
-        page_words(page, "No work of a device is in the trace: record it with ProfilerActivity.CUDA.");
+        page_words(page, "No GPU activity in the trace: profile with ProfilerActivity.CUDA.");
     else if (!sutra_overview_finding(source->overview, 0, &finding))
-        page_words(page, "No rule has found anything of which it is sure. Where the time went stands below.");
+        page_words(page, "No findings: no rule fires on this trace. See the time breakdown below.");
 }
 
 /* ---- Figures ---- */
@@ -76,10 +76,10 @@ static void card_share(struct page *page, const struct overview_source *source, 
 
 static void show_shares(struct page *page, const struct overview_source *source) {
     card_share(page, source, "Compute", 0, 0, "");
-    card_share(page, source, "Exposed communication", 1, 1, "without compute beside it");
-    card_share(page, source, "Exposed copies", 2, 2, "without other work beside them");
-    card_share(page, source, "Waiting for the host", 3, 3, "the device is idle");
-    card_share(page, source, "Idle for other reasons", 4, 7, "data, synchronisation, the device");
+    card_share(page, source, "Exposed communication", 1, 1, "without overlapping compute");
+    card_share(page, source, "Exposed memcpy", 2, 2, "without overlapping activity");
+    card_share(page, source, "GPU idle: host", 3, 3, "launch-bound");
+    card_share(page, source, "GPU idle: other", 4, 7, "data loading, synchronizing, launched before");
 }
 
 static void show_cards(struct page *page, const struct overview_source *source) {
@@ -91,13 +91,13 @@ static void show_cards(struct page *page, const struct overview_source *source) 
         double mean = 0;
         for (uint64_t row = 0; row < ranks->n_rows; row++)
             mean += table_get_real(ranks, STEP_RANKS_MEAN, row) * table_get_real(ranks, STEP_RANKS_N, row) / n;
-        snprintf(note, sizeof note, "%s", n > 1 ? "mean of " : "there is one");
+        snprintf(note, sizeof note, "%s", n > 1 ? "mean of " : "one step");
         if (n > 1)
             snprintf(note + strlen(note), sizeof note - strlen(note), "%s", shown_decimal(n, 0).text);
         page_card(page, "Step", mean, UNIT_US, note);
     } else {
         page_card(page, "Window", sum_of(&source->split, SPLIT_PARTS + N_SPLIT_PARTS) / (double)source->n_ranks,
-                  UNIT_US, source->n_ranks > 1 ? "a rank on average" : "");
+                  UNIT_US, source->n_ranks > 1 ? "mean per rank" : "");
     }
     if (has_work(source))
         show_shares(page, source);
@@ -107,24 +107,24 @@ static void show_cards(struct page *page, const struct overview_source *source) 
 /* ---- Time and steps ---- */
 
 #define EXPOSED_WORDS                                                                                                  \
-    "Exposed communication is that without compute beside it, exposed copies those without either: what is hidden "    \
+    "Exposed communication does not overlap with compute; exposed memcpy overlaps with neither. Overlapped activity "  \
     "costs no time."
 
 static void show_time(struct page *page, const void *of) {
     const struct overview_source *source = of;
     static const struct bars_words words = {"time_of_ranks",
-                                            "Where the time went",
-                                            "For each rank compute, exposed communication, exposed copies, and idle "
-                                            "time by what the device waited for.",
+                                            "Time breakdown",
+                                            "One bar per rank: compute, exposed communication, exposed memcpy, and GPU "
+                                            "idle time by cause.",
                                             EXPOSED_WORDS,
-                                            "Parts of the time of each rank",
+                                            "Time breakdown of each rank",
                                             NULL};
     if (!has_work(source)) {
-        page_missing(page, "Time", "no work of a device is in the trace");
+        page_missing(page, "Time", "no GPU activity in the trace");
         return;
     }
     page_bars(page, split_bars(&source->split, SPLIT_PARTS), RANKS_AS_BARS, &words);
-    page_table(page, table_of(source, SUTRA_OVERVIEW_TIMELINE), "Time by what happened", "overview_timeline");
+    page_table(page, table_of(source, SUTRA_OVERVIEW_TIMELINE), "Time breakdown", "overview_timeline");
 }
 
 /* Whether the time of each rank is that of one step, which the chart of time shows. */
@@ -156,10 +156,10 @@ static void show_step_list(struct page *page, const struct sutra_table *steps, s
     struct bars bars = split_bars(&of_rank, STEPS_PARTS);
     bars.labels[0] = STEPS_NAME;
     if (n_ranks > 1)
-        snprintf(title, sizeof title, "Steps of rank %" PRId64 ", which has the slowest", rank);
+        snprintf(title, sizeof title, "Steps of rank %" PRId64 ", which has the slowest step", rank);
     const struct bars_words words = {"steps",
                                      title,
-                                     "One bar for each step, of what happened in it.",
+                                     "One bar per step: its time breakdown.",
                                      of_rank.n_rows > STEPS_SHOWN ? "The chart shows the first 48 steps." : NULL,
                                      title,
                                      "steps"};
@@ -182,12 +182,12 @@ static void say_slowest(struct page *page, const struct sutra_table *ranks) {
     if (length == 0)
         return;
     snprintf(words, sizeof words,
-             "The slowest is %.64s of rank %" PRId64 ": %s, the median is %s. What it has more of is %s, %s above the "
-             "median.",
+             "The slowest step is %.64s of rank %" PRId64
+             ": %s, median %s. Largest difference: %s above the median (%s).",
              step, table_get_integer(ranks, STEP_RANKS_RANK, row),
              shown_figure(table_get_real(ranks, STEP_RANKS_SLOWEST, row), UNIT_US).text,
-             shown_figure(table_get_real(ranks, STEP_RANKS_MEDIAN, row), UNIT_US).text, cause,
-             shown_figure(table_get_real(ranks, STEP_RANKS_MORE, row), UNIT_US).text);
+             shown_figure(table_get_real(ranks, STEP_RANKS_MEDIAN, row), UNIT_US).text,
+             shown_figure(table_get_real(ranks, STEP_RANKS_MORE, row), UNIT_US).text, cause);
     page_words(page, words);
 }
 
@@ -197,15 +197,15 @@ static void show_steps(struct page *page, const void *of) {
     const struct sutra_table *ranks = table_of(source, SUTRA_OVERVIEW_STEP_RANKS);
     const struct sutra_table *places = table_of(source, SUTRA_OVERVIEW_STEP_PLACES);
     static const struct bars_words words = {"mean_steps",
-                                            "The mean step of each rank",
-                                            "For each rank, what the mean of its steps consists of.",
+                                            "Mean step of each rank",
+                                            "One bar per rank: the time breakdown of its mean step.",
                                             NULL,
-                                            "Steps by rank: mean, spread, slowest and why",
+                                            "Steps by rank: mean, spread, slowest step and cause",
                                             "step_ranks"};
     if (steps->n_rows == 0) {
         page_missing(page, "Steps",
-                     "no ProfilerStep was recorded, and nothing repeats for at least half of the time; "
-                     "--annotation NAME takes annotations as steps");
+                     "no ProfilerStep is recorded, and no kernel sequence repeats for at least half of the time; "
+                     "--annotation NAME uses annotations as steps");
         return;
     }
     bool several = !has_single_steps(ranks), bars = several && source->n_ranks > 1 && source->n_ranks <= RANKS_AS_BARS;
@@ -223,7 +223,7 @@ static void show_steps(struct page *page, const void *of) {
     if (several && !bars)
         page_table(page, ranks, words.caption, words.file);
     if (places->n_rows)
-        page_table(page, places, "Steps over ranks: mean, spread, slowest rank and why", "step_places");
+        page_table(page, places, "Step n over ranks: mean, spread, slowest rank and cause", "step_places");
 }
 
 /* ---- What other pages have, too ---- */
@@ -253,20 +253,20 @@ static void show_rates(struct page *page, const void *of) {
 
 static void show_waits(struct page *page, const struct sutra_table *waits) {
     static const struct bars_words words = {"waited_for",
-                                            "How long others wait for each rank",
-                                            "One bar for each rank: how long the others wait for it in collectives to "
-                                            "which it comes last.",
+                                            "Wait caused by each rank",
+                                            "One bar per rank: the wait of the other ranks in collectives at which it "
+                                            "arrives last.",
                                             NULL,
-                                            "Waiting for ranks",
+                                            "Collective waits",
                                             "overview_waits"};
     const struct bars bars = {.table = waits,
                               .n_labels = 1,
-                              .values = {{WAITS_FOR, "waited for", COLOUR_COUNT}},
+                              .values = {{WAITS_FOR, "causes wait", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_US};
     if (waits->n_rows < 2) {
-        page_missing(page, "Waiting for ranks",
-                     "no two ranks have the same collective: it takes the traces of several ranks");
+        page_missing(page, "Collective waits",
+                     "no collective is recorded on several ranks: pass the traces of several ranks");
         return;
     }
     page_subtitle(page, words.title);
@@ -274,29 +274,28 @@ static void show_waits(struct page *page, const struct sutra_table *waits) {
         page_bars(page, bars, RANKS_AS_BARS, &words);
         return;
     }
-    page_words(page, "All ranks come to their collectives at the same time.");
+    page_words(page, "All ranks arrive at their collectives at the same time.");
     page_table(page, waits, words.caption, words.file);
 }
 
 static void show_overlap(struct page *page, const struct overview_source *source) {
     static const struct bars_words words = {"overlap",
-                                            "Communication beside compute",
-                                            "One bar for each rank: communication at the same time as compute, and the "
-                                            "rest, which is exposed.",
+                                            "Overlap of communication and compute",
+                                            "One bar per rank: communication that overlaps with compute, and exposed "
+                                            "communication.",
                                             NULL,
                                             "Communication of each rank",
                                             "overview_ranks"};
     struct sutra_table table;
     overlap_table(&table, table_of(source, SUTRA_OVERVIEW_RANKS), &source->split);
-    const struct bars bars = {
-        .table = &table,
-        .n_labels = 1,
-        .values = {{OVERLAP_HIDDEN_US, "beside compute", COLOUR_HIDDEN},
-                   {OVERLAP_EXPOSED_US, "exposed: without compute beside it", COLOUR_COMMUNICATION}},
-        .n_values = 2,
-        .unit = UNIT_US};
+    const struct bars bars = {.table = &table,
+                              .n_labels = 1,
+                              .values = {{OVERLAP_HIDDEN_US, "overlaps with compute", COLOUR_HIDDEN},
+                                         {OVERLAP_EXPOSED_US, "exposed", COLOUR_COMMUNICATION}},
+                              .n_values = 2,
+                              .unit = UNIT_US};
     if (!page_bars(page, bars, RANKS_AS_BARS, &words))
-        page_missing(page, "Overlap", "no kernel of the trace communicates");
+        page_missing(page, "Overlap", "the trace has no communication kernels");
     table_free(&table);
 }
 
@@ -309,11 +308,11 @@ static void show_communication(struct page *page, const void *of) {
 /* Streams of all ranks, the busiest first. */
 static void show_work(struct page *page, const struct overview_source *source) {
     static const struct bars_words words = {"stream_work",
-                                            "What streams do",
-                                            "One bar for each stream, of compute, communication and copies; those with "
-                                            "most work first.",
+                                            "GPU activity of streams",
+                                            "One bar per stream: compute, communication, memcpy and memset; descending "
+                                            "by busy time.",
                                             NULL,
-                                            "Work of each stream, the busiest first",
+                                            "GPU activity of each stream, descending",
                                             "overview_streams"};
     struct sutra_table streams;
     table_init_like(&streams, table_of(source, SUTRA_OVERVIEW_STREAMS));
@@ -325,7 +324,7 @@ static void show_work(struct page *page, const struct overview_source *source) {
                         .label_prefix = "stream ",
                         .values = {{STREAMS_COMPUTE, "compute", COLOUR_COMPUTE},
                                    {STREAMS_COMMUNICATION, "communication", COLOUR_COMMUNICATION},
-                                   {STREAMS_COPIES, "copies and sets of memory", COLOUR_COPIES}},
+                                   {STREAMS_COPIES, "memcpy and memset", COLOUR_COPIES}},
                         .n_values = 3,
                         .unit = UNIT_US};
     if (source->n_ranks > 1) {
@@ -344,17 +343,17 @@ static void show_work(struct page *page, const struct overview_source *source) {
 /* HTA's rules cut the last step off, which the other sections have. */
 static void say_cut(struct page *page, const struct overview_source *source) {
     if (source->hta.sums.all->n_steps > 1)
-        page_words(page, "By HTA's rules, which leave the last ProfilerStep out:");
+        page_words(page, "By the rules of HTA, without the last ProfilerStep:");
 }
 
 static void show_streams(struct page *page, const void *of) {
     const struct overview_source *source = of;
     if (!table_of(source, SUTRA_OVERVIEW_STREAMS)->n_rows) {
-        page_missing(page, "Streams", "no work of a device is on a stream");
+        page_missing(page, "Streams", "no GPU activity on a stream");
         return;
     }
     show_work(page, source);
-    page_subtitle(page, "What they wait for");
+    page_subtitle(page, "Idle time of streams");
     say_cut(page, source);
     hta_idle_show(page, &source->hta);
     hta_queues_show(page, &source->hta);
@@ -369,43 +368,42 @@ static void show_launches(struct page *page, const void *of) {
 }
 
 static const struct page_section sections[] = {
-    {"findings", "What was found",
-     "Why steps are not faster: what most can be won by stands first, in percent of the time. Wins do not add up: once "
-     "one is had, another may be the limit. Rules keep silent where they are not sure.",
+    {"findings", "Findings",
+     "Bottlenecks, sorted by estimated saving in percent of the time. Savings do not add up: after one fix, another cause "
+     "may be the limit. The rules prefer a missed finding to a wrong one.",
      show_findings},
-    {"time", "Where the time went",
-     "What the device did between the first step and the end of the last one, or in all of the trace where there are no "
-     "steps, and what it waited for when it did nothing. Waiting for the host: the next work was not launched yet. Launched, "
-     "but not begun: it was, and the device did not begin: it waits for other streams, or is not recorded.",
+    {"time", "Time breakdown",
+     "GPU time from the first step to the end of the last step, or of the full trace without steps, and GPU idle time by "
+     "cause. Host: the next activity is not launched yet. Launched before: the next activity is launched but has not "
+     "started; the GPU waits for other streams, or runs activity that is not recorded.",
      show_time},
     {"steps", "Steps",
-     "The same for each step. A step of the profiler begins when it does on the host, or when the work of the one before is "
-     "done, if that is later, and goes on to the next; where none was recorded, what the device does again and again counts "
-     "as steps. An annotation that was asked for is from its start to its end on the host.",
+     "Time breakdown of each step. A profiler step starts with its annotation on the CPU, or when the GPU activity of the "
+     "previous step ends, if later, and ends with the next step. Without profiler steps, repeating kernel sequences are "
+     "steps. A step of --annotation is from the start to the end of the annotation on the CPU.",
      show_steps},
-    {"operators", "Operators", "Work of the device by the operator that launched it, not those below it.",
+    {"operators", "Operators", "GPU activity that each operator launches itself, without its child operators.",
      show_operators},
-    {"kernels", "Kernels", "Kernels, copies and sets of memory by name.", show_kernels},
-    {"rates", "Rates", "How near operators come to what the device can do.", show_rates},
-    {"modules", "Modules", "Work by module, forward and backward.", show_modules},
+    {"kernels", "Kernels", "Kernels, memcpy and memset by name.", show_kernels},
+    {"rates", "Rates", "FLOP rates of operators against the peak rates of the GPU.", show_rates},
+    {"modules", "Modules", "GPU activity by module, forward and backward.", show_modules},
     {"communication", "Communication",
-     "How much of the communication compute hides, and who comes late to it. Only what is not hidden (exposed) costs time. "
-     "All ranks of a collective leave it at once, when the last of them has come: what the others wait for that one, on "
-     "average, is added up. Clocks of ranks that are apart are set right by these ends.",
+     "Overlap of communication and compute, and stragglers. Only exposed communication costs time. All ranks leave a "
+     "collective together, after the last rank arrives; the wait of the other ranks counts for this rank, as the sum of "
+     "its means. Clocks are aligned by the end times of collectives.",
      show_communication},
     {"streams", "Streams",
-     "What each stream does, what it waits for between its kernels, and how many kernels wait in its queue. Host wait: the next kernel "
-     "was launched only after the last one had ended. Kernel wait: it was launched before, and the gap is short. A queue "
-     "that is empty most of the time means that the stream waits for the host.",
+     "GPU activity, idle time and queue length of each stream. Host wait: the next kernel is launched after the previous "
+     "kernel ends. Kernel wait: the next kernel is launched before, and the gap is short. A queue that is empty most of "
+     "the time means that the stream waits for the CPU (launch-bound).",
      show_streams},
-    {"launches", "Launches and copies",
-     "Calls that launch work, and the bandwidth of copies. The delay is from the end of the call to the start of the "
-     "kernel; where queues are long it is waiting behind other kernels, and does no harm.",
+    {"launches", "Launches and memcpy",
+     "Launch calls, and memcpy bandwidth. The queue delay is from the end of the call to the start of the kernel. With long "
+     "queues, it is mostly wait for earlier kernels and costs no time.",
      show_launches},
-    {"missing", "What is not here",
-     "Sequences of kernels that can be fused, and a row for each launch: sutra analyze hta TRACE -o DIR. Overheads of the "
-     "host by operator, and what dominating operators consist of: sutra analyze dlrm TRACE -o DIR. What holds a step up "
-     "from end to end: sutra critical-path TRACE.",
+    {"missing", "More analyses",
+     "Kernel sequences, and a row per launch: sutra analyze hta TRACE -o DIR. CPU overheads by operator, and dominating "
+     "operators: sutra analyze dlrm TRACE -o DIR. Critical path of a step: sutra critical-path TRACE.",
      NULL},
     {0},
 };
@@ -416,11 +414,11 @@ static void write_page(struct page *page, const struct overview_source *source) 
     const struct sutra_operators_rank *first = sutra_operators_ranks_at(source->operators.ranks, 0);
     char title[96], more[96] = "";
     if (source->n_ranks > 1) {
-        snprintf(title, sizeof title, "Where the time of %s ranks goes",
+        snprintf(title, sizeof title, "Bottlenecks and time breakdown of %s ranks",
                  shown_decimal((double)source->n_ranks, 0).text);
         snprintf(more, sizeof more, " and %s more", shown_decimal((double)source->n_ranks - 1, 0).text);
     } else {
-        snprintf(title, sizeof title, "Where the time of rank %" PRId64 " goes", first->rank);
+        snprintf(title, sizeof title, "Bottlenecks and time breakdown of rank %" PRId64, first->rank);
     }
     page_head(page, title, first->path, more, sections);
     operators_show_warnings(page, source->operators.ranks);

@@ -15,16 +15,16 @@ static int part_of(const char *what) {
         int part;
     } lines[] = {{"compute", 0},
                  {"exposed communication", 1},
-                 {"exposed copies", 2},
+                 {"exposed memcpy", 2},
                  {"idle: host", 3},
                  {"idle: launching", 3},
-                 {"idle: set-up", 3},
-                 {"idle: loading data", 4},
-                 {"idle: in calls that wait", 5},
-                 {"idle: behind such calls", 5},
+                 {"idle: setup", 3},
+                 {"idle: data loading", 4},
+                 {"idle: synchronizing", 5},
+                 {"idle: after synchronizing", 5},
                  {"idle: launched before", 6},
-                 {"idle: launch not known", 7},
-                 {"idle: behind the last work", 7}};
+                 {"idle: unknown launch", 7},
+                 {"idle: after the last activity", 7}};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (strcmp(lines[i].what, what) == 0)
             return lines[i].part;
@@ -83,12 +83,12 @@ void overlap_table(struct sutra_table *table, const struct sutra_table *ranks, c
 struct bars split_bars(const struct sutra_table *table, uint32_t first_part) {
     static const struct bar_value parts[N_SPLIT_PARTS] = {{0, "compute", COLOUR_COMPUTE},
                                                           {1, "exposed communication", COLOUR_COMMUNICATION},
-                                                          {2, "exposed copies", COLOUR_COPIES},
-                                                          {3, "waiting for the host", COLOUR_WAIT_HOST},
-                                                          {4, "waiting for data", COLOUR_WAIT_DATA},
-                                                          {5, "waiting after a synchronisation", COLOUR_WAIT_SYNC},
-                                                          {6, "launched, but not begun", COLOUR_WAIT_DEVICE},
-                                                          {7, "idle, cause unknown", COLOUR_IDLE}};
+                                                          {2, "exposed memcpy", COLOUR_COPIES},
+                                                          {3, "idle: host", COLOUR_WAIT_HOST},
+                                                          {4, "idle: data loading", COLOUR_WAIT_DATA},
+                                                          {5, "idle: synchronizing", COLOUR_WAIT_SYNC},
+                                                          {6, "idle: launched before", COLOUR_WAIT_DEVICE},
+                                                          {7, "idle: unknown cause", COLOUR_IDLE}};
     struct bars bars = {.table = table, .n_labels = 1, .n_values = N_SPLIT_PARTS, .unit = UNIT_US};
     for (int i = 0; i < N_SPLIT_PARTS; i++) {
         bars.values[i] = parts[i];

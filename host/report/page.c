@@ -90,12 +90,11 @@ void page_open(struct page *page, struct sutra_context *context, const char *fol
 }
 
 enum sutra_status page_close(struct page *page) {
-    out_format(
-        out_of(page),
-        "</main>\n<footer><p>Made by sutra %s.<span class=\"screen\"> A click on the head of a column sorts a table by "
-        "it.</span></p></footer>\n"
-        "<script>",
-        sutra_version());
+    out_format(out_of(page),
+               "</main>\n<footer><p>Made by sutra %s.<span class=\"screen\"> Click a column heading to sort a "
+               "table.</span></p></footer>\n"
+               "<script>",
+               sutra_version());
     out_add(out_of(page), script_page);
     out_add(out_of(page), "</script>\n</body>\n</html>\n");
     char *path = page->status ? NULL : path_in(page, "%s.html", page->name);
@@ -112,14 +111,14 @@ enum sutra_status page_close(struct page *page) {
 
 /* What colours mean. */
 static void write_key(struct text_out *out) {
-    out_add(out, "<details class=\"key\"><summary>What the colours mean</summary><ul>\n");
+    out_add(out, "<details class=\"key\"><summary>Color legend</summary><ul>\n");
     for (int colour = 0; colour < N_COLOURS; colour++)
         if (colour_meaning((enum colour)colour))
             out_format(out, "<li><i class=\"%s\"></i>%s</li>\n", svg_colour(colour),
                        colour_meaning((enum colour)colour));
     out_add(out,
             "<li><i class=\"s0\"></i><i class=\"s1\"></i><i class=\"s2\"></i><i class=\"s3\"></i>kinds of compute, "
-            "side by side</li>\n</ul></details>\n");
+            "next to each other</li>\n</ul></details>\n");
 }
 
 void page_head(struct page *page, const char *title, const char *source, const char *more,
@@ -271,15 +270,15 @@ void page_left_out(struct page *page, size_t n, const char *path, const char *wh
 }
 
 void page_left_out_more(struct page *page, size_t n) {
-    page_warning_count(page, n > LEFT_OUT_SHOWN ? n - LEFT_OUT_SHOWN : 0, "more trace is left out.",
-                       "more traces are left out.");
+    page_warning_count(page, n > LEFT_OUT_SHOWN ? n - LEFT_OUT_SHOWN : 0, "more trace is skipped.",
+                       "more traces are skipped.");
 }
 
 void page_missing(struct page *page, const char *what, const char *why) {
     out_add(out_of(page), "<p class=\"missing\">");
     markup_cut(&page->markup, name_of(what), MISSING_WIDTH);
     out_add(out_of(page), ": ");
-    markup_text(&page->markup, why && *why ? why : "there is nothing to compute it from");
+    markup_text(&page->markup, why && *why ? why : "no data");
     out_add(out_of(page), ".</p>\n");
 }
 

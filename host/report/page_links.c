@@ -16,8 +16,8 @@
 
 static const struct {
     const char *name, *title;
-} kinds[] = {{PAGE_FIRST, "What was found"}, {PAGE_HTA, "Tables of HTA"},       {PAGE_OPERATORS, "Operators"},
-             {PAGE_KERNELS, "Kernels"},      {PAGE_COLLECTIVES, "Collectives"}, {PAGE_DLRM, "Overheads of the host"}};
+} kinds[] = {{PAGE_FIRST, "Findings"},  {PAGE_HTA, "HTA tables"},          {PAGE_OPERATORS, "Operators"},
+             {PAGE_KERNELS, "Kernels"}, {PAGE_COLLECTIVES, "Collectives"}, {PAGE_DLRM, "CPU overheads"}};
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -115,7 +115,7 @@ static enum sutra_status set_list(struct pages *pages, struct sutra_context *con
     if (status == SUTRA_OK || status == SUTRA_SYSTEM || status == SUTRA_CANCELLED)
         return error_hand_on(error, status, &why);
     sutra_error_text(&why, text, sizeof text);
-    context_warn(context, "%s; it does not lead to the other pages of its folder", text);
+    context_warn(context, "%s; this page has no links to the other pages of its directory", text);
     return SUTRA_OK;
 }
 

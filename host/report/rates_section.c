@@ -12,8 +12,8 @@
 
 static const enum shape shapes[N_SHAPES] = {SHAPE_CIRCLE, SHAPE_SQUARE, SHAPE_DIAMOND, SHAPE_UP,
                                             SHAPE_DOWN,   SHAPE_CROSS,  SHAPE_RING};
-static const struct legend_entry kinds[N_SHAPES] = {{"products", 0, &shapes[0]},   {"convolutions", 0, &shapes[1]},
-                                                    {"attention", 0, &shapes[2]},  {"element-wise", 0, &shapes[3]},
+static const struct legend_entry kinds[N_SHAPES] = {{"matmul", 0, &shapes[0]},     {"convolutions", 0, &shapes[1]},
+                                                    {"attention", 0, &shapes[2]},  {"elementwise", 0, &shapes[3]},
                                                     {"reductions", 0, &shapes[4]}, {"norms", 0, &shapes[5]},
                                                     {"others", 0, &shapes[6]}};
 
@@ -147,9 +147,9 @@ static void show_roofline(struct page *page, const struct sutra_table *rates, co
     page->markup.out.out.failed |= making.names.failed;
     if (making.n_points && !making.names.failed)
         page_chart(
-            page, "roofline", "Operators below what the device can do",
-            "Each operator with equal arguments is a point, as large as its time, at its FLOPs per byte and FLOPs "
-            "per second; the lines are what memory and computing allow.",
+            page, "roofline", "Roofline of operators",
+            "One point per operator and arguments, sized by GPU time, at its FLOPs per byte and FLOPs per second; the "
+            "lines are the peak memory bandwidth and compute rate.",
             roofline_draw, &chart);
     buffer_free(&making.names);
 }
@@ -180,7 +180,7 @@ static void show_unknown(struct page *page, const struct sutra_table *rates) {
         add_unknown(&table, rates, row);
     page_check(page, &table);
     if (table.n_rows)
-        page_table(page, &table, "Work of which no FLOPs are known", "rates");
+        page_table(page, &table, "GPU activity without known FLOPs", "rates");
     table_free(&table);
 }
 
@@ -189,16 +189,16 @@ void rates_show(struct page *page, const struct sutra_operators_ranks *ranks) {
     const struct sutra_table *steps = sutra_operators_ranks_table(ranks, SUTRA_OPERATORS_RATE_STEPS);
     const struct sutra_table *peaks = sutra_operators_ranks_table(ranks, SUTRA_OPERATORS_PEAKS);
     if (!rates || rates->n_rows == 0) {
-        page_missing(page, "Rates", "no work of the device is charged to operators");
+        page_missing(page, "Rates", "no GPU activity is attributed to operators");
         return;
     }
     show_roofline(page, rates, peaks);
     if (!peaks || peaks->n_rows == 0)
-        page_missing(page, "Shares of the roofline",
-                     "no data sheet of the device is known, or the trace does not name it; --peaks FILE tells");
+        page_missing(page, "Share of the roofline",
+                     "no data sheet for this GPU, or the trace does not name it; use --peaks FILE");
     else
-        page_table(page, peaks, "What the device can do", "device_peaks");
-    page_table(page, steps, "FLOPs of steps, and model FLOPs utilisation", "rate_steps");
+        page_table(page, peaks, "Peak rates of the GPU", "device_peaks");
+    page_table(page, steps, "FLOPs of steps and model FLOPs utilization (MFU)", "rate_steps");
     page_table(page, rates, "Rates", "rates");
     show_unknown(page, rates);
 }

@@ -157,7 +157,8 @@ enum sutra_status sutra_collectives_make(struct sutra_context *context, const ch
     if (status)
         return status;
     if (taken.ranks_per_host > INT32_MAX || !(taken.link_gb_per_s >= 0))
-        return error_set(error, SUTRA_USAGE, "no such number of ranks of a host, or rate of a link");
+        return error_set(error, SUTRA_USAGE,
+                         "ranks per host must be at most 2147483647, and the link peak at least 0 GB/s");
     struct sutra_collectives *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);

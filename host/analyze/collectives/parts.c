@@ -56,7 +56,7 @@ static enum sutra_status sum_work(struct collective_part *part, struct sutra_con
             n_untimed++;
     }
     if (!status)
-        untimed_warn(context, n_untimed, "piece of device work has", "pieces of device work have");
+        untimed_warn(context, n_untimed, "GPU activity has", "GPU activities have");
     arena_free(&scratch);
     return status;
 }

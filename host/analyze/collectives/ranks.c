@@ -166,7 +166,7 @@ static void put_checks(struct sutra_collectives *of) {
         if (task->status && !task->is_unwanted)
             put_check(of, table,
                       &(struct collective_check){.severity = CHECK_ERROR,
-                                                 .rule = "left out",
+                                                 .rule = "skipped trace",
                                                  .group = "",
                                                  .number = CALL_UNKNOWN,
                                                  .ranks = "",

@@ -277,20 +277,19 @@ static void write_sentence(struct sutra_collectives *of) {
     size_t size = sizeof of->sentence;
     told->sentence = of->sentence;
     if (told->n_collectives == 0) {
-        snprintf(of->sentence, size, "No collective of several ranks is there: nothing tells who waits for whom.");
+        snprintf(of->sentence, size, "No straggler analysis: no collective is recorded on several ranks.");
     } else if (told->rank < 0) {
-        snprintf(of->sentence, size,
-                 "No rank holds the others up: what they wait for one is %.1f %% of the job at most.", share);
+        snprintf(of->sentence, size, "No straggler: the wait for any rank is at most %.1f %% of the job.", share);
     } else {
-        int n = snprintf(of->sentence, size,
-                         "Rank %" PRId64 " holds the others up: they wait %s for it, %.1f %% of the job; it comes last "
-                         "to %" PRIu64 " of its %" PRIu64 " collectives.",
-                         told->rank, tell_time(told->waited_for_us).text, share, told->n_last, told->n_collectives);
+        int n =
+            snprintf(of->sentence, size,
+                     "Straggler: rank %" PRId64 " makes the other ranks wait %s, %.1f %% of the job; it arrives last "
+                     "at %" PRIu64 " of its %" PRIu64 " collectives.",
+                     told->rank, tell_time(told->waited_for_us).text, share, told->n_last, told->n_collectives);
         if (*told->operator_name && n > 0 && (size_t)n < size)
             snprintf(of->sentence + n, size - (size_t)n,
-                     " Its %s takes %s longer in %.80s (%s) than rank %" PRId64 "'s.",
-                     told->on_host ? "host" : "device", tell_time(told->excess_us).text, told->operator_name,
-                     told->phase, told->median_rank);
+                     " Its %s takes %s longer in %.80s (%s) than on rank %" PRId64 ".", told->on_host ? "CPU" : "GPU",
+                     tell_time(told->excess_us).text, told->operator_name, told->phase, told->median_rank);
     }
 }
 

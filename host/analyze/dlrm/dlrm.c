@@ -220,45 +220,46 @@ static void warn_uncharged(const struct sutra_dlrm *dlrm) {
         return;
     context_warn(
         dlrm->context,
-        "only %.1f %% of the device time is charged to operators: of %.0f us, %.0f begin outside of the window, "
-        "%.0f have no launch in it, and the launches of %.0f are in no operator",
+        "only %.1f %% of the device time is attributed to operators: of %.0f us, %.0f us start outside the window, "
+        "%.0f us have no launch in the window, and %.0f us are launched outside operators",
         report->attributed_us / report->device_us * 100, report->device_us, report->device_us - report->looked_at_us,
         report->looked_at_us - report->launched_us, report->launched_us - report->attributed_us);
 }
 
 static void warn(const struct sutra_dlrm *dlrm) {
     const struct sutra_dlrm_report *report = &dlrm->report;
-    const char *work[] = {"piece of device work", "pieces of device work"};
-    warn_if(dlrm, report->n_without_ts, "event", "events", " with a duration but no start: left out");
-    warn_if(dlrm, report->n_negative, "event", "events", " with a duration below 0: left out");
+    const char *work[] = {"GPU activity", "GPU activities"};
+    warn_if(dlrm, report->n_without_ts, "event", "events", " with a duration but no start time: skipped");
+    warn_if(dlrm, report->n_negative, "event", "events", " with a negative duration: skipped");
     warn_if(dlrm, report->n_odd_tid, "call whose tid is more than twice its pid",
             "calls whose tid is more than twice their pid",
-            report->compat ? ": left out" : ": left out; without --module-marker they count");
-    warn_if(dlrm, report->n_crossing, "host operator begins inside of another one and ends behind it",
-            "host operators begin inside of another one and end behind it", ": taken as beside it");
-    warn_if(dlrm, report->n_hidden, "host operator of one thread lies in an operator of another thread",
-            "host operators of one thread lie in an operator of another thread", ": left out");
+            report->compat ? ": skipped" : ": skipped (without --module-marker they count)");
+    warn_if(dlrm, report->n_crossing, "CPU operator overlaps another one without being nested in it",
+            "CPU operators overlap another one without being nested in it", ": treated as siblings");
+    warn_if(dlrm, report->n_hidden, "CPU operator overlaps an operator of another thread",
+            "CPU operators overlap an operator of another thread", ": skipped");
     warn_if(dlrm, report->n_unlaunched, work[0], work[1],
-            report->compat ? " left out: no call of the runtime before it has that id (calls of the driver are no "
-                             "launches to the original)"
-                           : " left out: no call has that correlation");
+            report->compat
+                ? " skipped: no earlier runtime call has that id (the notebook does not count driver calls as "
+                  "launches)"
+                : " skipped: no call has that correlation");
     warn_uncharged(dlrm);
-    warn_if(dlrm, report->n_without_stream, work[0], work[1], " without a stream: left out");
+    warn_if(dlrm, report->n_without_stream, work[0], work[1], " without a stream: skipped");
     if (report->n_loaders && report->n_loaders != report->n_forwards)
-        context_warn(dlrm->context, "%s and %s do not pair up: the time of data loading counts as time of the host",
+        context_warn(dlrm->context, "%s and %s do not pair up: data loading time counts as CPU time",
                      counted_text(report->n_loaders, "DataLoader event", "DataLoader events").text,
                      counted_text(report->n_forwards, "## Forward ## event", "## Forward ## events").text);
     if (!(report->host_us > 0))
-        context_warn(dlrm->context, "no queries per second: the host's events take no time");
+        context_warn(dlrm->context, "no queries per second: the CPU events have no duration");
     if (!report->n_launches_executed)
         context_warn(dlrm->context,
-                     "no device time, breakdown, charts and streams: no kernel or copy has the %s of a "
-                     "launch before it",
+                     "no device time, breakdown, charts and streams: no kernel or memcpy has the %s of an "
+                     "earlier launch",
                      report->compat ? "external id" : "correlation");
     else if (!report->n_streams)
-        context_warn(dlrm->context, "no breakdown and charts: no kernel or copy was launched below an operator");
+        context_warn(dlrm->context, "no breakdown and charts: no operator launched a kernel or memcpy");
     if (!report->n_ops)
-        context_warn(dlrm->context, "no overheads: there is no host operator that is no label");
+        context_warn(dlrm->context, "no overheads: the trace has no CPU operators other than labels");
 }
 
 /* ---- The public functions ---- */

@@ -181,7 +181,8 @@ static enum sutra_status describe_samples(struct dlrm_work *work, const struct d
     struct arena_mark mark = arena_mark(scratch);
     uint64_t n = overheads->samples.n, n_by_shape = by_shape ? n : 0;
     if (n > ROW_LIMIT)
-        return error_set(error, SUTRA_DATA, "more than %u samples of overheads: cut the trace", ROW_LIMIT);
+        return error_set(error, SUTRA_DATA, "more than %u overhead samples: select fewer iterations (--iters, --time)",
+                         ROW_LIMIT);
     struct statistics statistics = {.engine = work->engine,
                                     .ops = ops,
                                     .samples = &overheads->samples,

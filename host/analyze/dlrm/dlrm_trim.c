@@ -90,10 +90,11 @@ static enum sutra_status keep_iterations(struct dlrm_work *work, struct dlrm_tri
         return keep_span(work, &span, trimmed, error);
     }
     if (options->iters || options->compat)
-        context_warn(work->context,
-                     "no %llu iterations behind the first %llu, which DataLoader or ## Forward ## would begin: all of "
-                     "the trace is analyzed, as %llu iterations",
-                     (unsigned long long)iters, (unsigned long long)options->skip_iters, (unsigned long long)iters);
+        context_warn(
+            work->context,
+            "fewer than %llu iterations (DataLoader or ## Forward ## events) after the first %llu: analyzing the "
+            "full trace as %llu iterations",
+            (unsigned long long)iters, (unsigned long long)options->skip_iters, (unsigned long long)iters);
     return SUTRA_OK;
 }
 
@@ -130,7 +131,7 @@ static enum sutra_status keep_time(struct dlrm_work *work, struct dlrm_trimmed *
                                   .to = number_double(begin + options->to / 100 * range)};
     } else if (options->from < begin || options->to > end) {
         return error_file(error, SUTRA_USAGE, work->trace->document.source.name,
-                          "the span of time is not inside the trace, whose events start from %.17g to %.17g us", begin,
+                          "the time range is not inside the trace: its events start from %.17g to %.17g us", begin,
                           end);
     }
     return keep_span(work, &span, trimmed, error);

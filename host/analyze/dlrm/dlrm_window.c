@@ -177,10 +177,11 @@ static enum sutra_status choose_marker(struct dlrm_work *work, struct dlrm_windo
         take_marker(work, window, usual[i]);
     if (has_marker(work, window))
         return SUTRA_OK;
-    return error_file(error, SUTRA_DATA, work->trace->document.source.name,
-                      "no event with a duration has a name that begins with the module marker '%s'; give another one "
-                      "(--module-marker ProfilerStep, or '' for the first event's thread)",
-                      window->marker);
+    return error_file(
+        error, SUTRA_DATA, work->trace->document.source.name,
+        "no event with a duration has a name that begins with the module marker '%s'; select another marker "
+        "(--module-marker ProfilerStep, or '' for the first event's thread)",
+        window->marker);
 }
 
 static void find_main_thread(const struct dlrm_work *work, struct dlrm_window *window) {
@@ -246,7 +247,7 @@ enum sutra_status dlrm_window_find(struct dlrm_work *work, const struct dlrm_tri
     }
     if (!window->n)
         return error_file(error, SUTRA_DATA, work->trace->document.source.name,
-                          "none of %" PRIu32 " events has a start and a duration: there is nothing to analyse",
+                          "none of the %" PRIu32 " events has a start time and a duration: nothing to analyze",
                           trimmed->n);
     struct arena_mark mark = arena_mark(&work->scratch);
     window->device_us = device_time(work, window->rows, window->n);

@@ -33,7 +33,7 @@ enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct
         return error_set(error, SUTRA_USAGE, "kept_ratio %g is not between 0 and 1", taken->kept_ratio);
     if ((unsigned)taken->edition < SUTRA_HTA_N_EDITIONS)
         return SUTRA_OK;
-    return error_set(error, SUTRA_USAGE, "HTA has no edition of the number %d", (int)taken->edition);
+    return error_set(error, SUTRA_USAGE, "unknown HTA version %d (supported: 0.5, 0.6)", (int)taken->edition);
 }
 
 /* What is on streams: work, and events that only stand there, as those of synchronisation. */

@@ -33,11 +33,12 @@ enum sutra_status hta_annotations(const struct hta_input *input, struct arena *a
                                   struct sutra_error *error) {
     enum sutra_status status =
         break_down(input, CATEGORY_GPU_ANNOTATION, SUTRA_HTA_GPU_ANNOTATIONS,
-                   "no event has the category gpu_user_annotation: the profiler that wrote the trace has none, or no "
+                   "no event has the category gpu_user_annotation: this PyTorch version does not record it, or no "
                    "record_function() launched a kernel",
                    arena, hta, error);
     if (status)
         return status;
     return break_down(input, CATEGORY_ANNOTATION, SUTRA_HTA_ANNOTATIONS,
-                      "no event has the category user_annotation: record_function() makes them", arena, hta, error);
+                      "no event has the category user_annotation: annotate code with record_function()", arena, hta,
+                      error);
 }

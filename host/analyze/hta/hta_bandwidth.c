@@ -244,7 +244,7 @@ enum sutra_status hta_bandwidth(const struct hta_input *input, struct arena *are
     row_t n = count_copies(input);
     if (n == 0) {
         hta->reasons[SUTRA_HTA_BANDWIDTH] = hta->reasons[SUTRA_HTA_BANDWIDTH_SERIES] =
-            "no event on a stream is a copy or set of memory";
+            "no memcpy or memset on a stream";
         return SUTRA_OK;
     }
     size_t n_changes = 2 * (size_t)n;

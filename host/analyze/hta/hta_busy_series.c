@@ -97,7 +97,7 @@ static enum sutra_status make_series(struct busy_series *series, struct arena *a
         status = error_memory(error);
     series->length = (series->end - series->begin + N_STRETCHES - 1) / N_STRETCHES;
     if (status || series->length == 0) {
-        hta->reasons[SUTRA_HTA_BUSY_SERIES] = "no kernel takes time";
+        hta->reasons[SUTRA_HTA_BUSY_SERIES] = "all kernels have a duration of 0";
         return status;
     }
     struct merge_intervals_step step = {work.start, work.end, work.device, work.n, series->devices.n, &merged};

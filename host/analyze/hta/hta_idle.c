@@ -162,8 +162,7 @@ enum sutra_status hta_idle(const struct hta_input *input, struct arena *arena, s
     if (status)
         return status;
     if (idle.n_streams == 0) {
-        hta->reasons[SUTRA_HTA_IDLE] = hta->reasons[SUTRA_HTA_IDLE_STATS] =
-            "no event on a stream has a category of kernels or copies";
+        hta->reasons[SUTRA_HTA_IDLE] = hta->reasons[SUTRA_HTA_IDLE_STATS] = "no kernel, memcpy or memset on a stream";
         return SUTRA_OK;
     }
     return describe_gaps(&idle, input, arena, hta, error);

@@ -308,8 +308,8 @@ static enum sutra_status make_table(struct operators *operators, struct patterns
         return status;
     if (stopped_at != ROW_NONE || found.n == 0) {
         hta->reasons[SUTRA_HTA_OPERATORS] =
-            found.n ? "a launch in an operator has no kernel, or several, at which HTA stops"
-                    : "no operator of ATen launches a kernel";
+            found.n ? "a launch in an operator has no kernel or several kernels: HTA fails here"
+                    : "no ATen operator launches a kernel";
         return SUTRA_OK;
     }
     status = number_calls(operators, &found, arena, error);

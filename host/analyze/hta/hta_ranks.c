@@ -396,11 +396,12 @@ const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ra
                                                 const char **reason) {
     const char *first = analyzed_at(ranks, 0)->hta->reasons[id];
     if (id == SUTRA_HTA_STRAGGLERS)
-        first = "no two ranks have the same collective: it takes traces of several ranks with communication kernels";
+        first =
+            "no collective is recorded on several ranks: pass the traces of several ranks with communication kernels";
     if (id == SUTRA_HTA_STRAGGLER_METRIC)
-        first = "no two ranks have the same long collective in a step";
+        first = "no long collective is recorded on several ranks in the same step";
     if (reason)
-        *reason = ranks->made[id] ? NULL : first ? first : "a table of one rank";
+        *reason = ranks->made[id] ? NULL : first ? first : "this table exists per rank only";
     return ranks->made[id] ? &ranks->tables[id] : NULL;
 }
 

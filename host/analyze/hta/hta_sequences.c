@@ -166,7 +166,7 @@ static enum sutra_status add_rows(const struct sequences *sequences, struct patt
     if (!patterns_sort(patterns, sequences->input->rows.strings, "|", 1, "|", arena))
         return error_memory(error);
     if (patterns->keys.n == 0) {
-        hta->reasons[SUTRA_HTA_SEQUENCES] = "no operator of that name launches so many kernels";
+        hta->reasons[SUTRA_HTA_SEQUENCES] = "no operator with this name launches that many kernels";
         return SUTRA_OK;
     }
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_SEQUENCES);

@@ -124,7 +124,7 @@ enum sutra_status hta_steps(const struct hta_input *input, struct arena *arena, 
     if (!status && steps.n)
         add_rows(&steps, hta);
     else
-        hta->reasons[SUTRA_HTA_STEPS] = "no annotation is called ProfilerStep: profiler.step() makes them";
+        hta->reasons[SUTRA_HTA_STEPS] = "no ProfilerStep annotation: call profiler.step() after each training step";
     tuples_free(&steps.numbers);
     return status;
 }

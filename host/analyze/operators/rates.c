@@ -78,7 +78,8 @@ static const char *missing_of(const struct rates_work *work, row_t charge) {
     row_t place = work->place[work->input->ways.of_charge[charge]];
     if (place != ROW_NONE)
         return flops_at(work, place)->missing;
-    return work->reading->hosts.kind[host] == HOST_OPERATOR ? "no formula for this operator" : "outside of operators";
+    return work->reading->hosts.kind[host] == HOST_OPERATOR ? "no formula for this operator"
+                                                            : "launched outside operators";
 }
 
 static bool name_has_tf32(const struct strings *strings, uint32_t name) {

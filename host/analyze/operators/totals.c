@@ -50,16 +50,16 @@ enum sutra_status operators_timeline(const struct op_input *input, struct arena 
     struct charged_time charged = charged_time(input->reading);
     const struct line lines[] = {{"compute", times.compute},
                                  {"exposed communication", times.exposed_communication},
-                                 {"exposed copies", times.exposed_copies},
+                                 {"exposed memcpy", times.exposed_copies},
                                  {"busy", times.busy},
                                  {"idle", times.idle},
                                  {"total", times.total},
                                  {"communication", times.communication},
-                                 {"copies", times.copies}};
-    const struct line charges[] = {{"charged to operators", charged.operators},
-                                   {"charged to calls", charged.calls},
-                                   {"charged to nobody", charged.nobody},
-                                   {"all work", input->device_ticks}};
+                                 {"memcpy", times.copies}};
+    const struct line charges[] = {{"attributed to operators", charged.operators},
+                                   {"attributed to calls", charged.calls},
+                                   {"unattributed", charged.nobody},
+                                   {"all GPU activity", input->device_ticks}};
     struct sutra_table *table = op_table_begin(operators, SUTRA_OPERATORS_TIMELINE);
     put_lines(input, lines, sizeof lines / sizeof *lines, times.total, table);
     put_lines(input, charges, sizeof charges / sizeof *charges, input->device_ticks, table);

@@ -54,17 +54,17 @@ static void put_timeline(const struct overview *overview, int64_t rank, struct s
     } lines[] = {
         {"compute", ticks[OVERVIEW_COMPUTE]},
         {"exposed communication", ticks[OVERVIEW_COMMUNICATION]},
-        {"exposed copies", ticks[OVERVIEW_COPY]},
+        {"exposed memcpy", ticks[OVERVIEW_COPY]},
         {"idle", overview_length(overview) - overview_busy(overview)},
         {"idle: host", ticks[OVERVIEW_HOST]},
         {"idle: launching", ticks[OVERVIEW_LAUNCH]},
-        {"idle: loading data", ticks[OVERVIEW_LOADING]},
-        {"idle: in calls that wait", ticks[OVERVIEW_SYNC]},
-        {"idle: behind such calls", ticks[OVERVIEW_AFTER_SYNC]},
-        {"idle: set-up", ticks[OVERVIEW_SET_UP] + ticks[OVERVIEW_SLOW_LAUNCH]},
+        {"idle: data loading", ticks[OVERVIEW_LOADING]},
+        {"idle: synchronizing", ticks[OVERVIEW_SYNC]},
+        {"idle: after synchronizing", ticks[OVERVIEW_AFTER_SYNC]},
+        {"idle: setup", ticks[OVERVIEW_SET_UP] + ticks[OVERVIEW_SLOW_LAUNCH]},
         {"idle: launched before", ticks[OVERVIEW_QUEUED] + ticks[OVERVIEW_NOT_STARTED]},
-        {"idle: launch not known", ticks[OVERVIEW_UNKNOWN]},
-        {"idle: behind the last work", ticks[OVERVIEW_AFTER]},
+        {"idle: unknown launch", ticks[OVERVIEW_UNKNOWN]},
+        {"idle: after the last activity", ticks[OVERVIEW_AFTER]},
     };
     double window = (double)overview_length(overview);
     rank_overview_table(table, SUTRA_OVERVIEW_TIMELINE);
@@ -291,8 +291,8 @@ static void take_wait_off(const struct rank_overview *rank, struct overview_find
     finding->win *= fmax(0, 1 - wait / exposed);
     finding_number(finding, "wait_percent", wait);
     if (finding->rule == FINDING_EXPOSED_COMM)
-        finding_add(finding, " %s of it is waiting for the rank that is late, and goes with that.",
-                    wait < exposed ? finding_percent(wait, exposed).text : "All");
+        finding_add(finding, " Straggler wait is %s of it and vanishes with the straggler.",
+                    wait < exposed ? finding_percent(wait, exposed).text : "all");
 }
 
 /* The findings of one rule: of the rank that it holds for most, and of how many. */
@@ -323,8 +323,8 @@ static void join_rule(struct sutra_overview *overview, enum finding_rule rule) {
         return;
     *joined->text = 0;
     if (n > 1)
-        finding_add(joined, "Rank %lld, and %s: %s", (long long)of->collectives.rank,
-                    counted_text(n - 1, "other", "others").text, most->text);
+        finding_add(joined, "Rank %lld and %s: %s", (long long)of->collectives.rank,
+                    counted_text(n - 1, "other rank", "other ranks").text, most->text);
     else
         finding_add(joined, "Rank %lld: %s", (long long)of->collectives.rank, most->text);
     finding_number(joined, "ranks", (double)n);

@@ -15,12 +15,12 @@
 const char *const step_part_names[N_STEP_PARTS] = {
     [STEP_COMPUTE] = "compute",
     [STEP_COMMUNICATION] = "exposed communication",
-    [STEP_COPIES] = "exposed copies",
-    [STEP_WAIT_HOST] = "waiting for the host",
-    [STEP_WAIT_DATA] = "waiting for data",
-    [STEP_WAIT_SYNC] = "waiting after a synchronisation",
-    [STEP_WAIT_DEVICE] = "work that was launched and had not begun",
-    [STEP_IDLE_REST] = "idle time of unknown cause",
+    [STEP_COPIES] = "exposed memcpy",
+    [STEP_WAIT_HOST] = "idle: host",
+    [STEP_WAIT_DATA] = "idle: data loading",
+    [STEP_WAIT_SYNC] = "idle: synchronizing",
+    [STEP_WAIT_DEVICE] = "idle: launched before",
+    [STEP_IDLE_REST] = "idle: unknown cause",
 };
 
 #define PART_COLUMNS                                                                                                   \
