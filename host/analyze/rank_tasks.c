@@ -213,7 +213,7 @@ static enum sutra_status take_bytes(struct rank_run *run, size_t number, const s
     if (file_stamps_differ(file_stamp_at(task->path), task->stamp)) {
         unlink(source->name); /* as if that part had not run */
         return error_file(&task->error, SUTRA_DATA, task->path,
-                          "changed since its shard was analyzed: run this shard again");
+                          "changed since its part was analyzed: run this part again");
     }
     if (task->status)
         return task->status;

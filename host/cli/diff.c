@@ -47,7 +47,7 @@ static int take_renames(struct diff_job *job) {
     for (size_t i = 0; i < words->n; i++) {
         char *equals = strchr(words->words[i], '=');
         if (!equals || equals == words->words[i] || !equals[1])
-            return message_fail(SUTRA_USAGE, "--map '%s': OLD=NEW was expected", words->words[i]);
+            return message_fail(SUTRA_USAGE, "--map '%s': expected OLD=NEW", words->words[i]);
         *equals = '\0';
         job->renames[i] = (struct sutra_rename){words->words[i], equals + 1};
     }
@@ -64,7 +64,7 @@ static int take_limit(struct diff_job *job) {
     job->fail_above = strtod(text, &end);
     end += *end == '%';
     if (end == text || *end || !(job->fail_above >= 0) || isinf(job->fail_above))
-        return message_fail(SUTRA_USAGE, "--fail-above '%s': a number of percent was expected, 5%% for instance", text);
+        return message_fail(SUTRA_USAGE, "--fail-above '%s': expected a percentage such as 5%%", text);
     return SUTRA_OK;
 }
 
@@ -72,10 +72,9 @@ static int take_values(struct diff_job *job) {
     if (analysis_part_take(&job->values->analysis.wanted, &job->part))
         return SUTRA_USAGE;
     if (job->values->compat && !job->values->analysis.job.output)
-        return message_fail(SUTRA_USAGE, "--compat needs --output: its tables are not printed");
+        return message_fail(SUTRA_USAGE, "--compat needs --output: it only writes tables");
     if (job->values->compat && (job->values->fail_above || job->values->fail_on_unclear || job->values->format))
-        return message_fail(SUTRA_USAGE,
-                            "--compat does not go together with --fail-above, --fail-on-unclear, --format");
+        return message_fail(SUTRA_USAGE, "--compat excludes --fail-above, --fail-on-unclear and --format");
     int exit_code = take_renames(job);
     return exit_code == SUTRA_OK ? take_limit(job) : exit_code;
 }
@@ -170,7 +169,7 @@ static int report_gate(const struct diff_job *job, const struct diff_gate *gate)
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(job->diff, &summary);
     if (gate->decision == DIFF_REGRESSION)
-        return message_fail(SUTRA_STRICT, "%s %s longer than in A, %.1f %%: more than %g %%",
+        return message_fail(SUTRA_STRICT, "%s %s (%.1f %%) longer than A: more than %g %%",
                             summary.has_steps[1] ? "a step of B takes" : "B takes", time_text(gate->growth_us).text,
                             gate->growth_percent, job->fail_above);
     if (gate->decision == DIFF_UNCLEAR && job->values->fail_on_unclear)
@@ -224,7 +223,7 @@ static int run(const struct command *command, int argc, char **argv) {
     if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
         return exit_code;
     if (operands.n != 2)
-        return message_fail(SUTRA_USAGE, "two traces are compared, or two folders of them; see '%s --help'",
+        return message_fail(SUTRA_USAGE, "expected two traces or two directories of traces; see '%s --help'",
                             command->called);
     if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
         return exit_code;
@@ -252,18 +251,19 @@ static const struct option_row options[] = {
     {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
      .help = "write the files of tables as csv or json (default: csv)"},
     {"fail-above", 0, OPTION_TEXT, "PERCENT", AT(fail_above),
-     .help = "exit with 1, and say why, if a step of B clearly takes more than PERCENT longer than one of A; warn if "
-             "the step time is too noisy to decide"},
+     .help =
+         "exit with 1 if B's step time exceeds A's by more than PERCENT, beyond noise; warn if the step time is too "
+         "noisy to decide"},
     {"fail-on-unclear", 0, OPTION_FLAG, AT(fail_on_unclear),
      .help = "exit with 1 if the step time is too noisy to decide, and print how many steps to record"},
     {"map", 0, OPTION_WORDS, "OLD=NEW", AT(map),
-     .help = "take the operator or kernel OLD of A for NEW of B; may be repeated"},
+     .help = "compare operator or kernel OLD of A with NEW of B; may be repeated"},
     {"compat", 0, OPTION_CHOICE, "TOOL", AT(compat), .choices = compats,
      .help =
-         "hta: the tables of TraceDiff of Holistic Trace Analysis, of the first step of the first rank of each side "
+         "hta: write the TraceDiff tables of Holistic Trace Analysis, for the first step of the first rank of each side "
          "(default: none)"},
     ANALYSIS_ROWS_PART,
-    {"step-b", 0, OPTION_TEXT, "N", AT(step_b), .help = "of B the step N instead of that of --step"},
+    {"step-b", 0, OPTION_TEXT, "N", AT(step_b), .help = "compare step N of B (default: the step of --step)"},
     ANALYSIS_ROWS_WHERE,
     ANALYSIS_ROWS_HOW,
     {0},
@@ -271,31 +271,31 @@ static const struct option_row options[] = {
 
 static const char *const synopses[] = {"A B [-o DIR] [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Says what became slower or faster from A to B, by how much and where. A and B are a device trace each, or a folder "
-    "with those of the ranks of a job.",
-    "All times are those of a step, on average over the steps of the profiler and the ranks; a trace without steps "
-    "counts as one. Work of the device belongs to the step that launched it. A difference is unclear if it is less "
-    "than twice its standard error, as the steps of both sides tell.",
-    "Call paths are aligned by what is equal, then by names, whatever wraps them: at each stands which kernels A and B "
-    "run there. The rows of each table add up to the whole difference.",
+    "Reports steps, operators, kernels, collectives and call paths that became slower or faster from A to B. A and B "
+    "are device traces, or directories with the device traces of a job.",
+    "All times are means per step, over all profiler steps and ranks. A trace without steps counts as one step. GPU "
+    "activity belongs to the step that launched it. A difference is unclear if it is less than twice its standard "
+    "error over the steps of both sides.",
+    "Call paths are aligned by equal subpaths, then by names, regardless of wrapping calls. Each row lists the kernels "
+    "of A and B at a call path. The rows of each table add up to the total difference.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra diff before.json.gz after.json.gz", "what a change did, on the terminal"},
-    {"sutra diff before/ after/ -o results", "two jobs, all tables and a report"},
-    {"sutra diff main.json.gz branch.json.gz --fail-above 5% -q", "a gate for continuous integration"},
+    {"sutra diff before.json.gz after.json.gz", "print the effect of a change"},
+    {"sutra diff before/ after/ -o results", "compare two jobs: write all tables and a report"},
+    {"sutra diff main.json.gz branch.json.gz --fail-above 5% -q", "fail a CI job on a regression"},
     {"sutra diff main.json.gz branch.json.gz --fail-above 5% --fail-on-unclear -q",
-     "the same; a measurement that is too noisy fails, too"},
-    {"sutra diff main.json.gz branch.json.gz --format markdown", "a comment for a pull request"},
-    {"sutra diff h100.json.gz mi300.json.gz --map aten::_flash=aten::_efficient", "an operator that has another name"},
-    {"sutra diff a.json.gz b.json.gz --compat hta -o tables", "compare_traces and ops_diff of HTA"},
+     "also fail if the measurement is too noisy"},
+    {"sutra diff main.json.gz branch.json.gz --format markdown", "print a comment for a pull request"},
+    {"sutra diff h100.json.gz mi300.json.gz --map aten::_flash=aten::_efficient", "map an operator to its other name"},
+    {"sutra diff a.json.gz b.json.gz --compat hta -o tables", "write compare_traces and ops_diff of HTA"},
     {0},
 };
 
 const struct command diff_command = {
     .name = "diff",
     .called = "sutra diff",
-    .summary = "say what became slower or faster from one trace or job to another",
+    .summary = "compare two traces or jobs: find what became slower or faster",
     .synopses = synopses,
     .description = description,
     .options = options,

@@ -76,7 +76,7 @@ static void print_side(const struct sutra_diff_summary *summary, int side, const
     if (summary->has_steps[side])
         printf("%s\n", counted_text(summary->n_steps[side], "step", "steps").text);
     else
-        printf("no steps: taken as one\n");
+        printf("no steps: counts as one step\n");
 }
 
 static const char *step_words(const struct sutra_diff_summary *summary) {
@@ -95,8 +95,8 @@ static void print_cause(const struct sutra_table *steps, double growth) {
         }
     }
     if (cause)
-        printf("Most of that is %s: %s\n", text_at(steps, STEP_PART, cause),
-               signed_time(growth > 0 ? most : -most).text);
+        printf("Largest part: %s (%s)\n", signed_time(growth > 0 ? most : -most).text,
+               text_at(steps, STEP_PART, cause));
 }
 
 /* The answer in a sentence. */
@@ -119,20 +119,20 @@ static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff
         return;
     print_cause(steps, gate->growth_us);
     if (strcmp(clear, "no") == 0)
-        printf("The difference is not clear: the noise of the step time is %.1f %%\n", gate->noise_percent);
+        printf("The difference is unclear: the step time noise is %.1f %%\n", gate->noise_percent);
     else if (strcmp(clear, "unknown") == 0)
-        printf("How much steps vary by themselves is not known: a side has one only.\n");
+        printf("Step time noise is unknown: one side has only one step.\n");
 }
 
 static void print_outside(const struct sutra_diff_summary *summary) {
     if (summary->outside_us[0] > 0 || summary->outside_us[1] > 0)
-        printf("Device work before the first step is left out: %s of A, %s of B\n",
+        printf("GPU activity before the first step is skipped: %s of A, %s of B\n",
                time_text(summary->outside_us[0]).text, time_text(summary->outside_us[1]).text);
 }
 
 static void print_steps(const struct sutra_diff *diff, bool has_steps) {
     const struct sutra_table *table = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
-    printf("\n  %-22s %11s %11s %12s\n", has_steps ? "a step, on average" : "all of the trace", "A", "B", "B - A");
+    printf("\n  %-22s %11s %11s %12s\n", has_steps ? "mean step" : "full trace", "A", "B", "B - A");
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
         const char *clear = text_at(table, STEP_CLEAR, row);
         double difference = real_at(table, STEP_DIFFERENCE, row);
@@ -170,7 +170,7 @@ static uint64_t rows_that_differ(const struct sutra_table *table, uint32_t key) 
 
 static void print_rest(uint64_t n) {
     if (n > N_TOP)
-        printf("  %s more in the table\n", count_text(n - N_TOP).text);
+        printf("  %s more rows in the table\n", count_text(n - N_TOP).text);
 }
 
 static void print_named(const struct sutra_table *table, const char *title, uint32_t key) {
@@ -211,7 +211,7 @@ static void print_met(const struct sutra_table *table, uint64_t row) {
         return;
     printf("%26s", "");
     if (waits)
-        printf("waits %s -> %s%s", time_text(wait_a).text, time_text(wait_b).text, moves ? ", " : "");
+        printf("wait %s -> %s%s", time_text(wait_a).text, time_text(wait_b).text, moves ? ", " : "");
     if (moves)
         printf("%.4g -> %.4g GB/s", bus_a, bus_b);
     putchar('\n');
@@ -244,7 +244,7 @@ static void print_paths(const struct sutra_table *table) {
     uint64_t n = rows_that_differ(table, key);
     if (!n)
         return;
-    printf("\nwhere\n");
+    printf("\ncall paths\n");
     for (uint64_t row = 0; row < n && row < N_TOP; row++) {
         const char *a = text_at(table, PATH_A, row), *b = text_at(table, PATH_B, row);
         const char *kernels_a = text_at(table, PATH_KERNELS_A, row), *kernels_b = text_at(table, PATH_KERNELS_B, row);
@@ -278,7 +278,7 @@ void diff_page_print(const struct sutra_diff *diff, const struct diff_page_names
     print_collectives(sutra_diff_table(diff, SUTRA_DIFF_COLLECTIVES));
     printf("\nnext:\n");
     if (names->folder)
-        printf("  the tables are in %s\n", short_path(names->folder, 58).text);
+        printf("  tables: %s\n", short_path(names->folder, 58).text);
     else
         printf("  sutra diff A B -o results   all tables\n");
 }
@@ -297,7 +297,7 @@ static void print_code(const char *name) {
 }
 
 static void print_markdown_steps(const struct sutra_table *table, bool has_steps) {
-    printf("\n| %s | A | B | B - A | change |\n|---|--:|--:|--:|--:|\n", has_steps ? "step, mean" : "trace");
+    printf("\n| %s | A | B | B - A | change |\n|---|--:|--:|--:|--:|\n", has_steps ? "mean step" : "full trace");
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
         double a = real_at(table, STEP_A, row), b = real_at(table, STEP_B, row), difference = b - a;
         if (a == 0 && b == 0)

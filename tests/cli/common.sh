@@ -88,7 +88,7 @@ quietly() {
     echo "\$ $*"
     "$@" 2>err
     echo "exit $?"
-    sed -E 's/^[0-9.]* s, .* (of memory at the peak|peak memory)$/SECONDS and MEMORY/' err
+    sed 's/^[0-9.]* s, .* peak memory$/SECONDS and MEMORY/' err
 }
 
 # et_file: a Chakra file of an operator with an all-reduce of 1,024 bytes below it, on standard output.

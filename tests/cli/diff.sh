@@ -32,7 +32,7 @@ cat back/diff_kernels.json
 quietly sutra diff a.json b.json -q --fail-above 5%
 quietly sutra diff a.json b.json -q --fail-above 50
 quietly sutra diff b.json a.json -q --fail-above 0%
-quietly sutra diff a.json b.json --step 1 --step-b 2 --name gemm | sed -n '/^where/,$p'
+quietly sutra diff a.json b.json --step 1 --step-b 2 --name gemm | sed -n '/^call paths/,$p'
 quietly sutra diff a.json b.json --map 'gemm_128<float>=gemm_64<float>' | sed -n '/^kernels/,$p'
 
 # What is left out of a side is told with its name, by as many threads as there are.

@@ -50,11 +50,11 @@ PYTHON
 sutra gen -n 1k --ranks 4 --ranks-per-host 2 --clock-offset-us 5000 --skew-us 100 --host h --device d
 summary() {
     echo "\$ $*"
-    "$@" 2>&1 | grep -v -e '  read$' -e '  written$' -e ' peak memory'
+    "$@" 2>&1 | grep -v -e '  read$' -e '  written$' -e ' of memory '
 }
 summary sutra merge d -o all.json
 python3 check.py all.json d/device.0.json d/device.1.json d/device.2.json d/device.3.json
-sutra info all.json | grep -E ' (CPU operators|GPU activities|with the correlation.*|(flow )?events|threads)$'
+sutra info all.json | grep -E ' (events|CPU operators|GPU operators|whose correlation.*|threads)$'
 echo "--- a link that leads nowhere"
 ln -s nowhere d/lost.json
 sutra merge d -o lost.json -q 2>&1
@@ -79,6 +79,6 @@ try sutra merge d/device.0.json d/device.0.json -o all.json
 try sutra merge d/device.0.json -o d/device.0.json
 try sutra merge - -o all.json
 head -c 9999 d/device.2.json >cut.json && mv cut.json d/device.2.json
-sutra merge d -o all.json 2>&1 | grep -e 'left out' -e skipped -e ranks
+sutra merge d -o all.json 2>&1 | grep -e skipped: -e ranks
 sutra merge d -o strict.json --strict 2>/dev/null || echo "exit $?"
 ls

@@ -22,7 +22,7 @@ sed -e '/relu/s/160/160, "dur": 5/' -e '/nccl/s/"dur"/"ts": 130, "dur"/' -e 's/-
 # told COMMAND...: what it warns of.
 told() {
     echo "\$ $*"
-    "$@" 2>&1 >/dev/null | grep -e 'left out' -e 'no start' || :
+    "$@" 2>&1 >/dev/null | grep -e 'left out' -e 'no start' -e 'no valid' || :
 }
 for trace in device whole; do
     told sutra analyze $trace.json
@@ -45,7 +45,7 @@ for trace in device whole; do
 done
 
 echo "-- among the results of HTA"
-sutra analyze hta device.json 2>/dev/null | grep -A1 'left out'
+sutra analyze hta device.json 2>/dev/null | grep -A1 '^  skipped'
 
 echo "-- where operators are linked 0 stands for such times"
 strange_traces

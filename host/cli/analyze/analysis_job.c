@@ -17,11 +17,11 @@ const struct stage_share analysis_stages[] = {
 int analysis_values_check(const struct analysis_values *values, const struct operands *operands,
                           const struct command *command) {
     if (operands->n == 0)
-        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
+        return message_fail(SUTRA_USAGE, "missing argument TRACE; see '%s --help'", command->called);
     if (job_check_flags(&values->job) != SUTRA_OK)
         return SUTRA_USAGE;
     if (values->open && (!values->job.output || values->no_report))
-        return message_fail(SUTRA_USAGE, "--open needs --output, and a report");
+        return message_fail(SUTRA_USAGE, "--open needs --output and a report (no --no-report)");
     return SUTRA_OK;
 }
 
@@ -41,7 +41,7 @@ static bool read_ranges(const struct word_list *words, struct analysis_part *par
             end = at + strcspn(at, ",");
             if (part->restriction.n_ranks == ANALYSIS_RANGES_MAX ||
                 !read_range(at, (size_t)(end - at), &part->ranks[part->restriction.n_ranks++])) {
-                message_fail(SUTRA_USAGE, "--rank '%s': ranks such as 0-3,8 were expected", words->words[i]);
+                message_fail(SUTRA_USAGE, "--rank '%s': expected ranks such as 0-3,8", words->words[i]);
                 return false;
             }
         }
@@ -59,7 +59,7 @@ int analysis_part_take(const struct part_values *values, struct analysis_part *p
     if (!read_ranges(&values->ranks, part))
         return SUTRA_USAGE;
     if (values->to_us && values->to_us <= values->from_us)
-        return message_fail(SUTRA_USAGE, "--to does not stand behind --from");
+        return message_fail(SUTRA_USAGE, "--to must be after --from");
     part->restriction.ranks = part->ranks;
     return SUTRA_OK;
 }
@@ -71,8 +71,7 @@ static int check_inputs_differ(const char *const *inputs, size_t n_inputs) {
         return message_fail(SUTRA_SYSTEM, "out of memory");
     if (later == n_inputs)
         return SUTRA_OK;
-    return message_fail(SUTRA_USAGE, "%s: the same file as %s, and it would count twice", inputs[later],
-                        inputs[earlier]);
+    return message_fail(SUTRA_USAGE, "%s: the same file as %s: pass each trace once", inputs[later], inputs[earlier]);
 }
 
 /* Whether an analysis writes files whose names end so, besides tables as JSON. */
@@ -87,7 +86,8 @@ static bool has_ending_of_results(const char *path) {
 static int check_inputs_stay(const char *folder, const char *const *inputs, size_t n_inputs) {
     for (size_t i = 0; folder && i < n_inputs; i++)
         if (has_ending_of_results(inputs[i]) && path_lies_in(inputs[i], folder))
-            return message_fail(SUTRA_USAGE, "%s: the results could overwrite this input", inputs[i]);
+            return message_fail(SUTRA_USAGE, "%s: the results could overwrite this input; select another --output",
+                                inputs[i]);
     return SUTRA_OK;
 }
 
@@ -137,8 +137,7 @@ int analysis_job_close(const struct job *job, const char *page, void (*print)(FI
     if (values->output && sutra_report_link(job->context, values->output, &error))
         return message_error(&error);
     if (!values->quiet)
-        fprintf(stderr, "%.3f s, %s of memory at the peak\n", job->figures.seconds,
-                bytes_text(job->figures.peak_memory).text);
+        fprintf(stderr, "%.3f s, %s peak memory\n", job->figures.seconds, bytes_text(job->figures.peak_memory).text);
     if (analysis->open)
         report_place_print(values->output, page);
     return values->stats ? (int)stats_write(values->stats, print, result) : SUTRA_OK;

@@ -43,9 +43,8 @@ struct analysis_values {
 
 /* Rows of the options that the commands word alike; AT(field) gives a field's place in the command's values. */
 #define ANALYSIS_ROWS_WHERE                                                                                            \
-    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},                            \
-        {"open", 0, OPTION_FLAG, AT(analysis.open),                                                                    \
-         .help = "print the path of the report, and its address for a browser"},                                       \
+    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables, no report"},                 \
+        {"open", 0, OPTION_FLAG, AT(analysis.open), .help = "print the path and the browser URL of the report"},       \
         WHERE_ROWS(analysis.job.where), {                                                                              \
         "strict", 0, OPTION_FLAG, AT(analysis.job.strict), .help = "fail if one of several traces cannot be read"      \
     }
@@ -53,7 +52,7 @@ struct analysis_values {
     JOB_ROW_LENIENT(analysis.job), JOB_ROW_INPUT(analysis.job.most_input_bytes), JOB_ROW_FORCE(analysis.job.force),    \
         JOB_ROW_STATS(analysis.job),                                                                                   \
         {"quiet", 'q', OPTION_FLAG, AT(analysis.job.quiet),                                                            \
-         .help = "no progress and no page, only warnings and errors"},                                                 \
+         .help = "print only warnings and errors, no progress and no summary"},                                        \
         JOB_ROW_VERBOSE(analysis.job)
 
 /* Those of commands whose ranks several processes may share (analysis_share.h). */
@@ -67,59 +66,60 @@ struct analysis_values {
              "reads K/N from the variables of a Slurm array task"},                                                    \
     {                                                                                                                  \
         "finish", 0, OPTION_FLAG, AT(analysis.finish),                                                                 \
-            .help = "read no trace, but take what the parts have left in DIR; all else as they were called"            \
+            .help = "combine the partial results in DIR without reading traces; repeat the options of --part"          \
     }
 
 /* What a trace's analysis writes, of tables. */
 #define ANALYSIS_ROW_OUTPUT(PAGE)                                                                                      \
     {                                                                                                                  \
         "output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),                                                    \
-            .help = "write a file for each table into the folder DIR, and " PAGE ".html with its charts"               \
+            .help = "write a file for each table and " PAGE ".html with charts into directory DIR"                     \
     }
 #define ANALYSIS_ROW_FORMAT                                                                                            \
     {                                                                                                                  \
         "format", 'f', OPTION_CHOICE, "FORMAT", AT(analysis.tables),                                                   \
-            .choices = table_formats, .help = "of the tables: csv, or json, an array of rows (default: csv)"           \
+            .choices = table_formats, .help = "write tables as csv, or as json arrays of rows (default: csv)"          \
     }
 
 /* Those that restrict an analysis to a part of the job. */
-#define ANALYSIS_ROWS_PART                                                                                             \
-    {"rank",                                                                                                           \
-     0,                                                                                                                \
-     OPTION_WORDS,                                                                                                     \
-     "LIST",                                                                                                           \
-     AT(analysis.wanted.ranks),                                                                                        \
-     .help = "only traces of these ranks, 0-3,8 for instance; may be repeated"},                                       \
-        {"step",                                                                                                       \
-         0,                                                                                                            \
-         OPTION_TEXT,                                                                                                  \
-         "N",                                                                                                          \
-         AT(analysis.wanted.step),                                                                                     \
-         .help = "only what is launched in ProfilerStep#N, or in several: 3-5"},                                       \
-        {"from",                                                                                                       \
-         0,                                                                                                            \
-         OPTION_NUMBER,                                                                                                \
-         "US",                                                                                                         \
-         AT(analysis.wanted.from_us),                                                                                  \
-         .maximum = UINT32_MAX,                                                                                        \
-         .help = "only what is launched from so many microseconds after the first event on"},                          \
-        {"to",                                                                                                         \
-         0,                                                                                                            \
-         OPTION_NUMBER,                                                                                                \
-         "US",                                                                                                         \
-         AT(analysis.wanted.to_us),                                                                                    \
-         .minimum = 1,                                                                                                 \
-         .maximum = UINT32_MAX,                                                                                        \
-         .help = "only what is launched before so many microseconds after the first event"},                           \
-        {"name",                                                                                                       \
-         0,                                                                                                            \
-         OPTION_TEXT,                                                                                                  \
-         "TEXT",                                                                                                       \
-         AT(analysis.wanted.name),                                                                                     \
-         .help = "only kernels, copies and sets whose name, or whose operator's name, contains TEXT"},                 \
-        {"stream", 0, OPTION_TEXT, "ID", AT(analysis.wanted.stream), .help = "only what runs on the stream ID"}, {     \
-        "category", 0, OPTION_TEXT, "NAME", AT(analysis.wanted.category),                                              \
-            .help = "only work of operators of a category: GEMM, SDPA_fwd, elementwise, ..."                           \
+#define ANALYSIS_ROWS_PART                                                                                              \
+    {"rank",                                                                                                            \
+     0,                                                                                                                 \
+     OPTION_WORDS,                                                                                                      \
+     "LIST",                                                                                                            \
+     AT(analysis.wanted.ranks),                                                                                         \
+     .help = "analyze only these ranks, such as 0-3,8; may be repeated"},                                               \
+        {"step",                                                                                                        \
+         0,                                                                                                             \
+         OPTION_TEXT,                                                                                                   \
+         "N",                                                                                                           \
+         AT(analysis.wanted.step),                                                                                      \
+         .help = "analyze only GPU activity launched in ProfilerStep#N, or in a range such as 3-5"},                    \
+        {"from",                                                                                                        \
+         0,                                                                                                             \
+         OPTION_NUMBER,                                                                                                 \
+         "US",                                                                                                          \
+         AT(analysis.wanted.from_us),                                                                                   \
+         .maximum = UINT32_MAX,                                                                                         \
+         .help = "analyze only GPU activity launched at least US microseconds after the first event"},                  \
+        {"to",                                                                                                          \
+         0,                                                                                                             \
+         OPTION_NUMBER,                                                                                                 \
+         "US",                                                                                                          \
+         AT(analysis.wanted.to_us),                                                                                     \
+         .minimum = 1,                                                                                                  \
+         .maximum = UINT32_MAX,                                                                                         \
+         .help = "analyze only GPU activity launched less than US microseconds after the first event"},                 \
+        {"name",                                                                                                        \
+         0,                                                                                                             \
+         OPTION_TEXT,                                                                                                   \
+         "TEXT",                                                                                                        \
+         AT(analysis.wanted.name),                                                                                      \
+         .help = "analyze only GPU activity whose name or whose operator's name contains TEXT"},                        \
+        {"stream", 0, OPTION_TEXT, "ID", AT(analysis.wanted.stream), .help = "analyze only GPU activity on stream ID"}, \
+    {                                                                                                                   \
+        "category", 0, OPTION_TEXT, "NAME", AT(analysis.wanted.category),                                               \
+            .help = "analyze only GPU activity of operators in category NAME (GEMM, SDPA_fwd, elementwise, ...)"        \
     }
 
 /* Whether there is a trace and the flags go together: SUTRA_OK, or SUTRA_USAGE after it has said what is wrong. */

@@ -27,7 +27,7 @@ bool analysis_is_shared(const struct analysis_values *values, const struct job_t
 static int make_folders(struct analysis_share *share, const char *output) {
     int length = snprintf(share->folder, sizeof share->folder, "%s/" PARTS_FOLDER, output);
     if (length >= (int)sizeof share->folder)
-        return message_fail(SUTRA_NO_OUTPUT, "%s: the name is too long", output);
+        return message_fail(SUTRA_NO_OUTPUT, "%s: path too long", output);
     int exit_code = folder_make(output);
     if (exit_code == SUTRA_OK && !path_make_own_folder(share->folder))
         exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: the folder cannot be made: %s", share->folder, strerror(errno));
@@ -121,9 +121,9 @@ static bool all_are_there(const struct analysis_share *share, const struct trace
 
 static int check_words(const struct analysis_values *values, const struct job_team *processes) {
     if (!values->job.output)
-        return message_fail(SUTRA_USAGE, "processes that share the ranks need the folder of the results: -o DIR");
+        return message_fail(SUTRA_USAGE, "several processes need an output directory: -o DIR");
     if ((values->part != NULL) + values->finish + (processes != NULL) > 1)
-        return message_fail(SUTRA_USAGE, "--part and --finish exclude each other, and processes of MPI need neither");
+        return message_fail(SUTRA_USAGE, "--part and --finish exclude each other; MPI processes need neither");
     return SUTRA_OK;
 }
 

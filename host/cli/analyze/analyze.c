@@ -40,23 +40,24 @@ static const char *const formats[] = {"text", "json", NULL}; /* in the order of 
 
 static const char *const synopses[] = {"TRACE... [OPTIONS]", "ANALYSIS TRACE... [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Says why the steps of one or many device traces are not faster: at most five findings, each with its number, its "
-    "cause and what to do, the one with most to win first; then where the time went. Findings are made by rules that "
-    "keep silent where they are not sure.",
-    "With an ANALYSIS, tables and pages of one kind; 'sutra analyze ANALYSIS --help' has the options of each.",
+    "Reports at most five bottlenecks of the device traces of one or many ranks, sorted by estimated saving. Each "
+    "finding names the cause, its time and a fix. A time breakdown follows. The rules prefer a missed finding to a "
+    "wrong one.",
+    "With ANALYSIS, computes the tables and the page of one analysis; see 'sutra analyze ANALYSIS --help'.",
     NULL,
 };
 static const struct option_row options[] = {
     {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
-     .help = "write report.html with its charts, and a file for each table behind it, into the folder DIR"},
+     .help = "write report.html with charts and a file for each table into directory DIR"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
-     .help = "print text, or json with the numbers of each finding and the shares of each rank (default: text)"},
+     .help =
+         "print text, or json with the numbers of each finding and the time breakdown of each rank (default: text)"},
     {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
-     .help = "of the files of tables: csv or json (default: csv)"},
+     .help = "write tables as csv or json (default: csv)"},
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(annotation),
-     .help = "steps are the annotations NAME (default: those of the profiler, else what repeats)"},
+     .help = "use the annotations NAME as steps (default: ProfilerStep, or repeating kernel sequences)"},
     {"peaks", 0, OPTION_FILE, "FILE", AT(peaks),
-     .help = "what the device can do at most (default: the data sheet of the device in the trace)"},
+     .help = "read peak rates of the GPU from FILE (default: data sheet of the GPU in the trace)"},
     ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
@@ -64,19 +65,18 @@ static const struct option_row options[] = {
     {0},
 };
 static const struct example examples[] = {
-    {"sutra analyze device.json.gz", "why its steps are not faster"},
-    {"sutra analyze traces/", "the same for all ranks of a job, and which of them holds the others up"},
-    {"sutra analyze traces/ -o why --open",
-     "the same as a page, with steps, operators, kernels and the tables behind it"},
-    {"sutra analyze device.json.gz --format json", "the findings with their numbers"},
-    {"sutra analyze hta traces/ -o tables", "the tables of Holistic Trace Analysis for all ranks of a job"},
+    {"sutra analyze device.json.gz", "find the bottlenecks of one rank"},
+    {"sutra analyze traces/", "find the bottlenecks of a job, and its straggler"},
+    {"sutra analyze traces/ -o why --open", "write a report with steps, operators, kernels and all tables"},
+    {"sutra analyze device.json.gz --format json", "print the findings with their numbers as JSON"},
+    {"sutra analyze hta traces/ -o tables", "write the tables of Holistic Trace Analysis for all ranks of a job"},
     {0},
 };
 
 const struct command analyze_command = {
     .name = "analyze",
     .called = "sutra analyze",
-    .summary = "say why training is slow, and where the time went",
+    .summary = "find bottlenecks: why is training slow?",
     .synopses = synopses,
     .description = description,
     .options = options,

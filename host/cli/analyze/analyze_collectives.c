@@ -26,15 +26,15 @@ static const struct option_row options[] = {
     ANALYSIS_ROW_OUTPUT(PAGE_COLLECTIVES),
     ANALYSIS_ROW_FORMAT,
     {"arrivals", 0, OPTION_FLAG, AT(arrivals),
-     .help = "write collective_arrivals, too: a row for each rank of each collective"},
+     .help = "also write collective_arrivals: one row per rank of each collective"},
     {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(ranks_per_host), .minimum = 1, .maximum = INT32_MAX,
-     .help = "so many ranks share a host and its clock (default: as many as it has GPUs, if the traces tell)"},
+     .help = "assume N ranks per host, with a common clock (default: the recorded number of GPUs per host)"},
     {"link-peak", 0, OPTION_NUMBER, "GB", AT(link_peak), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "what a GPU's links carry at most in one direction, in GB/s (default: as data sheets have it for NVLink "
-             "and Infinity Fabric, inside hosts)"},
+     .help = "set the peak link bandwidth of a GPU in one direction, in GB/s (default: NVLink or Infinity Fabric data "
+             "sheet, inside hosts)"},
     {"compat", 0, OPTION_CHOICE, "TOOL", AT(compat), .choices = compats,
-     .help = "tracelens: the tables of TraceLens, with its rules, its arithmetic and its columns: ranks are the places "
-             "of their files, collectives meet by order, GB are GiB (default: none)"},
+     .help = "tracelens: compute the tables of TraceLens with its rules and columns: ranks by file order, collectives "
+             "matched by order, GB as GiB (default: none)"},
     ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
@@ -122,24 +122,24 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Says which rank the others wait for, and why; how fast collectives are, against what the links can do; how far the "
-    "clocks of ranks are apart; and what is wrong with the collectives of a job. A TRACE is a device trace, or a folder "
-    "of them, one of each rank.",
-    "Collectives meet by their group and their number in it (Seq), or, where traces do not tell that, by their order, "
-    "realigned where a rank lost some. Clocks are set right by the ends of collectives where they are clearly off, and "
-    "the page says so.",
+    "Reports the straggler and its cause, the bus bandwidth of collectives against the peak of the links, the clock "
+    "offsets of ranks, and errors in the collectives of a job. A TRACE is the device trace of a rank, or a directory of "
+    "device traces.",
+    "Collectives are matched across ranks by group and sequence number (Seq). Without recorded numbers they are matched "
+    "by order, and realigned where a rank lost collectives. Clocks that are clearly off are aligned by the end times of "
+    "collectives; the summary reports the alignment.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra analyze collectives traces/ -o results", "tables and a report of a job, from the traces of its ranks"},
-    {"sutra analyze collectives rank*.json.gz", "the page: who holds whom up"},
+    {"sutra analyze collectives traces/ -o results", "write tables and a report of a job"},
+    {"sutra analyze collectives rank*.json.gz", "print the summary: is there a straggler?"},
     {0},
 };
 
 const struct command analyze_collectives_command = {
     .name = "collectives",
     .called = "sutra analyze collectives",
-    .summary = "collectives over all ranks: who waits for whom",
+    .summary = "find stragglers, bus bandwidth and clock offsets across ranks",
     .synopses = synopses,
     .description = description,
     .options = options,

@@ -27,30 +27,32 @@ struct dlrm_values {
 
 static const struct option_row options[] = {
     {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
-     .help = "write the results into the folder DIR, which is made, and dlrm.html with its charts; those of several "
-             "traces into a folder for each rank, and the overheads of all ranks together into DIR"},
+     .help = "write the results and dlrm.html with charts into directory DIR; for several traces, write one directory "
+             "per rank, and the overheads of all ranks into DIR"},
     {"iters", 'n', OPTION_NUMBER, "N", AT(iters), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "cut N iterations out of the trace, or, if it has not as many, say that it has N (default: 10 if it has, "
-             "else as many as it shows)"},
+     .help =
+         "analyze N iterations; if the trace has fewer, analyze the full trace as N iterations (default: 10, or the "
+         "number of detected iterations)"},
     {"skip-iters", 0, OPTION_NUMBER, "M", AT(skip_iters), .maximum = UINT32_MAX,
-     .help = "iterations before those that are cut out (default: 50)"},
+     .help = "skip the first M iterations (default: 50)"},
     {"percentage", 0, OPTION_TEXT, "FROM:TO", AT(percentage),
-     .help = "cut out the events that begin between these percentages of the time instead"},
+     .help = "analyze the events that start between these percentages of the trace time instead"},
     {"time", 0, OPTION_TEXT, "FROM:TO", AT(time),
-     .help = "cut out the events that begin between these times instead, in microseconds as in the trace"},
-    {"whole", 0, OPTION_FLAG, AT(whole), .help = "cut nothing out"},
+     .help = "analyze the events that start between these trace timestamps (microseconds) instead"},
+    {"whole", 0, OPTION_FLAG, AT(whole), .help = "analyze the full trace"},
     {"batch", 'b', OPTION_NUMBER, "B", AT(batch), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "queries in an iteration (default: 2048)"},
+     .help = "set the batch size: B queries per iteration (default: 2048)"},
     {"iteration-time", 0, OPTION_TEXT, "US", AT(iteration_time),
-     .help = "microseconds of an iteration without the profiler, of which summary.log gives the shares of streams "
-             "(default: the host's time in the trace)"},
+     .help = "set the iteration time without profiler, in microseconds, for the stream shares in summary.log (default: "
+             "CPU time in the trace)"},
     {"model", 'm', OPTION_TEXT, "NAME", AT(model),
-     .help = "the model's name, for overheads_NAME.json (default: the trace's name)"},
+     .help = "set the model name, for overheads_NAME.json (default: name of the trace)"},
     {"module-marker", 0, OPTION_TEXT, "TEXT", AT(marker),
-     .help = "how names of labels begin, by which the main thread is found, and take threads as the notebook does, "
-             "which leaves out some calls (default: '## ', or ProfilerStep where no name begins so, and all threads)"},
+     .help =
+         "find the main thread by labels whose name begins with TEXT, and select threads as the notebook, which skips "
+         "some calls (default: '## ', else ProfilerStep, and all threads)"},
     {"compat", 0, OPTION_FLAG, AT(compat),
-     .help = "reproduce the numbers of the original, which takes ids of operators for ids of launches"},
+     .help = "reproduce the numbers of the notebook, which confuses operator ids with launch ids"},
     ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
@@ -66,7 +68,7 @@ static int read_span(const char *option, const char *text, struct sutra_dlrm_opt
     if (ok)
         dlrm->to = strtod(end + 1, &end);
     if (!ok || *end || !(dlrm->from < dlrm->to))
-        return message_fail(SUTRA_USAGE, "--%s: '%s' is not FROM:TO, two rising numbers", option, text);
+        return message_fail(SUTRA_USAGE, "--%s: '%s' is not FROM:TO, two ascending numbers", option, text);
     return SUTRA_OK;
 }
 
@@ -74,7 +76,7 @@ static int read_iteration_time(const char *text, struct sutra_dlrm_options *dlrm
     char *end = NULL;
     dlrm->iteration_us = strtod(text, &end);
     if (end == text || *end || !(dlrm->iteration_us > 0 && dlrm->iteration_us < 1e18))
-        return message_fail(SUTRA_USAGE, "--iteration-time: '%s' is no time in microseconds", text);
+        return message_fail(SUTRA_USAGE, "--iteration-time: '%s' is not a time in microseconds", text);
     return SUTRA_OK;
 }
 
@@ -86,7 +88,7 @@ static int read_options(const struct dlrm_values *values, struct sutra_dlrm_opti
                                         .skip_iters = values->skip_iters,
                                         .batch = values->batch};
     if ((values->whole != 0) + (values->percentage != NULL) + (values->time != NULL) > 1)
-        return message_fail(SUTRA_USAGE, "only one of --whole, --percentage and --time can be given");
+        return message_fail(SUTRA_USAGE, "--whole, --percentage and --time exclude each other");
     if (values->iteration_time && read_iteration_time(values->iteration_time, dlrm) != SUTRA_OK)
         return SUTRA_USAGE;
     if (values->whole)
@@ -255,9 +257,11 @@ static int check(struct analysis_run *run, bool is_shared) {
     int exit_code = read_options(&job->values, &job->options);
     job->no_report = run->values->no_report;
     if (exit_code == SUTRA_OK && run->values->open && !is_one(job))
-        exit_code = message_fail(SUTRA_USAGE, "--open is for one trace: of several, each rank has a report");
+        exit_code =
+            message_fail(SUTRA_USAGE, "--open needs a single trace: for several traces, each rank has its own report");
     if (exit_code == SUTRA_OK && is_shared && is_one(job))
-        exit_code = message_fail(SUTRA_USAGE, "%s: one trace is nothing to share", run->traces.paths[0]);
+        exit_code =
+            message_fail(SUTRA_USAGE, "%s: a single trace cannot be shared between processes", run->traces.paths[0]);
     return exit_code;
 }
 
@@ -280,31 +284,30 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Says where host and device time goes in a device trace: queries per second, device time of operators and of "
-    "labels and modules, the operators that dominate each stream, idle and overlapping time of streams, and the "
-    "overheads of the host, T1 to T5. The analysis is that of ml_perf_model's notebook for DLRM.",
-    "Iterations begin with events named DataLoader or ## Forward ##. Launches and kernels are matched by their "
-    "correlation; the original matches them by external ids, which in many traces are those of operators too. For "
-    "device time of any model by operator, shape, category and module, see 'sutra analyze operators'.",
-    "Of the traces of several ranks (files, plain or compressed, or folders of them), it prints a line each, and also "
-    "tells the overheads of all ranks together. The rank of a trace is that of its distributedInfo, else the number "
-    "behind the last 'rank' of the file's name, else its place. A trace that cannot be read is left out with a "
-    "warning.",
+    "Computes the analysis of ml_perf_model's DLRM notebook from a device trace: queries per second, GPU time of "
+    "operators, labels and modules, the dominating operators of each stream, idle and overlapping time of streams, and "
+    "the CPU overheads T1 to T5.",
+    "Iterations begin with events named DataLoader or ## Forward ##. Launches and kernels are matched by correlation. "
+    "The notebook matches them by external id, which in many traces is also an operator id. For GPU time of any model "
+    "by operator, shape, category and module, see 'sutra analyze operators'.",
+    "For several ranks (plain or compressed files, or directories), prints one line per rank, and the overheads of all "
+    "ranks together. The rank of a trace comes from distributedInfo, else from the number after the last 'rank' in the "
+    "file name, else from the order of the arguments. A trace that cannot be read is skipped with a warning.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra analyze dlrm device.json.gz", "print the page"},
+    {"sutra analyze dlrm device.json.gz", "print the summary"},
     {"sutra analyze dlrm device.json.gz --iters 10 --skip-iters 50 -o results",
-     "ten iterations after fifty, with all tables"},
-    {"sutra analyze dlrm traces/ -o results", "all ranks of a job, side by side and together"},
-    {"sutra analyze dlrm device.json.gz --compat -o results", "the numbers of the original"},
+     "write all tables of ten iterations after the first fifty"},
+    {"sutra analyze dlrm traces/ -o results", "write the tables of each rank, and of all ranks together"},
+    {"sutra analyze dlrm device.json.gz --compat -o results", "write the numbers of the notebook"},
     {0},
 };
 
 const struct command analyze_dlrm_command = {
     .name = "dlrm",
     .called = "sutra analyze dlrm",
-    .summary = "queries per second, device time by operator, host overheads",
+    .summary = "report queries per second, GPU time by operator, CPU overheads",
     .synopses = synopses,
     .description = description,
     .options = options,

@@ -32,35 +32,34 @@ static const struct option_row options[] = {
     ANALYSIS_ROW_OUTPUT(PAGE_HTA),
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
      .help =
-         "of the tables: csv with the columns of Holistic Trace Analysis, or json, an array of rows (default: csv)"},
+         "write tables as csv with the columns of Holistic Trace Analysis, or as json arrays of rows (default: csv)"},
     {"kernels", 'n', OPTION_NUMBER, "N", AT(n_kernels), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "name at most N kernels of each type, the rest are 'others' (default: 10)"},
+     .help = "list at most N kernels of each type, and sum the rest as 'others' (default: 10)"},
     {"kernel-delay", 0, OPTION_NUMBER, "US", AT(kernel_delay), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "a gap below so many microseconds is what the device needs between kernels (default: 30)"},
+     .help = "count gaps below US microseconds as kernel wait (default: 30)"},
     {"last-step", 0, OPTION_FLAG, AT(last_step),
-     .help = "keep the last ProfilerStep, which is left out if there are several"},
+     .help = "keep the last ProfilerStep (default: skip it if there are several)"},
     {"all-launches", 0, OPTION_FLAG, AT(all_launches),
      .help =
-         "count launches by any call in the tables of launches and queues, also cuLaunchKernelEx, cudaGraphLaunch and "
-         "all of HIP; the table launch_calls always does"},
+         "also count launches by cuLaunchKernelEx, cudaGraphLaunch and HIP calls in the tables of launches and queues "
+         "(launch_calls always counts them)"},
     {"nanoseconds", 0, OPTION_FLAG, AT(nanoseconds),
-     .help = "keep fractions of microseconds, as HTA does with HTA_DISABLE_NS_ROUNDING=1"},
+     .help = "keep fractions of microseconds, as HTA with HTA_DISABLE_NS_ROUNDING=1"},
     {"edition", 0, OPTION_CHOICE, "EDITION", AT(edition), .choices = editions,
-     .help = "whose rules hold: HTA 0.5's, or those of 0.6, which know kinds of kernels better (default: 0.5)"},
+     .help = "use the rules of HTA 0.5 or 0.6; 0.6 classifies more kernels (default: 0.5)"},
     {"compat", 0, OPTION_FLAG, AT(compat),
-     .help = "compute every table as HTA does, its faults included, for comparisons"},
+     .help = "compute all tables exactly as HTA, including its bugs, for comparison"},
     {"full-queue", 0, OPTION_NUMBER, "N", AT(full_queue), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "kernels that a queue holds at most, for the time spent on full queues (default: 1024)"},
+     .help = "set the queue capacity to N kernels, for time_spent_blocked_on_full_queue (default: 1024)"},
     {"sequences", 0, OPTION_TEXT, "NAME", AT(sequences_of),
-     .help = "sequences of kernels are those of operators with NAME in their name (default: aten::)"},
+     .help = "list the kernel sequences of operators whose name contains NAME (default: aten::)"},
     {"sequence-kernels", 0, OPTION_NUMBER, "N", AT(sequence_kernels), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "and of N kernels at least (default: 3)"},
+     .help = "list only sequences of at least N kernels (default: 3)"},
     {"counters", 0, OPTION_CHOICE, "ENDING", AT(counters), .choices = endings,
      .help =
-         "write each trace once more, into trace_with_counters.rankN.ENDING, with lengths of queues, bandwidths and "
-         "the share of time that the GPU works as counters, for Perfetto"},
-    {"no-series", 0, OPTION_FLAG, AT(no_series),
-     .help = "leave out the tables that have a row for each launch or kernel of a rank"},
+         "also write trace_with_counters.rankN.ENDING for Perfetto, with counters of queue length, memory bandwidth "
+         "and GPU busy share"},
+    {"no-series", 0, OPTION_FLAG, AT(no_series), .help = "skip the tables with one row per launch or kernel"},
     ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
     ANALYSIS_ROWS_WHERE,
@@ -213,9 +212,10 @@ static int check(struct analysis_run *run, bool is_shared) {
     if (!run->values->job.output)
         return message_fail(SUTRA_USAGE, "--counters needs --output");
     if (is_shared)
-        return message_fail(SUTRA_USAGE, "--counters needs the traces themselves: let one process do it");
+        return message_fail(SUTRA_USAGE,
+                            "--counters needs the traces: run it in a single process, without --part and --finish");
     if (restriction_is_part(&run->part.restriction))
-        return message_fail(SUTRA_USAGE, "--counters writes whole traces: 'sutra cut' makes one of a part");
+        return message_fail(SUTRA_USAGE, "--counters writes full traces; extract a part first with 'sutra cut'");
     return SUTRA_OK;
 }
 
@@ -236,28 +236,28 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
 static const char *const description[] = {
-    "Analyzes the device traces of one or many ranks (files, plain or compressed, or folders of them) as Holistic "
-    "Trace Analysis (HTA) does, prints a page of what there is to know, and writes HTA's tables: temporal and kernel "
-    "breakdown, idle time, overlap of communication and compute, launches, queues, memory bandwidth, annotations, "
-    "operators with their kernels, sequences of kernels, steps and stragglers. rules.json says by which rules. Where "
-    "HTA's result depends on the order of equal times, that of the file counts.",
-    "The rank of a trace is that of its distributedInfo, else the number behind the last 'rank' of the file's name, "
-    "else its place. A trace that cannot be read is left out with a warning. What cannot be computed, and why, is "
-    "said; the rest is.",
+    "Computes the tables of Holistic Trace Analysis (HTA) from the device traces of one or many ranks (plain or "
+    "compressed files, or directories), and prints a summary. The tables are: temporal and kernel breakdown, idle time, "
+    "overlap of communication and compute, launches, queues, memory bandwidth, annotations, operators with their "
+    "kernels, kernel sequences, steps and stragglers. rules.json records the rules. Events with equal times keep the "
+    "order of the file.",
+    "The rank of a trace comes from distributedInfo, else from the number after the last 'rank' in the file name, else "
+    "from the order of the arguments. A trace that cannot be read is skipped with a warning. A table that cannot be "
+    "computed is reported with the reason.",
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra analyze hta device.json.gz", "print the page"},
-    {"sutra analyze hta traces/ -o results --open", "all ranks of a job: a report, and tables as CSV"},
-    {"sutra analyze hta device.json -o results --counters json.gz", "also the trace with counters, for Perfetto"},
-    {"sutra analyze hta rank*.json.zst -o tables --format json --no-report -q", "for a program"},
+    {"sutra analyze hta device.json.gz", "print the summary"},
+    {"sutra analyze hta traces/ -o results --open", "write a report and CSV tables of all ranks of a job"},
+    {"sutra analyze hta device.json -o results --counters json.gz", "also write the trace with counters for Perfetto"},
+    {"sutra analyze hta rank*.json.zst -o tables --format json --no-report -q", "write JSON tables only"},
     {0},
 };
 
 const struct command analyze_hta_command = {
     .name = "hta",
     .called = "sutra analyze hta",
-    .summary = "the tables of Holistic Trace Analysis, for one or many ranks",
+    .summary = "compute the tables of Holistic Trace Analysis (HTA)",
     .synopses = synopses,
     .description = description,
     .options = options,

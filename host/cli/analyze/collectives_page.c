@@ -29,13 +29,10 @@ static void print_head(const struct sutra_collectives_summary *summary) {
         printf(", %s message%s", count_text(summary->n_messages).text, summary->n_messages == 1 ? "" : "s");
     putchar('\n');
     if (summary->n_left_out)
-        printf("%s trace%s left out; see the warnings\n", count_text(summary->n_left_out).text,
-               summary->n_left_out == 1 ? " is" : "s are");
+        printf("%s skipped; see the warnings\n", counted_text(summary->n_left_out, "trace", "traces").text);
     if (summary->n_untold)
-        printf("%s by order\n",
-               counted_text(summary->n_untold, "kernel does not tell its group and number; it meets others",
-                            "kernels do not tell their group and number; they meet")
-                   .text);
+        printf("%s without recorded group and number: matched by order\n",
+               counted_text(summary->n_untold, "kernel", "kernels").text);
 }
 
 static void print_straggler(const struct sutra_collectives *collectives) {
@@ -49,9 +46,9 @@ static void print_straggler(const struct sutra_collectives *collectives) {
 static void print_times(const struct sutra_collectives_summary *summary) {
     double waited_us = summary->n_ranks ? summary->waited_us / (double)summary->n_ranks : 0;
     printf("  %-11s %11s %7s  %s\n", "job", time_text(summary->span_us).text, "",
-           "from the first work of a device to the last");
+           "from the first to the last GPU activity");
     printf("  %-11s %11s %7s  %s\n", "waiting", time_text(waited_us).text, share_text(waited_us, summary->span_us).text,
-           "of a rank on average, in collectives");
+           "in collectives, mean per rank");
     printf("  %-11s %11s %7s  %s\n", "transfer", time_text(summary->transfer_us).text, "",
            "of all collectives and messages, without waiting");
 }
@@ -70,7 +67,7 @@ static void print_ranks(const struct sutra_table *table) {
             rows[at] = row;
     }
     for (uint64_t i = 0; i < n_rows && us.reals[rows[i]] > 0; i++)
-        printf("  %-11s %11s %7s  rank %" PRId64 ", last to %" PRId64 " of %" PRId64 " collectives\n",
+        printf("  %-11s %11s %7s  rank %" PRId64 ", last at %" PRId64 " of %" PRId64 " collectives\n",
                i ? "" : "waited for", time_text(us.reals[rows[i]]).text, share_text(percent.reals[rows[i]], 100).text,
                rank.integers[rows[i]], last.integers[rows[i]], n.integers[rows[i]]);
 }
@@ -84,8 +81,8 @@ static void print_types(const struct sutra_table *table, double transfer_us) {
                share_text(us.reals[row], transfer_us).text, count_text((uint64_t)n.integers[row]).text,
                short_text(sutra_column_text(&type, row), 16).text);
         if (!isnan(bytes.reals[row]))
-            printf(" of %s", bytes_text((uint64_t)bytes.reals[row]).text);
-        printf(" by %" PRId64, size.integers[row]);
+            printf(", %s", bytes_text((uint64_t)bytes.reals[row]).text);
+        printf(", %" PRId64 " ranks", size.integers[row]);
         if (!isnan(bus.reals[row]))
             printf(", %.*f GB/s", bus.reals[row] < 10 ? 2 : 1, bus.reals[row]);
         putchar('\n');
@@ -97,14 +94,15 @@ static void print_clocks(const struct sutra_collectives_summary *summary) {
     if (summary->n_ranks < 2 || summary->n_collectives == 0)
         return;
     if (summary->n_clocks_set)
-        snprintf(text, sizeof text,
-                 "up to %s apart, to within %s: set right for %s rank%s, which leaves %s of %s times that a rank ends "
-                 "before the last one has come",
-                 time_text(summary->clocks_apart_us).text, time_text(summary->clock_residual_us).text,
-                 count_text(summary->n_clocks_set).text, summary->n_clocks_set == 1 ? "" : "s",
-                 count_text(summary->n_impossible_aligned).text, count_text(summary->n_impossible).text);
+        snprintf(
+            text, sizeof text,
+            "up to %s apart (residual %s): aligned for %s rank%s; after alignment a collective ends before the last "
+            "rank arrives in %s of %s cases",
+            time_text(summary->clocks_apart_us).text, time_text(summary->clock_residual_us).text,
+            count_text(summary->n_clocks_set).text, summary->n_clocks_set == 1 ? "" : "s",
+            count_text(summary->n_impossible_aligned).text, count_text(summary->n_impossible).text);
     else
-        snprintf(text, sizeof text, "agree to within %s; times are as the traces tell them",
+        snprintf(text, sizeof text, "agree within %s: no alignment",
                  time_text(fmax(summary->clocks_apart_us, summary->clock_residual_us)).text);
     printf("  %-11s ", "clocks");
     wrapped_print(text, 14, 14);
@@ -125,7 +123,7 @@ static void print_checks(const struct sutra_table *table) {
         wrapped_print(short_text(text, SHORT_COLUMNS).text, 14, 14);
     }
     if (n > N_CHECKS)
-        printf("  %-11s %s more are in collective_checks\n", "", count_text(n - N_CHECKS).text);
+        printf("  %-11s %s more in collective_checks\n", "", count_text(n - N_CHECKS).text);
 }
 
 void collectives_page_print(const struct sutra_collectives *collectives, const char *folder) {
@@ -140,8 +138,8 @@ void collectives_page_print(const struct sutra_collectives *collectives, const c
     print_checks(sutra_collectives_table(collectives, SUTRA_COLLECTIVES_CHECKS));
     printf("\nnext:\n");
     if (folder)
-        printf("  the tables are in %s\n", short_path(folder, 58).text);
+        printf("  tables: %s\n", short_path(folder, 58).text);
     else
         printf("  sutra analyze collectives TRACE... -o results   all tables\n");
-    printf("  sutra analyze operators TRACE   what one rank's device does\n");
+    printf("  sutra analyze operators TRACE   GPU time of one rank\n");
 }

@@ -35,7 +35,7 @@ static void print_head(const struct dlrm_page *page, const char *trace) {
     snprintf(line + n, sizeof line - (size_t)n, "%s", counted_text(report->n_ops, "operator", "operators").text);
     printf("%s%s\n", short_path(trace, screen_columns() - (unsigned)strlen(line)).text, line);
     if (report->trimmed)
-        printf("only a part of the trace is looked at (--whole takes all of it)\n");
+        printf("part of the trace is analyzed (--whole: full trace)\n");
     putchar('\n');
 }
 
@@ -43,13 +43,13 @@ static void print_queries(const struct dlrm_page *page) {
     const struct sutra_dlrm_report *report = &page->report;
     begin("queries");
     if (isnan(report->qps)) {
-        printf("unknown: the host's events take no time\n");
+        printf("unknown: the CPU events have no duration\n");
         return;
     }
     printf("%.2f per second: %" PRIu64 " x %" PRIu64 " in %s", report->qps, report->iters, report->batch,
            time_text(report->host_us).text);
     if (report->skipped_us > 0)
-        printf(",\n  %15s%s of loading data left out", "", time_text(report->skipped_us).text);
+        printf(",\n  %15s%s of data loading excluded", "", time_text(report->skipped_us).text);
     putchar('\n');
 }
 
@@ -77,31 +77,31 @@ static struct shortened stream_name(const struct dlrm_page *page, const struct s
 static void print_launches(const struct dlrm_page *page) {
     begin("launches");
     printf("%s of ", count_text(page->report.n_launches_executed).text);
-    printf("%s did work\n", count_text(page->report.n_launches).text);
+    printf("%s have GPU activity\n", count_text(page->report.n_launches).text);
 }
 
 static void print_device(const struct dlrm_page *page) {
     const struct sutra_dlrm_report *report = &page->report;
-    begin("device");
+    begin("GPU");
     if (!report->has_streams) {
-        printf("no work that a launch is known of\n");
+        printf("no GPU activity with a known launch\n");
         return;
     }
     printf("%s busy; ", time_text(report->union_us).text);
     printf("%s (%s) idle between kernels\n", time_text(report->idle_us).text,
            share_text(report->idle_us, report->span_us).text);
-    begin("charged");
-    printf("%s of %s to its operators (%s)\n", time_text(report->attributed_us).text, time_text(report->device_us).text,
+    begin("attributed");
+    printf("%s of %s to operators (%s)\n", time_text(report->attributed_us).text, time_text(report->device_us).text,
            share_text(report->attributed_us, report->device_us).text);
     begin("overlap");
-    printf("%s of work ran beside other work (%s of busy time)\n", time_text(report->overlap_us).text,
+    printf("%s of activities overlap with others (%s of busy time)\n", time_text(report->overlap_us).text,
            share_text(report->overlap_us, report->union_us).text);
     const struct sutra_dlrm_stream *last = NULL;
     for (uint64_t i = 0; i < report->n_streams && i < N_TOP; i++) {
         const struct sutra_dlrm_stream *stream = next_fullest(report, last);
         last = stream;
         begin(i ? "" : "streams");
-        printf("%12s %8s of the host's time on stream %s\n", time_text(stream->active_us).text,
+        printf("%12s %8s of CPU time on stream %s\n", time_text(stream->active_us).text,
                share_text(stream->active_us, report->host_us).text, stream_name(page, stream).text);
     }
     if (report->n_streams > N_TOP)
@@ -119,7 +119,7 @@ static void print_top(const struct dlrm_page *page, const struct sutra_dlrm_stre
     }
     short_names(names, n, TOP_WIDTH + screen_columns_more(), shorts);
     begin("top");
-    printf("of stream %s, by what stands below no other\n", stream_name(page, stream).text);
+    printf("root operators of stream %s\n", stream_name(page, stream).text);
     for (uint32_t i = 0; i < n; i++) {
         begin("");
         printf("%12s %8s  ", time_text(rows[i]->us).text, share_text(rows[i]->us, stream->active_us).text);
@@ -153,8 +153,8 @@ static void print_dominating(const struct dlrm_page *page, const struct sutra_dl
 
 /* Means over all samples of a kind. */
 static void print_overheads(const struct dlrm_page *page) {
-    static const char *const what[] = {"between operators", "in one before its first launch",
-                                       "in one behind its last launch", "of a launch", "between launches, or none"};
+    static const char *const what[] = {"between operators", "operator start to first launch",
+                                       "last launch to operator end", "launch call", "between launches, or no launch"};
     const struct sutra_dlrm_report *report = &page->report;
     for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++) {
         double sum = 0;
@@ -176,11 +176,11 @@ static void print_overheads(const struct dlrm_page *page) {
 static void print_next(const char *trace, const char *output) {
     printf("\nnext:\n");
     if (output)
-        printf("  the tables are in %s;\n  major_device_results.txt there is for people\n",
+        printf("  tables: %s\n  human-readable: major_device_results.txt\n",
                short_path(output, screen_columns() - 21).text);
     else
         printf("  sutra analyze dlrm %s -o results   all tables\n", typed_path(trace, COMMAND_WIDTH));
-    printf("  sutra critical-path %s   where the time of a step goes\n", typed_path(trace, COMMAND_WIDTH));
+    printf("  sutra critical-path %s   critical path of a step\n", typed_path(trace, COMMAND_WIDTH));
 }
 
 void dlrm_page_print(const struct sutra_dlrm *dlrm, const char *trace, const char *output) {

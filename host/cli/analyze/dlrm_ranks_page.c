@@ -25,7 +25,7 @@ static void print_head(const struct sutra_dlrm_ranks *ranks) {
     printf("%s, ", counted_text(n_events, "event", "events").text);
     printf("%s\n", counted_text(n_ops, "operator", "operators").text);
     if (n_left_out > 0)
-        printf("%s left out; see the warnings\n", counted_text(n_left_out, "trace is", "traces are").text);
+        printf("%s skipped; see the warnings\n", counted_text(n_left_out, "trace", "traces").text);
     putchar('\n');
 }
 
@@ -78,16 +78,18 @@ static void print_table(const struct sutra_dlrm_ranks *ranks) {
 }
 
 static void print_next(const char *output) {
-    printf("\n  iteration: of the host, data loading left out; busy: any stream, of the host's time; idle: between\n"
-           "  first and last kernel; T1 between operators, T2 before, T3 behind launches, T4 of one, T5 between\n"
+    printf("\n  iteration: CPU time without data loading; busy: any stream, share of CPU time\n"
+           "  idle: share of the time between first and last kernel; T1 between operators,\n"
+           "  T2 operator start to first launch, T3 last launch to operator end,\n"
+           "  T4 launch call, T5 between launches\n"
            "\nnext:\n");
     if (output)
-        printf("  each rank's tables are in a folder of its own in %s, the overheads of all in\n"
-               "  overheads_merged.json, and this table in ranks.csv\n",
+        printf("  tables: %s, with one directory per rank\n"
+               "  overheads of all ranks: overheads_merged.json; this table: ranks.csv\n",
                output);
     else
         printf("  sutra analyze dlrm TRACE... -o results   all tables\n");
-    printf("  sutra analyze dlrm TRACE   where the time of one rank goes\n");
+    printf("  sutra analyze dlrm TRACE   time of one rank\n");
 }
 
 void dlrm_ranks_page_print(const struct sutra_dlrm_ranks *ranks, const char *output) {

@@ -38,14 +38,14 @@ static void print_head(const struct hta_page *page) {
     else
         printf("%s: ", counted_text(page->sums.n_ranks, "rank", "ranks").text);
     printf("%s, ", counted_text(page->sums.all->n_events, "event", "events").text);
-    printf("%s ", counted_text(page->sums.all->n_kernels, "kernel or copy", "kernels and copies").text);
+    printf("%s ", counted_text(page->sums.all->n_kernels, "kernel or memcpy", "kernels and memcpys").text);
     printf("on %s\n", counted_text(page->sums.all->n_streams, "stream", "streams").text);
     const struct sutra_hta_options *rules = sutra_hta_ranks_rules(page->ranks);
-    printf("rules: HTA %s%s\n", sutra_hta_edition_name(rules->edition), rules->compat ? ", faults included" : "");
+    printf("rules: HTA %s%s\n", sutra_hta_edition_name(rules->edition), rules->compat ? ", including its bugs" : "");
     if (page->sums.all->n_steps > 1)
-        printf("the last of %s steps is left out (--last-step keeps it)\n", count_text(page->sums.all->n_steps).text);
+        printf("the last of %s steps is skipped (--last-step keeps it)\n", count_text(page->sums.all->n_steps).text);
     if (page->sums.n_left_out > 0)
-        printf("%s left out; see the warnings\n", counted_text(page->sums.n_left_out, "trace is", "traces are").text);
+        printf("%s skipped; see the warnings\n", counted_text(page->sums.n_left_out, "trace", "traces").text);
     putchar('\n');
 }
 
@@ -75,9 +75,9 @@ static void print_span(const struct hta_page *page) {
     if (n < 2) {
         printf("%s from first to %s:\n", time_text(all->span_us).text, last);
     } else {
-        printf("%s a rank from first to %s\n", time_text(all->span_us / (double)n).text, last);
+        printf("%s per rank from first to %s\n", time_text(all->span_us / (double)n).text, last);
         begin("");
-        printf("(on average; %s to %s):\n", time_text(least).text, time_text(most).text);
+        printf("(mean; %s to %s):\n", time_text(least).text, time_text(most).text);
     }
     begin("");
 }
@@ -87,17 +87,17 @@ static void print_time(const struct hta_page *page) {
     double other = all->span_us - all->compute_us - all->idle_us;
     print_span(page);
     printf("%s compute, ", share_text(all->compute_us, all->span_us).text);
-    printf("%s other work, %s idle\n", share_text(other, all->span_us).text,
+    printf("%s other activity, %s idle\n", share_text(other, all->span_us).text,
            share_text(all->idle_us, all->span_us).text);
 }
 
 static void print_idle(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     double waits = all->host_wait_us + all->kernel_wait_us + all->other_wait_us;
-    begin("waits");
-    printf("gaps on streams: %s for the host,\n", share_text(all->host_wait_us, waits).text);
+    begin("idle");
+    printf("gaps on streams: %s host wait,\n", share_text(all->host_wait_us, waits).text);
     begin("");
-    printf("%s between kernels, %s other\n", share_text(all->kernel_wait_us, waits).text,
+    printf("%s kernel wait, %s other\n", share_text(all->kernel_wait_us, waits).text,
            share_text(all->other_wait_us, waits).text);
 }
 
@@ -173,7 +173,7 @@ static void print_communication(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     begin("communication");
     if (all->communication_us > 0)
-        printf("%s, %s of it hidden by compute, %s exposed\n", time_text(all->communication_us).text,
+        printf("%s, %s overlaps with compute, %s exposed\n", time_text(all->communication_us).text,
                share_text(all->overlap_us, all->communication_us).text, time_text(all->exposed_us).text);
     else
         printf("none (no kernel is called nccl...Kernel)\n");
@@ -195,7 +195,7 @@ static void print_copies(const struct hta_page *page) {
         return;
     for (uint64_t row = 0; row < sutra_table_rows(table) && row < N_TOP && rank.integers[row] == rank.integers[0];
          row++) {
-        begin(row ? "" : "copies");
+        begin(row ? "" : "memcpy");
         printf("%-14s median %s, ", short_text(sutra_column_text(&name, row), 20).text,
                three_digits(median.reals[row]).text);
         printf("at most %s GB/s (rank %lld)\n", three_digits(most.reals[row]).text, (long long)rank.integers[row]);
@@ -206,20 +206,20 @@ static void print_launches(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     begin("launches");
     if (all->n_launches == 0) {
-        printf("none is tied to a kernel\n");
+        printf("no launch is matched to a kernel\n");
         return;
     }
     printf("%s in %s; ", count_text(all->n_launches).text, time_text(all->launch_us).text);
-    printf("then a kernel waits %s in the median;\n", time_text(fmax(all->delay_median_us, 0)).text);
+    printf("median queue delay %s;\n", time_text(fmax(all->delay_median_us, 0)).text);
     begin("");
-    printf("%s shorter than %s launch (%s)\n", counted_text(all->n_short, "kernel is", "kernels are").text,
+    printf("%s shorter than %s launch call (%s)\n", counted_text(all->n_short, "kernel is", "kernels are").text,
            all->n_short == 1 ? "its" : "their", share_text((double)all->n_short, (double)all->n_launches).text);
     if (all->n_unlisted == 0)
         return;
     begin("");
-    printf("%s missing in the launch tables,\n", counted_text(all->n_unlisted, "kernel is", "kernels are").text);
+    printf("%s missing from the launch tables,\n", counted_text(all->n_unlisted, "kernel is", "kernels are").text);
     begin("");
-    printf("by calls that HTA does not know, such as cuLaunchKernel:\n");
+    printf("launched by calls unknown to HTA (cuLaunchKernel):\n");
     begin("");
     printf("--all-launches counts them\n");
 }
@@ -230,31 +230,30 @@ static void print_queue(const struct hta_page *page) {
         return;
     begin("queue");
     printf("%s at most, ", counted_text((uint64_t)all->queue_most, "kernel", "kernels").text);
-    printf("%s on average (stream %lld of rank %lld)\n", three_digits(all->queue_mean).text,
-           (long long)all->queue_stream, (long long)page->sums.queue_rank);
+    printf("mean %s (stream %lld of rank %lld)\n", three_digits(all->queue_mean).text, (long long)all->queue_stream,
+           (long long)page->sums.queue_rank);
 }
 
 static void print_slowest(const struct hta_page *page) {
-    static const char *const causes[] = {"compute", "communication that nothing hides", "copies that nothing hides",
-                                         "idle time"};
+    static const char *const causes[] = {"compute", "exposed communication", "exposed memcpy", "idle time"};
     struct sutra_hta_slowest slowest = {.size = sizeof slowest};
     if (!sutra_hta_ranks_slowest(page->ranks, &slowest))
         return;
     begin("slowest rank");
     if (slowest.span_us - slowest.median_span_us <= ALIKE * slowest.median_span_us) {
-        printf("none: all take about %s\n", time_text(slowest.median_span_us).text);
+        printf("none: all ranks take about %s\n", time_text(slowest.median_span_us).text);
         return;
     }
-    printf("%lld: %s, the median is %s;\n", (long long)slowest.rank, time_text(slowest.span_us).text,
+    printf("%lld: %s, median %s;\n", (long long)slowest.rank, time_text(slowest.span_us).text,
            time_text(slowest.median_span_us).text);
     begin("");
-    printf("most of it by %s:\n", causes[slowest.cause]);
+    printf("mostly due to %s:\n", causes[slowest.cause]);
     begin("");
-    printf("%s, the median is %s\n", time_text(slowest.cause_us).text, time_text(slowest.median_cause_us).text);
+    printf("%s, median %s\n", time_text(slowest.cause_us).text, time_text(slowest.median_cause_us).text);
     if (slowest.awaited_rank < 0)
         return;
-    begin("awaited rank");
-    printf("%lld has the least time in communication: the others wait for it\n", (long long)slowest.awaited_rank);
+    begin("straggler");
+    printf("rank %lld has the least communication time\n", (long long)slowest.awaited_rank);
 }
 
 /* ---- What is missing, and what is next ---- */
@@ -264,26 +263,26 @@ static void print_missing(const struct hta_page *page) {
         enum sutra_hta_table id;
         const char *what;
     } tables[] = {{SUTRA_HTA_TEMPORAL, "GPU time"},
-                  {SUTRA_HTA_IDLE, "waits"},
+                  {SUTRA_HTA_IDLE, "idle"},
                   {SUTRA_HTA_QUEUE_SUMMARY, "queue"},
-                  {SUTRA_HTA_BANDWIDTH, "copies"}};
+                  {SUTRA_HTA_BANDWIDTH, "memcpy"}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         const char *reason;
         if (sutra_hta_ranks_table(page->ranks, tables[i].id, &reason))
             continue;
         begin(tables[i].what);
-        wrapped_print(reason, TEXT_COLUMN + printf("cannot be computed:"), TEXT_COLUMN);
+        wrapped_print(reason, TEXT_COLUMN + printf("not computed:"), TEXT_COLUMN);
     }
     if (page->sums.all->n_bad_times > 0) {
-        begin("left out");
-        printf("%s\n", counted_text(page->sums.all->n_bad_times, "event, since its time is missing or too large",
-                                    "events, since their times are missing or too large")
-                           .text);
+        begin("skipped");
+        printf("%s\n",
+               counted_text(page->sums.all->n_bad_times, "event without a valid time", "events without a valid time")
+                   .text);
     }
     if (page->sums.all->n_negative > 0) {
-        begin("odd");
-        printf("%s\n", counted_text(page->sums.all->n_negative, "duration is below 0, and counts as it is",
-                                    "durations are below 0, and count as they are")
+        begin("invalid");
+        printf("%s\n", counted_text(page->sums.all->n_negative, "negative duration, used as recorded",
+                                    "negative durations, used as recorded")
                            .text);
     }
 }
@@ -297,18 +296,18 @@ static void print_next(const struct hta_page *page, const char *folder) {
         first = sutra_hta_ranks_at(page->ranks, i + 1);
     printf("\nnext:\n");
     if (all->n_kernels == 0) {
-        printf("  record with ProfilerActivity.CUDA, so that the trace has kernels\n");
+        printf("  profile with ProfilerActivity.CUDA to record kernels\n");
         return;
     }
     if (all->idle_us > all->compute_us && all->idle_us > all->exposed_us)
-        printf("  most time is idle: see what the GPU waits for with\n");
+        printf("  most time is idle; find out what the GPU waits for:\n");
     else if (all->exposed_us > all->compute_us)
-        printf("  most time is communication: see what it waits for with\n");
+        printf("  most time is exposed communication; find out what it waits for:\n");
     else
-        printf("  most time is compute: see which of it matters with\n");
+        printf("  most time is compute; find the kernels on the critical path:\n");
     printf("    sutra critical-path %s\n", first ? typed_path(first->path, COMMAND_WIDTH) : "TRACE");
     if (!folder)
-        printf("  keep the tables with -o FOLDER\n");
+        printf("  write the tables with -o DIR\n");
 }
 
 void hta_page_print(const struct sutra_hta_ranks *ranks, const char *folder) {

@@ -81,15 +81,15 @@ static void print_part(const struct sutra_operators_ranks *ranks, int64_t rank, 
 }
 
 static void print_timeline(const struct sutra_operators_ranks *ranks, int64_t rank) {
-    double total_us = timeline_us(ranks, rank, "total"), all_us = timeline_us(ranks, rank, "all work");
-    print_part(ranks, rank, "device", "total", total_us, "from the first work to the last");
-    print_part(ranks, rank, "", "compute", total_us, "computes");
-    print_part(ranks, rank, "", "exposed communication", total_us, "communicates and computes nothing");
-    print_part(ranks, rank, "", "exposed copies", total_us, "only copies");
+    double total_us = timeline_us(ranks, rank, "total"), all_us = timeline_us(ranks, rank, "all GPU activity");
+    print_part(ranks, rank, "GPU time", "total", total_us, "from the first to the last activity");
+    print_part(ranks, rank, "", "compute", total_us, "compute");
+    print_part(ranks, rank, "", "exposed communication", total_us, "exposed communication");
+    print_part(ranks, rank, "", "exposed memcpy", total_us, "exposed memcpy");
     print_part(ranks, rank, "", "idle", total_us, "idle");
-    print_part(ranks, rank, "charged", "charged to operators", all_us, "of all work, to operators");
-    print_part(ranks, rank, "", "charged to calls", all_us, "to calls outside of operators, as of graphs");
-    print_part(ranks, rank, "", "charged to nobody", all_us, "to nobody: its call is not in the trace");
+    print_part(ranks, rank, "attributed", "attributed to operators", all_us, "to operators, of all GPU activity");
+    print_part(ranks, rank, "", "attributed to calls", all_us, "to calls outside operators (CUDA graphs)");
+    print_part(ranks, rank, "", "unattributed", all_us, "unattributed: launch call not in the trace");
 }
 
 static void print_head(const struct sutra_operators_ranks *ranks) {
@@ -102,27 +102,26 @@ static void print_head(const struct sutra_operators_ranks *ranks) {
     rank = sutra_operators_ranks_at(ranks, 0);
     printf("rank %" PRId64 ": %s\n", rank->rank, short_path(rank->path, 70).text);
     if (n > 1)
-        printf("the first of %s ranks; the tables have all\n", count_text(n).text);
+        printf("the first of %s ranks; the tables contain all ranks\n", count_text(n).text);
     if (n_left_out)
-        printf("%s trace%s left out; see the warnings\n", count_text(n_left_out).text,
-               n_left_out == 1 ? " is" : "s are");
+        printf("%s skipped; see the warnings\n", counted_text(n_left_out, "trace", "traces").text);
     putchar('\n');
 }
 
 static void print_page(const struct sutra_operators_ranks *ranks, const struct page_block *blocks, size_t n,
                        const char *folder, const char *command) {
     int64_t rank = sutra_operators_ranks_at(ranks, 0)->rank;
-    double all_us = timeline_us(ranks, rank, "all work");
+    double all_us = timeline_us(ranks, rank, "all GPU activity");
     print_head(ranks);
     if (all_us > 0)
         print_timeline(ranks, rank);
     else
-        printf("No work of a device takes any time here: record it with ProfilerActivity.CUDA.\n");
+        printf("No GPU activity with a duration: profile with ProfilerActivity.CUDA.\n");
     for (size_t i = 0; i < n; i++)
         print_block(ranks, &blocks[i], rank, all_us);
     printf("\nnext:\n");
     if (folder)
-        printf("  the tables are in %s\n", short_path(folder, 58).text);
+        printf("  tables: %s\n", short_path(folder, 58).text);
     else
         printf("  %s TRACE -o results   all tables\n", command);
 }
@@ -134,7 +133,7 @@ void operators_page_print(const struct sutra_operators_ranks *ranks, const char 
         {"modules", SUTRA_OPERATORS_BY_MODULE, "module", "device_us", "calls", "call"},
     };
     print_page(ranks, blocks, sizeof blocks / sizeof *blocks, folder, "sutra analyze operators");
-    printf("  sutra analyze kernels TRACE   what ran, and how it was launched\n");
+    printf("  sutra analyze kernels TRACE   kernels and how they are launched\n");
 }
 
 void kernels_page_print(const struct sutra_operators_ranks *ranks, const char *folder) {
@@ -142,5 +141,5 @@ void kernels_page_print(const struct sutra_operators_ranks *ranks, const char *f
         {"kernels", SUTRA_KERNELS_BY_NAME, "name", "device_us", "kernels", "time"},
     };
     print_page(ranks, blocks, sizeof blocks / sizeof *blocks, folder, "sutra analyze kernels");
-    printf("  sutra analyze operators TRACE   which operators launched it\n");
+    printf("  sutra analyze operators TRACE   operators that launch the kernels\n");
 }

@@ -41,8 +41,8 @@ static void print_findings(const struct sutra_overview *overview) {
     }
     if (!sutra_overview_finding(overview, 0, &finding))
         puts(n_rows(overview, SUTRA_OVERVIEW_KERNELS)
-                 ? "Nothing stands out: no rule has anything to say of this trace."
-                 : "No work of a device is in the trace: record it with ProfilerActivity.CUDA.");
+                 ? "No findings: no rule fires on this trace."
+                 : "No GPU activity in the trace: profile with ProfilerActivity.CUDA.");
 }
 
 static void print_ranks(const struct sutra_overview *overview) {
@@ -55,13 +55,13 @@ static void print_ranks(const struct sutra_overview *overview) {
         return;
     printf("\nrank %" PRId64 ": %s\n", ranks.integers[0], short_path(sutra_column_text(&traces, 0), 68).text);
     if (n > 1)
-        printf("the first of %s ranks, of which the findings above are\n", count_text(n).text);
+        printf("the first of %s ranks; the findings above are of all ranks\n", count_text(n).text);
     printf("  %-11s %11s %7s  ", "window", time_text(windows.reals[0]).text, "");
     if (steps.integers[0])
         printf("%s, %s each\n", counted_text((uint64_t)steps.integers[0], "step", "steps").text,
                time_text(windows.reals[0] / (double)steps.integers[0]).text);
     else
-        puts("all of the trace: it has no ProfilerStep");
+        puts("full trace: no ProfilerStep");
 }
 
 /* Of the first rank, if it has several steps. */
@@ -74,12 +74,12 @@ static void print_steps(const struct sutra_overview *overview) {
                         more = column_at(overview, id, MORE);
     if (n_rows(overview, id) == 0 || counts.integers[0] < 2)
         return;
-    printf("  %-11s %11s %7s  mean of %s, the median is %s\n", "steps", time_text(means.reals[0]).text, "",
+    printf("  %-11s %11s %7s  mean of %s, median %s\n", "steps", time_text(means.reals[0]).text, "",
            counted_text((uint64_t)counts.integers[0], "step", "steps").text, time_text(medians.reals[0]).text);
     printf("  %-11s %11s %7s  %s\n", "slowest", time_text(slowest.reals[0]).text, "",
            short_text(sutra_column_text(&steps, 0), NAME_WIDTH).text);
     if (*sutra_column_text(&causes, 0))
-        printf("  %-11s %11s %7s  more %s than the median has\n", "", time_text(more.reals[0]).text, "",
+        printf("  %-11s %11s %7s  above the median step (%s)\n", "", time_text(more.reals[0]).text, "",
                sutra_column_text(&causes, 0));
 }
 
@@ -128,14 +128,14 @@ static void print_next(const struct sutra_overview *overview, const char *trace)
     bool many = n_rows(overview, SUTRA_OVERVIEW_RANKS) > 1;
     const char *typed = typed_path(trace, 30);
     printf("\nnext:\n");
-    printf("  sutra analyze %s -o DIR   this as a page, with all tables\n", typed);
+    printf("  sutra analyze %s -o DIR   report with charts and all tables\n", typed);
     printf("  sutra analyze operators %s\n", typed);
     printf("  sutra analyze kernels %s\n", typed);
     printf("  sutra critical-path %s\n", typed);
     if (!many)
         return;
-    printf("  sutra analyze hta TRACE...   ranks side by side\n");
-    printf("  sutra analyze collectives TRACE...   who waits for whom, how fast links are\n");
+    printf("  sutra analyze hta TRACE...   compare ranks\n");
+    printf("  sutra analyze collectives TRACE...   stragglers and bus bandwidth\n");
     if (tells_of_communication(overview))
         printf("  sutra link HOSTS DEVICES -o DIR -f et; sutra simulate DIR/*.et --worth\n"
                "      the price of a straggler, and of the network, by simulation\n");

@@ -24,7 +24,7 @@
 enum walk { WALK_REMOVE, WALK_CHECK, WALK_MOVE };
 
 static int cannot_write(const char *path) {
-    return message_fail(SUTRA_NO_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
+    return message_fail(SUTRA_NO_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
 }
 
 static int check_file(const char *to, const struct result_folder *folder) {
@@ -36,7 +36,8 @@ static int check_file(const char *to, const struct result_folder *folder) {
     }
     for (size_t i = 0; i < folder->n_inputs; i++)
         if (paths_same(folder->inputs[i], to))
-            return message_fail(SUTRA_USAGE, "%s: the results would overwrite this input", folder->inputs[i]);
+            return message_fail(SUTRA_USAGE, "%s: the results would overwrite this input; select another --output",
+                                folder->inputs[i]);
     return !folder->force && sutra_output_check(to, &error) ? message_error(&error) : SUTRA_OK;
 }
 
@@ -104,7 +105,7 @@ static int take(struct result_folder *folder) {
         return cannot_write(folder->path);
     if (flock(folder->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
         close(folder->lock);
-        return message_fail(SUTRA_NO_OUTPUT, "%s: another run writes there", folder->target);
+        return message_fail(SUTRA_NO_OUTPUT, "%s: another run is writing to this directory", folder->target);
     }
     return SUTRA_OK;
 }

@@ -16,7 +16,7 @@ enum sutra_status result_place(const char *folder, const char *name, int64_t ran
     int length = snprintf(path->text, sizeof path->text, "%s/%s%s.%s", folder, name, of_rank, ending);
     if (length < 0 || (size_t)length >= sizeof path->text) {
         *error = (struct sutra_error){.status = SUTRA_NO_OUTPUT, .offset = SUTRA_NO_OFFSET};
-        snprintf(error->message, sizeof error->message, "the name of the folder for the tables is too long");
+        snprintf(error->message, sizeof error->message, "the path of the output directory is too long");
         return SUTRA_NO_OUTPUT;
     }
     return SUTRA_OK;
