@@ -228,7 +228,8 @@ enum sutra_status spool_take_options(struct spool_reader *reader, struct buffer 
     buffer_free(wanted);
     if (failed)
         return error_memory(error);
-    return same ? SUTRA_OK : error_file(error, SUTRA_DATA, path, "was analyzed with other options");
+    return same ? SUTRA_OK
+                : error_file(error, SUTRA_DATA, path, "analyzed with other options: repeat the options of --part");
 }
 
 bool spool_take_strings(struct spool_reader *reader, struct strings *strings) {

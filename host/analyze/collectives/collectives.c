@@ -103,7 +103,8 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
     (void)run;
     (void)context;
     if (spool_take_bool(reader) != of->options.compat)
-        return error_file(error, SUTRA_DATA, of->tasks.list[number].path, "was analyzed with other options");
+        return error_file(error, SUTRA_DATA, of->tasks.list[number].path,
+                          "analyzed with other options: repeat the options of --part");
     struct collective_part *part = collective_part_of(of, number);
     const int64_t rank = of->tasks.list[number].rank;
     return collective_part_restore(part, rank, reader) ? SUTRA_OK : error_memory(error);
