@@ -30,7 +30,8 @@ static int make_folders(struct analysis_share *share, const char *output) {
         return message_fail(SUTRA_NO_OUTPUT, "%s: path too long", output);
     int exit_code = folder_make(output);
     if (exit_code == SUTRA_OK && !path_make_own_folder(share->folder))
-        exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: the folder cannot be made: %s", share->folder, strerror(errno));
+        exit_code =
+            message_fail(SUTRA_NO_OUTPUT, "%s: cannot create the directory: %s", share->folder, strerror(errno));
     return exit_code;
 }
 

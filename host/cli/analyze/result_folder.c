@@ -24,7 +24,7 @@
 enum walk { WALK_REMOVE, WALK_CHECK, WALK_MOVE };
 
 static int cannot_write(const char *path) {
-    return message_fail(SUTRA_NO_OUTPUT, "%s: cannot write: %s", path, strerror(errno));
+    return message_fail(SUTRA_NO_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
 }
 
 static int check_file(const char *to, const struct result_folder *folder) {
@@ -81,7 +81,8 @@ static int walk_folder(enum walk walk, const char *from, const char *to, const s
     if (is_clear(walk, to))
         return SUTRA_OK;
     if (depth > 0 && walk != WALK_REMOVE && is_link(to))
-        return message_fail(SUTRA_NO_OUTPUT, "%s: cannot be written: a symbolic link may lead out of the folder", to);
+        return message_fail(SUTRA_NO_OUTPUT, "%s: cannot be written: a symbolic link may lead out of the directory",
+                            to);
     if (depth > DEPTH_MAX || (walk != WALK_REMOVE && !path_make_folder(to)))
         return cannot_write(to);
     DIR *list = opendir(from);
