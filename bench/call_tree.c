@@ -107,7 +107,7 @@ static struct sutra_profile *make_profile(row_t n) {
     struct random random = {n};
     struct sutra_profile *profile = profile_new();
     if (!profile || !profile_reserve(profile, n + THREADS) ||
-        sutra_inputs_create(SUTRA_EDITION_2, &profile->inputs, &error))
+        sutra_inputs_create(SUTRA_TORCH_VERSION_2, &profile->inputs, &error))
         fail("out of memory");
     for (uint32_t thread = 0; thread < THREADS; thread++)
         add_thread(profile, thread, n / THREADS, &random);
@@ -139,7 +139,7 @@ static void time_steps(const struct engine *engine, const struct sutra_tree *tre
         fail("out of memory");
     times->parents = least(times->parents, seconds() - begin);
     begin = seconds();
-    if (tensor_ids_find(&ids, tree, engine, SUTRA_EDITION_2, &arena, &error))
+    if (tensor_ids_find(&ids, tree, engine, SUTRA_TORCH_VERSION_2, &arena, &error))
         fail("out of memory");
     times->ids = least(times->ids, seconds() - begin);
     free(parent);
@@ -152,7 +152,7 @@ static void time_round(struct sutra_context *context, const struct sutra_profile
     struct sutra_correlation *correlation = NULL;
     struct sutra_error error;
     double begin = seconds(), worked = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
-    if (sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, &error))
+    if (sutra_tree_build(context, profile, SUTRA_TORCH_VERSION_2, &tree, &error))
         fail(error.message);
     times->tree = least(times->tree, seconds() - begin);
     times->processors = least(times->processors, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - worked);

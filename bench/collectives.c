@@ -47,7 +47,7 @@ static double time_collectives(struct sutra_context *context, char **paths, size
     struct sutra_collectives *collectives;
     struct sutra_error error;
     double begin = seconds();
-    if (sutra_collectives_make(context, (const char *const *)paths, n, NULL, &collectives, &error))
+    if (sutra_collectives_run(context, (const char *const *)paths, n, NULL, &collectives, &error))
         fail(error.message);
     sutra_collectives_free(collectives);
     return seconds() - begin;

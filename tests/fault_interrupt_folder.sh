@@ -19,14 +19,14 @@ run() {
     exec "$SUTRA" "$@"
 }
 
-# interrupt SIGNAL CODE DIR FILES COMMAND...: sends the signal once DIR/unfinished.sutra has at least FILES files.
+# interrupt SIGNAL CODE DIR FILES COMMAND...: sends the signal once DIR/incomplete.sutra has at least FILES files.
 interrupt() {
     signal=$1 wanted=$2 folder=$3 n_files=$4
     shift 4
     run "$@" -o "$folder" -q --threads 1 2>err &
     program=$!
-    while kill -0 $program 2>/dev/null && { [ ! -d "$folder/unfinished.sutra" ] ||
-        [ "$(find "$folder/unfinished.sutra" -type f | wc -l)" -lt "$n_files" ]; }; do :; done
+    while kill -0 $program 2>/dev/null && { [ ! -d "$folder/incomplete.sutra" ] ||
+        [ "$(find "$folder/incomplete.sutra" -type f | wc -l)" -lt "$n_files" ]; }; do :; done
     kill -"$signal" $program 2>/dev/null
     { wait $program; } 2>/dev/null
     code=$?
@@ -56,13 +56,13 @@ for pair in $signals; do
         [ ! -e new ] || failed "$signal $command: left over: $(ls -A new)"
     done
     # A part of an analysis leaves no temporary file.
-    run analyze hta $both -o parts -q --part 1/1 --threads 1 2>err &
+    run analyze hta $both -o parts -q --shard 1/1 --threads 1 2>err &
     program=$!
     while kill -0 $program 2>/dev/null && [ ! -e parts/.parts/0 ]; do :; done
     kill -"$signal" $program 2>/dev/null
     { wait $program; } 2>/dev/null
-    [ $? = "$code" ] || failed "$signal --part: exit $?"
-    [ "$(ls -A parts/.parts)" = 0 ] || failed "$signal --part: left over: $(ls -A parts/.parts)"
+    [ $? = "$code" ] || failed "$signal --shard: exit $?"
+    [ "$(ls -A parts/.parts)" = 0 ] || failed "$signal --shard: left over: $(ls -A parts/.parts)"
     rm -r parts
 done
 

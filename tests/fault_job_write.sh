@@ -32,10 +32,10 @@ limited() {
 
 for format in json et json.gz; do
     fails 74 "File too large" limited "$SUTRA" link hosts devices -o out --format $format -q
-    fails 74 "File too large" limited "$SUTRA" link hosts devices -o out --format $format -q --part 1/2
+    fails 74 "File too large" limited "$SUTRA" link hosts devices -o out --format $format -q --shard 1/2
     [ -z "$(find out -name 'rank.0.*' -o -name '.*.tmp')" ] || failed "left over: $(find out -name 'rank.0.*')"
-    "$SUTRA" link --finish out -q 2>err
-    [ $? = 74 ] || failed "--finish after a full disk"
+    "$SUTRA" link --combine out -q 2>err
+    [ $? = 74 ] || failed "--combine after a full disk"
     rm -rf out
 done
 
@@ -49,18 +49,18 @@ for codes in "65 65 65" "71 71 65" "74 65 74" "71 74 71" "73 73 65" "74 73 74" "
         printf 'error\t%s\tthe reason\nend\n' "$1" >>out/.job/rank.$rank
     done
     set -- $codes
-    fails "$1" "the reason" "$SUTRA" link --finish out -q
-    fails "$1" "the reason" "$SUTRA" link --finish out --log-level ERROR
+    fails "$1" "the reason" "$SUTRA" link --combine out -q
+    fails "$1" "the reason" "$SUTRA" link --combine out --log-level ERROR
 done
 
 # A malformed rank is reported by the process that finds it.
 head -c 100000 devices/device.0.json >cut && mv cut devices/device.0.json
 rm -rf out
 for part in 1/1 1/2; do
-    "$SUTRA" link hosts devices -o out --part $part -q 2>err
+    "$SUTRA" link hosts devices -o out --shard $part -q 2>err
     code=$?
-    [ $code = 65 ] || failed "--part $part: exit $code"
-    grep -q '^sutra: rank 0: .*device.0.json' err || failed "--part $part: $(cat err)"
+    [ $code = 65 ] || failed "--shard $part: exit $code"
+    grep -q '^sutra: rank 0: .*device.0.json' err || failed "--shard $part: $(cat err)"
 done
 
 mkdir disk

@@ -43,12 +43,12 @@ done
 analyze() {
     exec "$SUTRA" analyze "$1" "$work/out/device.json" -o "$work/tables" -q 2>/dev/null &
     program=$!
-    while [ ! -e "$work/tables/unfinished.sutra" ] && kill -0 $program 2>/dev/null; do :; done
+    while [ ! -e "$work/tables/incomplete.sutra" ] && kill -0 $program 2>/dev/null; do :; done
     sleep "0.00$((RANDOM % 10))$((RANDOM % 10))"
     kill -KILL $program 2>/dev/null
     { wait $program; } 2>/dev/null
     [ $? = 0 ] || n_hit=$((n_hit + 1))
-    [ ! -e "$work/tables" ] || [ -e "$work/tables/unfinished.sutra" ] ||
+    [ ! -e "$work/tables" ] || [ -e "$work/tables/incomplete.sutra" ] ||
         diff -rq "$work/whole.$1" "$work/tables" || failed "analyze $1: a folder that is not whole and does not say so"
     "$SUTRA" analyze "$1" "$work/out/device.json" -o "$work/tables" -q 2>/dev/null
     diff -rq "$work/whole.$1" "$work/tables" || failed "analyze $1: the next run"

@@ -53,7 +53,7 @@ static enum sutra_status run_traces(struct sutra_context *context, struct sutra_
               context, host, &(struct sutra_columns_options){sizeof wanted, NULL, 0, args, 1}, &stream, error)))
         status = drain(&stream, error);
     if (!status)
-        status = sutra_hta_make(context, device, NULL, &hta, error);
+        status = sutra_hta_run(context, device, NULL, &hta, error);
     if (!status && !(status = sutra_table_arrow(sutra_hta_table(hta, SUTRA_HTA_KERNELS, NULL), &stream, error)))
         status = drain(&stream, error);
     sutra_hta_free(hta);

@@ -51,7 +51,7 @@ static enum sutra_status run_once(void *arg, struct sutra_error *error) {
     for (int side = 0; side < 2 && !status; side++)
         status = sutra_device_trace_parse(context, "trace", texts[side], strlen(texts[side]), &traces[side], error);
     if (!status)
-        status = sutra_diff_make_of(context, traces[0], traces[1], run->options, &diff, error);
+        status = sutra_diff_run_of(context, traces[0], traces[1], run->options, &diff, error);
     run->n_tables = count_tables(diff);
     sutra_diff_free(diff);
     for (int side = 0; side < 2; side++)
@@ -69,7 +69,7 @@ static enum sutra_status run_files(void *arg, struct sutra_error *error) {
     struct sutra_diff *diff = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status)
-        status = sutra_diff_make(context, list, 1, list + 1, 1, run->options, &diff, error);
+        status = sutra_diff_run(context, list, 1, list + 1, 1, run->options, &diff, error);
     run->n_tables = count_tables(diff);
     sutra_diff_free(diff);
     sutra_context_free(context);

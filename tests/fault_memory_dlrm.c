@@ -69,7 +69,7 @@ static enum sutra_status run_ranks(const void *of, const char *folder, struct su
     struct sutra_dlrm_ranks *ranks = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status)
-        status = sutra_dlrm_ranks_make(context, traces->list, traces->n, &how, &ranks, error);
+        status = sutra_dlrm_ranks_run(context, traces->list, traces->n, &how, &ranks, error);
     if (!status)
         status = sutra_dlrm_ranks_write(context, ranks, folder, NULL, NULL, error);
     sutra_dlrm_ranks_free(ranks);

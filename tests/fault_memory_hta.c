@@ -77,7 +77,7 @@ static enum sutra_status run_once(void *arg, struct sutra_error *error) {
     struct sutra_hta_ranks *ranks = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status)
-        status = sutra_hta_ranks_make(context, run->list, N_RANKS, &ranks_options, &ranks, error);
+        status = sutra_hta_ranks_run(context, run->list, N_RANKS, &ranks_options, &ranks, error);
     if (!status)
         status = write_tables(run, context, ranks, error);
     if (!status)
@@ -121,7 +121,7 @@ static void any_allocation_may_fail(void **state) {
         run.list[i] = run.in[i];
     for (int compat = 0; compat < 2; compat++) { /* HTA has no tables of steps and lateness */
         run.how =
-            (struct sutra_hta_options){.size = sizeof run.how, .compat = compat, .edition = SUTRA_HTA_EDITION_0_6};
+            (struct sutra_hta_options){.size = sizeof run.how, .compat = compat, .hta_version = SUTRA_HTA_VERSION_0_6};
         assert_int_equal(run_once(&run, &error), SUTRA_OK);
         assert_int_equal(run.n_tables, N_TABLES - 2 * compat);
         assert_true(refuse_each(&refusable, false) > 400);
@@ -145,7 +145,7 @@ static enum sutra_status run_at_once(void *arg, struct sutra_error *error) {
     if (!status)
         status = sutra_device_trace_parse(context, "trace", texts[0], strlen(texts[0]), &trace, error);
     if (!status)
-        status = sutra_hta_make(context, trace, NULL, &hta, error);
+        status = sutra_hta_run(context, trace, NULL, &hta, error);
     *n_tables = 0;
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
         *n_tables += sutra_hta_table(hta, (enum sutra_hta_table)id, NULL) != NULL;

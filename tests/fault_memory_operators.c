@@ -69,7 +69,7 @@ static enum sutra_status run_once(void *arg, struct sutra_error *error) {
     if (!status)
         status = sutra_device_trace_restrict(context, trace, run->variant->part, error);
     if (!status)
-        status = sutra_operators_make(context, trace, &run->variant->options, &operators, error);
+        status = sutra_operators_run(context, trace, &run->variant->options, &operators, error);
     run->n_tables = 0;
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
         run->n_tables += sutra_operators_table(operators, (enum sutra_operators_table)id) != NULL;

@@ -34,9 +34,9 @@ typedef enum sutra_status part_make(struct sutra_context *context, const char *c
 static enum sutra_status make_hta(struct sutra_context *context, const char *const *paths, unsigned *n,
                                   struct sutra_error *error) {
     struct sutra_hta_ranks *ranks = NULL;
-    enum sutra_status status = sutra_hta_ranks_make(context, paths, 2, NULL, &ranks, error);
-    for (size_t i = 0; !status && sutra_hta_ranks_at(ranks, i); i++)
-        *n += !sutra_hta_ranks_at(ranks, i)->reason;
+    enum sutra_status status = sutra_hta_ranks_run(context, paths, 2, NULL, &ranks, error);
+    for (size_t i = 0; !status && sutra_hta_ranks_get(ranks, i); i++)
+        *n += !sutra_hta_ranks_get(ranks, i)->reason;
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
         *n += sutra_hta_ranks_table(ranks, (enum sutra_hta_table)id, NULL) != NULL;
     sutra_hta_ranks_free(ranks);
@@ -47,9 +47,9 @@ static enum sutra_status make_dlrm(struct sutra_context *context, const char *co
                                    struct sutra_error *error) {
     struct sutra_dlrm_ranks *ranks = NULL;
     uint64_t n_overheads = 0;
-    enum sutra_status status = sutra_dlrm_ranks_make(context, paths, 2, NULL, &ranks, error);
-    for (size_t i = 0; !status && sutra_dlrm_ranks_at(ranks, i); i++)
-        *n += !sutra_dlrm_ranks_at(ranks, i)->reason;
+    enum sutra_status status = sutra_dlrm_ranks_run(context, paths, 2, NULL, &ranks, error);
+    for (size_t i = 0; !status && sutra_dlrm_ranks_get(ranks, i); i++)
+        *n += !sutra_dlrm_ranks_get(ranks, i)->reason;
     if (!status)
         sutra_dlrm_ranks_overheads(ranks, &n_overheads);
     *n += (unsigned)n_overheads;
@@ -60,9 +60,9 @@ static enum sutra_status make_dlrm(struct sutra_context *context, const char *co
 static enum sutra_status make_operators(struct sutra_context *context, const char *const *paths, unsigned *n,
                                         struct sutra_error *error) {
     struct sutra_operators_ranks *ranks = NULL;
-    enum sutra_status status = sutra_operators_ranks_make(context, paths, 2, NULL, &ranks, error);
-    for (size_t i = 0; !status && sutra_operators_ranks_at(ranks, i); i++)
-        *n += !sutra_operators_ranks_at(ranks, i)->reason;
+    enum sutra_status status = sutra_operators_ranks_run(context, paths, 2, NULL, &ranks, error);
+    for (size_t i = 0; !status && sutra_operators_ranks_get(ranks, i); i++)
+        *n += !sutra_operators_ranks_get(ranks, i)->reason;
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
         *n += sutra_operators_ranks_table(ranks, (enum sutra_operators_table)id) != NULL;
     sutra_operators_ranks_free(ranks);
@@ -72,7 +72,7 @@ static enum sutra_status make_operators(struct sutra_context *context, const cha
 static enum sutra_status make_collectives(struct sutra_context *context, const char *const *paths, unsigned *n,
                                           struct sutra_error *error) {
     struct sutra_collectives *collectives = NULL;
-    enum sutra_status status = sutra_collectives_make(context, paths, 2, NULL, &collectives, error);
+    enum sutra_status status = sutra_collectives_run(context, paths, 2, NULL, &collectives, error);
     for (size_t i = 0; !status && sutra_collectives_at(collectives, i); i++)
         *n += !sutra_collectives_at(collectives, i)->reason;
     for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++)
@@ -85,7 +85,7 @@ static enum sutra_status make_overview(struct sutra_context *context, const char
                                        struct sutra_error *error) {
     const struct sutra_overview_options options = {.size = sizeof options, .tables = true};
     struct sutra_overview *overview = NULL;
-    enum sutra_status status = sutra_overview_make(context, paths, 2, &options, &overview, error);
+    enum sutra_status status = sutra_overview_run(context, paths, 2, &options, &overview, error);
     for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
         *n += (unsigned)sutra_table_rows(sutra_overview_table(overview, (enum sutra_overview_table)id));
     sutra_overview_free(overview);

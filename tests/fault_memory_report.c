@@ -34,7 +34,7 @@ struct run {
 static enum sutra_status report_hta(const struct run *run, struct sutra_context *context, const char *folder,
                                     struct sutra_error *error) {
     struct sutra_hta_ranks *ranks = NULL;
-    enum sutra_status status = sutra_hta_ranks_make(context, run->list, N_RANKS, NULL, &ranks, error);
+    enum sutra_status status = sutra_hta_ranks_run(context, run->list, N_RANKS, NULL, &ranks, error);
     if (!status)
         status = sutra_report_write_hta(context, ranks, folder, NULL, error);
     sutra_hta_ranks_free(ranks);
@@ -58,7 +58,7 @@ static enum sutra_status report_overview(const struct run *run, struct sutra_con
                                          struct sutra_error *error) {
     struct sutra_overview *overview = NULL;
     const struct sutra_overview_options options = {.size = sizeof options, .tables = true};
-    enum sutra_status status = sutra_overview_make(context, run->list, 1, &options, &overview, error);
+    enum sutra_status status = sutra_overview_run(context, run->list, 1, &options, &overview, error);
     if (!status)
         status = sutra_report_write_overview(context, overview, folder, NULL, error);
     sutra_overview_free(overview);

@@ -30,7 +30,7 @@ static enum sutra_status cut_pair(struct sutra_context *context, const struct fa
     if (!status)
         status = sutra_host_trace_parse(context, "host", host_text, strlen(host_text), &host, error);
     if (!status)
-        status = sutra_cut_make(context, device, host, &selection, &cut, error);
+        status = sutra_cut_run(context, device, host, &selection, &cut, error);
     if (!status)
         status = sutra_cut_write(context, cut, files->path[0], NULL, error);
     if (!status)

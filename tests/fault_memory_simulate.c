@@ -83,7 +83,7 @@ static enum sutra_status simulate(struct sutra_context *context, const struct su
     struct sutra_simulation *simulation = NULL;
     enum sutra_status status = sutra_simulate(context, ets, NULL, 2, &options, &simulation, error);
     if (!status)
-        status = sutra_simulation_worth(context, simulation, 2, error);
+        status = sutra_simulation_what_if(context, simulation, 2, error);
     if (!status)
         status = sutra_simulation_write_trace(context, simulation, files->path[FILE_TRACE], NULL, error);
     sutra_simulation_free(simulation);
@@ -134,7 +134,7 @@ static enum sutra_status make_faithful(struct sutra_context *context, const stru
         linked ? sutra_linked_convert(context, linked, NULL, &converted, error)
                : sutra_convert_parse(context, "plus", texts->plus, strlen(texts->plus), &timed, &converted, error);
     if (!status)
-        status = sutra_converted_make_faithful(context, converted, linked, &options, NULL, error);
+        status = sutra_converted_run_faithful(context, converted, linked, &options, NULL, error);
     if (!status)
         status = sutra_converted_write(context, converted, path, NULL, error);
     sutra_converted_free(converted);

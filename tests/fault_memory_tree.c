@@ -41,18 +41,19 @@ struct texts {
 static enum sutra_status write_tree(struct sutra_context *context, const struct sutra_profile *profile,
                                     enum sutra_tree_format format, const char *path, struct sutra_error *error) {
     struct sutra_tree *tree = NULL;
-    enum sutra_status status = sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, error);
+    enum sutra_status status = sutra_tree_build(context, profile, SUTRA_TORCH_VERSION_2, &tree, error);
     if (!status)
         status = sutra_tree_write(context, tree, format, NULL, path, NULL, error);
     sutra_tree_free(tree);
     return status;
 }
 
-static enum sutra_status write_pairs(struct sutra_context *context, const struct sutra_profile *profile, int edition,
-                                     enum sutra_correlation_format format, const char *path,
+static enum sutra_status write_pairs(struct sutra_context *context, const struct sutra_profile *profile,
+                                     int torch_version, enum sutra_correlation_format format, const char *path,
                                      struct sutra_error *error) {
-    const struct sutra_correlation_options options = {
-        .size = sizeof options, .edition = (enum sutra_edition)edition, .kind = SUTRA_CORRELATION_ALL};
+    const struct sutra_correlation_options options = {.size = sizeof options,
+                                                      .torch_version = (enum sutra_torch_version)torch_version,
+                                                      .kind = SUTRA_CORRELATION_ALL};
     struct sutra_correlation *correlation = NULL;
     enum sutra_status status = sutra_correlation_find(context, profile, &options, &correlation, error);
     if (!status)
@@ -62,20 +63,20 @@ static enum sutra_status write_pairs(struct sutra_context *context, const struct
 }
 
 static enum sutra_status run_trace(struct sutra_context *context, const struct fault_files *files, const char *text,
-                                   const struct sutra_host_trace *host, int edition, int first,
+                                   const struct sutra_host_trace *host, int torch_version, int first,
                                    struct sutra_error *error) {
     const struct sutra_profile_options options = {.size = sizeof options, .inputs = true};
     struct sutra_device_trace *device = NULL;
     struct sutra_profile *profile = NULL;
     enum sutra_status status = sutra_device_trace_parse(context, "device", text, strlen(text), &device, error);
     if (!status)
-        status = sutra_profile_take(context, device, host, &options, &profile, error);
+        status = sutra_profile_from_trace(context, device, host, &options, &profile, error);
     if (!status)
         status = write_tree(context, profile, host ? SUTRA_TREE_JSON : SUTRA_TREE_TEXT, files->path[first], error);
     if (!status)
         status = write_tree(context, profile, SUTRA_TREE_CHROME, files->path[first + 1], error);
     if (!status)
-        status = write_pairs(context, profile, edition, host ? SUTRA_CORRELATION_JSON : SUTRA_CORRELATION_CHROME,
+        status = write_pairs(context, profile, torch_version, host ? SUTRA_CORRELATION_JSON : SUTRA_CORRELATION_CHROME,
                              files->path[first + 2], error);
     sutra_profile_free(profile);
     sutra_device_trace_free(device);
@@ -104,9 +105,9 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
     if (!status)
         status = sutra_host_trace_parse(context, "host", texts->host, strlen(texts->host), &host, error);
     if (!status)
-        status = run_trace(context, files, texts->device, host, SUTRA_EDITION_2, 0, error);
+        status = run_trace(context, files, texts->device, host, SUTRA_TORCH_VERSION_2, 0, error);
     if (!status)
-        status = run_trace(context, files, texts->bare, NULL, SUTRA_EDITION_1_13, 3, error);
+        status = run_trace(context, files, texts->bare, NULL, SUTRA_TORCH_VERSION_1_13, 3, error);
     if (!status)
         status = run_events(context, files, error);
     sutra_host_trace_free(host);

@@ -32,15 +32,15 @@ done
 cut 1 "" --step 2
 cut 1 "" --step 1-3 --no-python
 cut 2 "" --step 0
-cut 2 exclusive_dur --from 5k --to 12k
-cut 2 exclusive_dur --from 6543
+cut 2 exclusive_dur --from-us 5k --to-us 12k
+cut 2 exclusive_dur --from-us 6543
 for case in torch_mlp_nosync torch_gloo2_r0_dn; do
     for side in host device; do
         gzip -dc "data/link/$case/$side.json.gz" >"$work/$case.$side" || exit 70
     done
     "$SUTRA" link --no-sync "$work/$case.host" "$work/$case.device" -o "$work/$case.plus" -q || exit 70
-    cut $case exclusive_dur --from 500 --to 4000
-    cut $case exclusive_dur --from 1000
-    cut $case exclusive_dur --to 2500
+    cut $case exclusive_dur --from-us 500 --to-us 4000
+    cut $case exclusive_dur --from-us 1000
+    cut $case exclusive_dur --to-us 2500
 done
 exit $((n_failed > 0))

@@ -38,8 +38,8 @@ told() {
 }
 
 for seed in 1 2; do
-    make slow --seed $seed --slow-rank 1 --skew-us 400
-    make half --seed $seed --slow-rank 1 --skew-us 400 --gpu-scale 0.5
+    make slow --seed $seed --straggler-rank 1 --skew-us 400
+    make half --seed $seed --straggler-rank 1 --skew-us 400 --gpu-scale 0.5
     make even --seed $seed --skew-us 400
     near "job $seed" "$(simulated slow)" "$(measured slow)" 0.001
     near "job $seed, GPUs of half the time" "$(simulated slow --scale gpu:0.5)" "$(measured half)" 0.01

@@ -27,7 +27,7 @@ same() {
 # part WORDS...: of the trace as the words say, by every analysis.
 part() {
     "$SUTRA" cut "$work/whole/rank1.json" "$@" -o "$work/small/rank1.json" -q --force || exit 70
-    for words in "analyze" "analyze hta --last-step" "analyze dlrm --whole" "analyze operators" "analyze kernels" \
+    for words in "analyze" "analyze hta --last-step" "analyze dlrm --full-trace" "analyze operators" "analyze kernels" \
         "analyze operators --compat tracelens" "analyze collectives --arrivals"; do
         analyze whole a $words rank1.json "$@"
         analyze small b $words rank1.json
@@ -37,13 +37,13 @@ part() {
 
 "$SUTRA" gen -n 6k --python-functions --collectives --host "$work/host.json" --device "$work/whole/rank1.json" || exit 70
 part --step 2
-part --from 3k --to 9k
+part --from-us 3k --to-us 9k
 "$SUTRA" cut "$work/whole/rank1.json" --step 1-2 -o "$work/small/rank1.json" -q --force || exit 70
 analyze whole a analyze hta rank1.json --step 1-2 -n 3
 analyze small b analyze hta rank1.json --last-step -n 3
 same hta --step 1-2
 gzip -dc "$data/link/torch_gloo2_r0_dn/device.json.gz" >"$work/whole/rank1.json" || exit 70
-part --from 500 --to 4000
+part --from-us 500 --to-us 4000
 
 "$SUTRA" gen -n 2k --ranks 4 --collectives --host "$work/hosts" --device "$work/job" || exit 70
 cp "$work/job/device.1.json" "$work/job/device.2.json" "$work/few" || exit 71

@@ -8,7 +8,7 @@ exec python3 - "$SUTRA" "${DATA:-tests/data}" <<'END'
 import glob, gzip, json, os, random, re, subprocess, sys, tempfile
 
 sutra, data = sys.argv[1:]
-n_checks, n_refused, n_mended, failed = 0, 0, 0, []
+n_checks, n_refused, n_repaired, failed = 0, 0, 0, []
 
 
 def repair(text):
@@ -36,7 +36,7 @@ def lost(before, after):
 
 
 def damage(name, text, before, strings, rng):
-    global n_refused, n_mended
+    global n_refused, n_repaired
     begin, end = rng.choice(strings)
     at = rng.randrange(begin, end)
     with_ = bytes([rng.choice(b'"\\\n\x01\xff{}[],:x')])
@@ -45,7 +45,7 @@ def damage(name, text, before, strings, rng):
     n_refused += good is None
     if good is None:
         return
-    n_mended += good != broken
+    n_repaired += good != broken
     after = elements(good)
     check(f"{name}: byte {at}, now {with_}: {lost(before, after)} lost", lost(before, after) <= 2)
     check(f"{name}: byte {at}, now {with_}: again", repair(good) == good)
@@ -69,6 +69,6 @@ for path in sorted(glob.glob(f"{data}/link/torch_mlp_nosync/*.json.gz")):
         damage(name, text, before, strings, rng)
     for _ in range(4):
         cut(name, text, before, rng)
-print(f"{n_checks} checks, {n_mended} mended, {n_refused} refused, {len(failed)} failed", *failed[:9], sep="\n")
+print(f"{n_checks} checks, {n_repaired} mended, {n_refused} refused, {len(failed)} failed", *failed[:9], sep="\n")
 sys.exit(bool(failed) or n_checks == 0)
 END

@@ -21,7 +21,7 @@ python3 tests/report_traces.py "$work" || exit 70
 "$SUTRA" gen --events 100k --seed 1 --host "$work/host.json" --device "$work/big.json" >/dev/null
 report hta_synth hta "$case"
 report dlrm_synth dlrm "$case"
-report dlrm_compat dlrm "$case" --compat --whole
+report dlrm_compat dlrm "$case" --compat --full-trace
 report operators_synth operators "$case"
 report kernels_synth kernels "$case"
 for trace in hostile streams long tiny huge bare empty big; do

@@ -52,7 +52,7 @@ static inline struct sutra_hta *analyze(struct sutra_context *context, const cha
     struct sutra_hta *hta = NULL;
     struct sutra_error error;
     assert_int_equal(sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, &error), SUTRA_OK);
-    assert_int_equal(sutra_hta_make(context, trace, options, &hta, &error), SUTRA_OK);
+    assert_int_equal(sutra_hta_run(context, trace, options, &hta, &error), SUTRA_OK);
     sutra_device_trace_free(trace);
     return hta;
 }

@@ -187,7 +187,7 @@ def check_hta(page, folder, whole=True):
     expected = [dict(row, comp_comm_overlap_pctg=shares[row["rank"]]) for row in busy if number(row["communication_us"]) > 0]
     if expected and whole:
         for row, seen in zip(expected, page.rows("overlap")):
-            row.update(hidden_us=seen["hidden_us"], not_hidden_us=seen["communication_us"] - seen["hidden_us"])
+            row.update(hidden_us=seen["hidden_us"], exposed_us=seen["communication_us"] - seen["hidden_us"])
             share = 100 * seen["hidden_us"] / seen["communication_us"]
             check(abs(share - number(row["comp_comm_overlap_pctg"])) < 0.0051, "overlap", share)
         same_rows(page, "overlap", expected)
@@ -368,7 +368,7 @@ def check_overview(page, folder):
     found = table("findings")
     check([(rule, text.strip()) for rule, _, text in page.findings] == [(row["rule"], re.sub(r"(?<=\d) us\b", " µs", shown(row["text"])).strip()) for row in found],
           "findings", [text for _, _, text in page.findings][:1], [row["text"] for row in found][:1])
-    check(all(near(win, number(row["win_percent"])) for (_, win, _), row in zip(page.findings, found)), "wins")
+    check(all(near(win, number(row["saving_percent"])) for (_, win, _), row in zip(page.findings, found)), "wins")
     lines, windows = defaultdict(dict), {row["rank"]: number(row["window_us"]) for row in table("overview_ranks")}
     for row in table("overview_timeline"):
         lines[row["rank"]][row["what"]] = number(row["time_us"])
@@ -382,7 +382,7 @@ def check_overview(page, folder):
         every, exposed = number(row["communication_us"]), parts["exposed_communication_us"]
         if every > 0:
             overlaps.append({"rank": row["rank"], "hidden_us": every - min(every, exposed), "exposed_us": min(every, exposed),
-                             "communication_us": every, "hidden_percent": 100 * (every - min(every, exposed)) / every})
+                             "communication_us": every, "overlap_percent": 100 * (every - min(every, exposed)) / every})
     check(("overview_overlap" in page.tables) == bool(overlaps), "communication")
     if overlaps:
         same_rows(page, "overview_overlap", overlaps)
@@ -403,9 +403,9 @@ def check_overview(page, folder):
         check_slowest(row, by_rank[row["rank"]], "slowest_step", "step")
         for part in PARTS:
             check(near(number(row[part + "_us"]), statistics.fmean(number(s[part + "_us"]) for s in by_rank[row["rank"]])), part, row)
-    for place, row in enumerate(table("step_places")):
+    for place, row in enumerate(table("step_indices")):
         check_slowest(row, by_place[place], "slowest_rank", "rank")
-    check(len(table("step_ranks")) == len(by_rank) and len(table("step_places")) == (len(by_place) if len(by_rank) > 1 else 0),
+    check(len(table("step_ranks")) == len(by_rank) and len(table("step_indices")) == (len(by_place) if len(by_rank) > 1 else 0),
           "ranks or places of steps")
     if steps:
         slowest, several = max(steps, key=lambda row: number(row["time_us"])), len(steps) > len(by_rank)
@@ -418,9 +418,9 @@ def check_overview(page, folder):
         check(near(number(row["work_us"]), sum(number(row[kind + "_us"]) for kind in ("compute", "communication", "copies"))), row)
     if streams:
         same_rows(page, "overview_streams", streams)
-    check(("overview_waits" in page.tables) == (len(table("overview_waits")) > 1), "waits")
-    if len(table("overview_waits")) > 1:
-        same_rows(page, "overview_waits", table("overview_waits"))
+    check(("collective_waits" in page.tables) == (len(table("collective_waits")) > 1), "waits")
+    if len(table("collective_waits")) > 1:
+        same_rows(page, "collective_waits", table("collective_waits"))
     check_operators(page, folder, False)
     check_hta(page, folder, False)
 
@@ -512,7 +512,7 @@ def check_bars(name, by_row, page):
               "idle": "idle", "overlap": "overlap", "streams": "streams", "operators": "operators",
               "overheads": "overhead_kinds", "top_operators": "top_operators", "top_modules": "top_modules",
               "kernel_durations": "durations", "changed_operators": "diff_operators", "changed_kernels": "diff_kernels", "changed_paths": "diff_paths"}
-    tables |= {"overlap": "overview_overlap", "stream_work": "overview_streams", "time_of_ranks": "time_of_ranks", "steps": "steps", "mean_steps": "step_ranks", "waited_for": "overview_waits"} if page.most == 60 else {}
+    tables |= {"overlap": "overview_overlap", "stream_work": "overview_streams", "time_of_ranks": "time_of_ranks", "steps": "steps", "mean_steps": "step_ranks", "waited_for": "collective_waits"} if page.most == 60 else {}
     if name == "top_kernels" and "top_kernels" in page.tables:
         tables[name] = "top_kernels"
     if name not in tables:

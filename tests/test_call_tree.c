@@ -261,7 +261,7 @@ static struct sutra_host_trace *parse_host(struct sutra_context *context, const 
 static void tell_tree(struct sutra_context *context, const struct sutra_profile *profile, char *text, size_t size) {
     struct sutra_tree *tree = NULL;
     struct sutra_tree_columns columns = {.size = sizeof columns};
-    assert_int_equal(sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, NULL), SUTRA_OK);
+    assert_int_equal(sutra_tree_build(context, profile, SUTRA_TORCH_VERSION_2, &tree, NULL), SUTRA_OK);
     sutra_tree_columns(tree, &columns);
     *text = 0;
     for (uint64_t i = 0; i < columns.n; i++) {
@@ -312,7 +312,7 @@ static void gives_its_tree_and_pairs(void **state) {
     struct sutra_profile *profile = NULL;
     struct sutra_error error;
     const struct sutra_profile_options options = {.size = sizeof options, .rocm = of->rocm, .inputs = true};
-    if (sutra_profile_take(context, trace, host, &options, &profile, &error))
+    if (sutra_profile_from_trace(context, trace, host, &options, &profile, &error))
         sutra_error_text(&error, text, sizeof text);
     else
         tell_tree(context, profile, text, sizeof text);
@@ -350,8 +350,8 @@ static void times_add_up_over_threads_and_devices(void **state) {
     struct sutra_tree *tree = NULL;
     struct sutra_tree_columns columns = {.size = sizeof columns};
     struct sutra_tree_report report = {.size = sizeof report};
-    assert_int_equal(sutra_profile_take(context, trace, NULL, NULL, &profile, NULL), SUTRA_OK);
-    assert_int_equal(sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, NULL), SUTRA_OK);
+    assert_int_equal(sutra_profile_from_trace(context, trace, NULL, NULL, &profile, NULL), SUTRA_OK);
+    assert_int_equal(sutra_tree_build(context, profile, SUTRA_TORCH_VERSION_2, &tree, NULL), SUTRA_OK);
     sutra_tree_columns(tree, &columns);
     sutra_tree_report(tree, &report);
     /*                               f     a      b     l     c     k */
@@ -390,7 +390,7 @@ static void missing_ends_are_borrowed(void **state) {
     struct sutra_tree_columns columns = {.size = sizeof columns};
     struct sutra_tree_report report = {.size = sizeof report};
     assert_int_equal(sutra_profile_parse(context, "events", json, strlen(json), &profile, NULL), SUTRA_OK);
-    assert_int_equal(sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, NULL), SUTRA_OK);
+    assert_int_equal(sutra_tree_build(context, profile, SUTRA_TORCH_VERSION_2, &tree, NULL), SUTRA_OK);
     sutra_tree_columns(tree, &columns);
     sutra_tree_report(tree, &report);
     const int64_t end[] = {9, 9, 9, 4, SUTRA_NO_END};

@@ -143,7 +143,7 @@ static enum sutra_status do_columns(void) {
 static enum sutra_status do_ranks(void) {
     const char *const paths[] = {device_path, device_path};
     struct sutra_operators_ranks *ranks = NULL;
-    enum sutra_status status = sutra_operators_ranks_make(context, paths, 2, NULL, &ranks, NULL);
+    enum sutra_status status = sutra_operators_ranks_run(context, paths, 2, NULL, &ranks, NULL);
     sutra_operators_ranks_free(ranks);
     return status;
 }
@@ -153,7 +153,7 @@ static enum sutra_status do_hta(void) {
     struct sutra_hta *hta = NULL;
     enum sutra_status status = read_device(&device);
     if (!status)
-        status = sutra_hta_make(context, device, NULL, &hta, NULL);
+        status = sutra_hta_run(context, device, NULL, &hta, NULL);
     sutra_hta_free(hta);
     sutra_device_trace_free(device);
     return status;

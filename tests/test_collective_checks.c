@@ -149,7 +149,7 @@ static void messages_have_two_halves(void **state) {
     add(&job, pair, "send", 0, 1, 5);
     add(&job, pair, "recv", 1, 1, 6);
     add(&job, pair, "send", 0, 2, 5);
-    check_told(&job, 4, "warning lonely message [0, 1] 2 0; error different message [0, 1] 1 0; ");
+    check_told(&job, 4, "warning unmatched message [0, 1] 2 0; error different message [0, 1] 1 0; ");
 }
 
 static void lists_of_ranks_are_short(void **state) {

@@ -333,8 +333,8 @@ static void a_tree_and_its_pairs_become_columns(void **state) {
     struct ArrowArrayStream nodes, pairs;
     (void)state;
     struct sutra_device_trace *trace = device_trace(events_text);
-    assert_int_equal(sutra_profile_take(context, trace, NULL, NULL, &profile, NULL), SUTRA_OK);
-    assert_int_equal(sutra_tree_build(context, profile, SUTRA_EDITION_2, &tree, NULL), SUTRA_OK);
+    assert_int_equal(sutra_profile_from_trace(context, trace, NULL, NULL, &profile, NULL), SUTRA_OK);
+    assert_int_equal(sutra_tree_build(context, profile, SUTRA_TORCH_VERSION_2, &tree, NULL), SUTRA_OK);
     assert_int_equal(sutra_correlation_find(context, profile, &all, &correlation, NULL), SUTRA_OK);
     assert_int_equal(sutra_tree_arrow(context, tree, NULL, &nodes, NULL), SUTRA_OK);
     assert_int_equal(sutra_correlation_arrow(context, correlation, NULL, &pairs, NULL), SUTRA_OK);
@@ -450,11 +450,11 @@ static void lists_of_a_simulation_become_columns(void **state) {
     } expected[SUTRA_SIMULATED_N_COLUMNS] = {
         [SUTRA_SIMULATED_RANKS] = {"time_ns", "l: 27000 27000"},
         [SUTRA_SIMULATED_WAITS] = {"ns", "l: 9000"},
-        [SUTRA_SIMULATED_MEETINGS] = {"kind", "u: all-reduce"},
+        [SUTRA_SIMULATED_COLLECTIVES] = {"kind", "u: all-reduce"},
         [SUTRA_SIMULATED_LINKS] = {"bytes_per_s", "g: (null)"},
         [SUTRA_SIMULATED_PATH] = {"name", "u: a b"},
         [SUTRA_SIMULATED_NAMES] = {"n_nodes", "l: 2 2 2"},
-        [SUTRA_SIMULATED_STUCK] = {"awaited_name", "u: c c"},
+        [SUTRA_SIMULATED_DEADLOCKED] = {"awaited_name", "u: c c"},
     };
     static const char *const changes[] = {"rank=1:compute:2"};
     const struct sutra_simulate_options options = {.size = sizeof options, .scales = changes, .n_scales = 1};

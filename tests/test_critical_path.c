@@ -487,6 +487,6 @@ int main(void) {
     failed += run_table("empty annotation", empty_cases, COUNT(empty_cases), empty);
     const struct path_rules newer = {
         .annotation = "ProfilerStep", .first_counts = true, .newer = true, .data_loading = "Loader"};
-    failed += run_table("edition 0.6", newer_cases, COUNT(newer_cases), newer);
+    failed += run_table("HTA 0.6", newer_cases, COUNT(newer_cases), newer);
     return failed + run_table("whole trace", whole_cases, COUNT(whole_cases), whole);
 }

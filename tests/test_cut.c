@@ -136,7 +136,7 @@ static void cut_names(const struct pair *pair, const struct cut_case *c, bool ho
     assert_true(file >= 0);
     close(file);
     selection.size = sizeof selection;
-    assert_int_equal(sutra_cut_make(context, pair->device, host ? pair->host : NULL, &selection, &cut, NULL), SUTRA_OK);
+    assert_int_equal(sutra_cut_run(context, pair->device, host ? pair->host : NULL, &selection, &cut, NULL), SUTRA_OK);
     assert_int_equal((host ? sutra_cut_write_host : sutra_cut_write)(context, cut, path, NULL, NULL), SUTRA_OK);
     enum sutra_status status = host ? sutra_host_trace_read(context, path, &host_again, NULL)
                                     : sutra_device_trace_read(context, path, &again, NULL);
@@ -190,7 +190,7 @@ static void text_between_events_is_kept(void **state) {
         close(file);
         assert_int_equal(sutra_device_trace_parse(context, "t", texts[i].text, strlen(texts[i].text), &trace, NULL),
                          SUTRA_OK);
-        assert_int_equal(sutra_cut_make(context, trace, NULL, &selection, &cut, NULL), SUTRA_OK);
+        assert_int_equal(sutra_cut_run(context, trace, NULL, &selection, &cut, NULL), SUTRA_OK);
         assert_int_equal(sutra_cut_write(context, cut, path, NULL, NULL), SUTRA_OK);
         char *text = take_file(path);
         assert_string_equal(text, texts[i].kept ? texts[i].kept : texts[i].text);
@@ -221,7 +221,7 @@ static void impossible_selections_are_errors(void **state) {
         struct sutra_error error;
         selection.size = sizeof selection;
         assert_int_equal(
-            sutra_cut_make(context, pair.device, refused[i].host ? pair.host : NULL, &selection, &cut, &error),
+            sutra_cut_run(context, pair.device, refused[i].host ? pair.host : NULL, &selection, &cut, &error),
             refused[i].status);
         assert_null(cut);
         assert_int_not_equal(error.message[0], 0);
@@ -235,7 +235,7 @@ static void kept_events_are_counted(void **state) {
     const struct sutra_selection selection = {.size = sizeof selection, .step = "1"};
     struct sutra_cut_report report = {.size = sizeof report};
     struct sutra_cut *cut = NULL;
-    assert_int_equal(sutra_cut_make(context, pair.device, pair.host, &selection, &cut, NULL), SUTRA_OK);
+    assert_int_equal(sutra_cut_run(context, pair.device, pair.host, &selection, &cut, NULL), SUTRA_OK);
     sutra_cut_report(cut, &report);
     assert_int_equal(report.n_events, 20);
     assert_int_equal(report.n_events_kept, 10);

@@ -124,7 +124,7 @@ static struct sutra_diff *compare_texts(char *texts[2], const struct sutra_diff_
         assert_int_equal(
             sutra_device_trace_parse(context, "trace", texts[side], strlen(texts[side]), &traces[side], &error),
             SUTRA_OK);
-    enum sutra_status status = sutra_diff_make_of(context, traces[0], traces[1], options, &diff, &error);
+    enum sutra_status status = sutra_diff_run_of(context, traces[0], traces[1], options, &diff, &error);
     if (status)
         print_error("%s\n", error.message);
     assert_int_equal(status, SUTRA_OK);
@@ -448,7 +448,7 @@ static enum sutra_status compare_files(const struct folder *folder, size_t n, un
     *lines = *text = 0;
     assert_int_equal(sutra_context_create(&options, &context, error), SUTRA_OK);
     enum sutra_status status =
-        sutra_diff_make(context, folder->list, n, folder->list + n, folder->n - n, NULL, &diff, error);
+        sutra_diff_run(context, folder->list, n, folder->list + n, folder->n - n, NULL, &diff, error);
     if (!status)
         tell_table(sutra_diff_table(diff, SUTRA_DIFF_OPERATORS), "not made", text);
     sutra_diff_free(diff);

@@ -59,8 +59,8 @@ static enum sutra_status several_make(struct several *several, struct folder *fo
     list_files(folder);
     several->ranks = NULL;
     assert_int_equal(sutra_context_create(&options, &several->context, NULL), SUTRA_OK);
-    return sutra_dlrm_ranks_make(several->context, folder->list, folder->n, &ranks_options, &several->ranks,
-                                 &several->error);
+    return sutra_dlrm_ranks_run(several->context, folder->list, folder->n, &ranks_options, &several->ranks,
+                                &several->error);
 }
 
 static void several_free(struct several *several) {
@@ -76,8 +76,8 @@ static void each_rank_has_its_figures_and_is_shown_once(void **state) {
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
         struct several several = {.told = {0}};
         assert_int_equal(several_make(&several, &folder, n_threads, false), SUTRA_OK);
-        const struct sutra_dlrm_rank *first = sutra_dlrm_ranks_at(several.ranks, 0);
-        const struct sutra_dlrm_rank *second = sutra_dlrm_ranks_at(several.ranks, 1);
+        const struct sutra_dlrm_rank *first = sutra_dlrm_ranks_get(several.ranks, 0);
+        const struct sutra_dlrm_rank *second = sutra_dlrm_ranks_get(several.ranks, 1);
         assert_int_equal(first->rank, 2);
         assert_int_equal(first->source, SUTRA_RANK_NAME);
         assert_string_equal(first->path, folder.paths[1]);
@@ -90,7 +90,7 @@ static void each_rank_has_its_figures_and_is_shown_once(void **state) {
         assert_null(second->report->overheads);
         assert_null(second->report->marker);
         assert_true(second->overhead_us[SUTRA_T5] == 10);
-        assert_null(sutra_dlrm_ranks_at(several.ranks, 2));
+        assert_null(sutra_dlrm_ranks_get(several.ranks, 2));
         assert_int_equal(several.told.n_visits, 2);
         assert_int_equal(several.told.n_ops, 3);
         several_free(&several);
@@ -175,8 +175,8 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
         assert_int_equal(several_make(&several, &folder, n_threads, false), SUTRA_OK);
         assert_non_null(strstr(several.told.last_warning, "d.json: duplicate rank 0, also in "));
         assert_int_equal(several.told.n_visits, 1);
-        assert_non_null(strstr(sutra_dlrm_ranks_at(several.ranks, 1)->reason, "truncated"));
-        assert_non_null(strstr(sutra_dlrm_ranks_at(several.ranks, 2)->reason, "nothing to analyze"));
+        assert_non_null(strstr(sutra_dlrm_ranks_get(several.ranks, 1)->reason, "truncated"));
+        assert_non_null(strstr(sutra_dlrm_ranks_get(several.ranks, 2)->reason, "nothing to analyze"));
         tell_overheads(&several, &text);
         assert_string_equal(text.bytes, "T1  nan+-nan 0; T5 a 10+-0 1; ");
         several_free(&several);

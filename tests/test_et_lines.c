@@ -163,7 +163,7 @@ static void lines_and_back_give_the_same_bytes(void **state) {
     for (int layout = SUTRA_ET_CHAKRA; layout <= SUTRA_ET_LINES; layout++) {
         bool known = false;
         assert_int_equal(sutra_et_write_json(context, et, (enum sutra_et_layout)layout, lines_path, NULL, &error), 0);
-        assert_int_equal(sutra_et_lines_known(lines_path, &known, &error), SUTRA_OK);
+        assert_int_equal(sutra_is_et_lines(lines_path, &known, &error), SUTRA_OK);
         assert_true(known);
         check_back(lines_path, &file);
     }

@@ -32,7 +32,7 @@ static void write_file(const char *device_source, const char *path) {
                      SUTRA_OK);
     assert_int_equal(sutra_link(context, host_trace, device_trace, NULL, &linked, NULL), SUTRA_OK);
     assert_int_equal(sutra_linked_convert(context, linked, &what, &converted, NULL), SUTRA_OK);
-    assert_int_equal(sutra_converted_make_faithful(context, converted, linked, &how, NULL, NULL), SUTRA_OK);
+    assert_int_equal(sutra_converted_run_faithful(context, converted, linked, &how, NULL, NULL), SUTRA_OK);
     assert_int_equal(sutra_converted_write(context, converted, path, NULL, NULL), SUTRA_OK);
     sutra_converted_free(converted);
     sutra_linked_free(linked);

@@ -59,7 +59,7 @@ static void text_that_was_passed_is_no_memory(void **state) {
     long before = file_pages_kb();
     assert_int_equal(sutra_device_trace_read(context, path, &trace, NULL), SUTRA_OK);
     long more = file_pages_kb() - before;
-    assert_int_equal(sutra_profile_take(context, trace, NULL, &profile_options, &profile, NULL), SUTRA_OK);
+    assert_int_equal(sutra_profile_from_trace(context, trace, NULL, &profile_options, &profile, NULL), SUTRA_OK);
     long again = file_pages_kb() - before;
     sutra_profile_free(profile);
     sutra_device_trace_free(trace);

@@ -1,5 +1,5 @@
 /*
- * test_hta_more.c - annotations, operators, sequences, series, full queues, histograms, steps and both editions, on
+ * test_hta_more.c - annotations, operators, sequences, series, full queues, histograms, steps and both hta_versions, on
  * traces so small that the answer is plain; each as we have it and, where it differs, as HTA does.
  */
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 
 static const struct sutra_hta_options ours = {.size = sizeof ours};
 static const struct sutra_hta_options compat = {.size = sizeof compat, .compat = true};
-static const struct sutra_hta_options newer = {.size = sizeof newer, .edition = SUTRA_HTA_EDITION_0_6};
+static const struct sutra_hta_options newer = {.size = sizeof newer, .hta_version = SUTRA_HTA_VERSION_0_6};
 static const struct sutra_hta_options newer_compat = {
-    .size = sizeof newer_compat, .compat = true, .edition = SUTRA_HTA_EDITION_0_6};
+    .size = sizeof newer_compat, .compat = true, .hta_version = SUTRA_HTA_VERSION_0_6};
 
 static void check(const char *events, const struct sutra_hta_options *options, enum sutra_hta_table id,
                   const char *expected) {
@@ -94,7 +94,7 @@ static void names_beyond_a_number_or_quantile_become_others(void **state) {
           "others,6,4,2,1.4142135623730951,3.0,0 | step,8,8,8,0.0,8.0,0 | zero_grad,1,1,1,0.0,1.0,0");
     assert_int_equal(sutra_device_trace_parse(context, "trace", FOUR_NAMES, strlen(FOUR_NAMES), &trace, NULL),
                      SUTRA_OK);
-    assert_int_equal(sutra_hta_make(context, trace, &wrong, &hta, &error), SUTRA_USAGE);
+    assert_int_equal(sutra_hta_run(context, trace, &wrong, &hta, &error), SUTRA_USAGE);
     assert_string_equal(error.message, "kept_ratio 1.5 is not between 0 and 1");
     sutra_device_trace_free(trace);
     sutra_context_free(context);
@@ -351,7 +351,7 @@ static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
     assert_true(mkstemp(path) >= 0);
     assert_int_equal(sutra_device_trace_parse(context, "trace", trace_text, strlen(trace_text), &trace, NULL),
                      SUTRA_OK);
-    assert_int_equal(sutra_hta_make(context, trace, NULL, &hta, NULL), SUTRA_OK);
+    assert_int_equal(sutra_hta_run(context, trace, NULL, &hta, NULL), SUTRA_OK);
     assert_int_equal(sutra_hta_write_counters(context, trace, hta, SUTRA_HTA_COUNTERS_ALL, path, &n_bytes, NULL),
                      SUTRA_OK);
     FILE *file = fopen(path, "r");
@@ -375,17 +375,17 @@ static void a_trace_with_counters_is_the_trace_and_the_series(void **state) {
 
 static void unknown_hta_versions_are_errors(void **state) {
     (void)state;
-    const struct sutra_hta_options options = {.size = sizeof options, .edition = SUTRA_HTA_N_EDITIONS};
+    const struct sutra_hta_options options = {.size = sizeof options, .hta_version = SUTRA_HTA_N_VERSIONS};
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = NULL;
     struct sutra_hta *hta = NULL;
     struct sutra_error error;
-    assert_string_equal(sutra_hta_edition_name(SUTRA_HTA_EDITION_0_5), "0.5");
-    assert_string_equal(sutra_hta_edition_name(SUTRA_HTA_EDITION_0_6), "0.6");
-    assert_string_equal(sutra_hta_edition_name(SUTRA_HTA_N_EDITIONS), "");
+    assert_string_equal(sutra_hta_version_name(SUTRA_HTA_VERSION_0_5), "0.5");
+    assert_string_equal(sutra_hta_version_name(SUTRA_HTA_VERSION_0_6), "0.6");
+    assert_string_equal(sutra_hta_version_name(SUTRA_HTA_N_VERSIONS), "");
     assert_int_equal(sutra_device_trace_parse(context, "trace", TRACE(""), strlen(TRACE("")), &trace, &error),
                      SUTRA_OK);
-    assert_int_equal(sutra_hta_make(context, trace, &options, &hta, &error), SUTRA_USAGE);
+    assert_int_equal(sutra_hta_run(context, trace, &options, &hta, &error), SUTRA_USAGE);
     assert_string_equal(error.message, "unknown HTA version 2 (supported: 0.5, 0.6)");
     sutra_device_trace_free(trace);
     sutra_context_free(context);

@@ -37,7 +37,7 @@ static enum sutra_status make(struct folder *folder, unsigned n_threads, bool st
     *told = (struct told){0};
     list_files(folder);
     assert_int_equal(sutra_context_create(&options, context, NULL), SUTRA_OK);
-    return sutra_hta_ranks_make(*context, folder->list, folder->n, &ranks_options, ranks, &error);
+    return sutra_hta_ranks_run(*context, folder->list, folder->n, &ranks_options, ranks, &error);
 }
 
 #define WORK_OF(compute, communication)                                                                                \
@@ -69,10 +69,10 @@ static void ranks_come_from_trace_file_name_or_index(void **state) {
         enum sutra_rank_source source;
     } expected[] = {{2, SUTRA_RANK_POSITION}, {3, SUTRA_RANK_NAME}, {4, SUTRA_RANK_INFO}, {5, SUTRA_RANK_INFO}};
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(sutra_hta_ranks_at(ranks, i)->rank, expected[i].rank);
-        assert_int_equal(sutra_hta_ranks_at(ranks, i)->source, expected[i].source);
+        assert_int_equal(sutra_hta_ranks_get(ranks, i)->rank, expected[i].rank);
+        assert_int_equal(sutra_hta_ranks_get(ranks, i)->source, expected[i].source);
     }
-    assert_null(sutra_hta_ranks_at(ranks, 4));
+    assert_null(sutra_hta_ranks_get(ranks, 4));
     assert_int_equal(told.n_visits, 4);
     assert_int_equal(told.ranks, 2 + 3 + 4 + 5);
     sutra_hta_ranks_free(ranks);
@@ -132,11 +132,11 @@ static void malformed_and_duplicate_ranks_are_skipped_with_a_warning(void **stat
         assert_int_equal(told.n_warnings, 2);
         assert_non_null(strstr(told.last_warning, "d.json: duplicate rank 0, also in "));
         assert_int_equal(told.n_visits, 2);
-        assert_null(sutra_hta_ranks_at(ranks, 1)->reason);
-        assert_int_equal(sutra_hta_ranks_at(ranks, 1)->rank, 2);
-        assert_non_null(strstr(sutra_hta_ranks_at(ranks, 2)->reason, "truncated"));
-        assert_string_equal(sutra_hta_ranks_at(ranks, 2)->path, folder.paths[1]);
-        assert_string_equal(sutra_hta_ranks_at(ranks, 3)->path, folder.paths[3]);
+        assert_null(sutra_hta_ranks_get(ranks, 1)->reason);
+        assert_int_equal(sutra_hta_ranks_get(ranks, 1)->rank, 2);
+        assert_non_null(strstr(sutra_hta_ranks_get(ranks, 2)->reason, "truncated"));
+        assert_string_equal(sutra_hta_ranks_get(ranks, 2)->path, folder.paths[1]);
+        assert_string_equal(sutra_hta_ranks_get(ranks, 3)->path, folder.paths[3]);
         sutra_hta_ranks_free(ranks);
         sutra_context_free(context);
         assert_int_equal(make(&folder, n_threads, true, &told, &context, &ranks), SUTRA_DATA);
@@ -183,7 +183,7 @@ static void an_error_of_the_visitor_ends_the_work(void **state) {
     add_file(&folder, "a.json", RANKED(0, WORK_OF(10, 10)));
     add_file(&folder, "b.json", RANKED(1, WORK_OF(10, 10)));
     list_files(&folder);
-    assert_int_equal(sutra_hta_ranks_make(context, folder.list, folder.n, &options, &ranks, &error), SUTRA_IO);
+    assert_int_equal(sutra_hta_ranks_run(context, folder.list, folder.n, &options, &ranks, &error), SUTRA_IO);
     assert_string_equal(error.message, "no room");
     assert_int_equal(n_visits, 1);
     sutra_context_free(context);
@@ -234,7 +234,7 @@ static struct sutra_hta_ranks *analyze_ranks(struct folder *folder, struct sutra
     struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options, .hta = options};
     struct sutra_hta_ranks *ranks;
     list_files(folder);
-    assert_int_equal(sutra_hta_ranks_make(context, folder->list, folder->n, &ranks_options, &ranks, NULL), SUTRA_OK);
+    assert_int_equal(sutra_hta_ranks_run(context, folder->list, folder->n, &ranks_options, &ranks, NULL), SUTRA_OK);
     return ranks;
 }
 
@@ -368,7 +368,7 @@ static void times_of_series_count_from_the_rank_or_for_hta_from_all(void **state
             .size = sizeof ranks_options, .hta = &options, .visit = on_series, .arg = told};
         struct sutra_context *context = make_context(1);
         struct sutra_hta_ranks *ranks;
-        assert_int_equal(sutra_hta_ranks_make(context, folder.list, folder.n, &ranks_options, &ranks, NULL), SUTRA_OK);
+        assert_int_equal(sutra_hta_ranks_run(context, folder.list, folder.n, &ranks_options, &ranks, NULL), SUTRA_OK);
         assert_string_equal(told, expected[compat]);
         sutra_hta_ranks_free(ranks);
         sutra_context_free(context);

@@ -37,7 +37,7 @@ static void write_kept(const struct linked_traces *traces, const struct link_out
     struct sutra_converted *converted = NULL;
     assert_int_equal(sutra_linked_convert(context, traces->linked, &output->what, &converted, NULL), SUTRA_OK);
     if (output->faithful)
-        assert_int_equal(sutra_converted_make_faithful(context, converted, traces->linked, &output->how, report, NULL),
+        assert_int_equal(sutra_converted_run_faithful(context, converted, traces->linked, &output->how, report, NULL),
                          SUTRA_OK);
     assert_int_equal(sutra_converted_write(context, converted, path, NULL, NULL), SUTRA_OK);
     sutra_converted_free(converted);

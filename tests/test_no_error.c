@@ -25,12 +25,12 @@ MAKES(profile, sutra_profile, sutra_profile_read(context, paths[0], &made, error
 MAKES(repair, sutra_repair, sutra_repair_read(context, paths[0], &made, error))
 MAKES(et, sutra_et, sutra_et_read(context, paths[0], NULL, &made, error))
 MAKES(et_ranks, sutra_et_ranks, sutra_et_ranks_read(context, paths, (const uint64_t[]){0, 1}, 2, &made, error))
-MAKES(hta, sutra_hta_ranks, sutra_hta_ranks_make(context, paths, 2, NULL, &made, error))
-MAKES(dlrm, sutra_dlrm_ranks, sutra_dlrm_ranks_make(context, paths, 2, NULL, &made, error))
-MAKES(operators, sutra_operators_ranks, sutra_operators_ranks_make(context, paths, 2, NULL, &made, error))
-MAKES(overview, sutra_overview, sutra_overview_make(context, paths, 2, NULL, &made, error))
-MAKES(collectives, sutra_collectives, sutra_collectives_make(context, paths, 2, NULL, &made, error))
-MAKES(diff, sutra_diff, sutra_diff_make(context, paths, 1, paths + 1, 1, NULL, &made, error))
+MAKES(hta, sutra_hta_ranks, sutra_hta_ranks_run(context, paths, 2, NULL, &made, error))
+MAKES(dlrm, sutra_dlrm_ranks, sutra_dlrm_ranks_run(context, paths, 2, NULL, &made, error))
+MAKES(operators, sutra_operators_ranks, sutra_operators_ranks_run(context, paths, 2, NULL, &made, error))
+MAKES(overview, sutra_overview, sutra_overview_run(context, paths, 2, NULL, &made, error))
+MAKES(collectives, sutra_collectives, sutra_collectives_run(context, paths, 2, NULL, &made, error))
+MAKES(diff, sutra_diff, sutra_diff_run(context, paths, 1, paths + 1, 1, NULL, &made, error))
 MAKES(merge, sutra_merged, sutra_merge(context, paths, 2, NULL, "/dev/null", &made, error))
 
 static void check_calls(const char *const *paths, unsigned n_threads, bool strict) {

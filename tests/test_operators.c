@@ -24,7 +24,7 @@ static struct sutra_operators *make(struct sutra_context *context, const char *t
     struct sutra_operators *operators = NULL;
     struct sutra_error error;
     assert_int_equal(sutra_device_trace_parse(context, "trace", text, strlen(text), &trace, &error), SUTRA_OK);
-    assert_int_equal(sutra_operators_make(context, trace, &options, &operators, &error), SUTRA_OK);
+    assert_int_equal(sutra_operators_run(context, trace, &options, &operators, &error), SUTRA_OK);
     sutra_device_trace_free(trace);
     return operators;
 }
@@ -259,7 +259,7 @@ static void tell_operators(const struct sutra_restriction *part, const char *eve
     assert_int_equal(sutra_device_trace_parse(context, "trace", events, strlen(events), &trace, &error), SUTRA_OK);
     *text = 0;
     if (sutra_device_trace_restrict(context, trace, part, &error) ||
-        sutra_operators_make(context, trace, NULL, &operators, &error)) {
+        sutra_operators_run(context, trace, NULL, &operators, &error)) {
         strcpy(text, error.message);
     } else {
         const struct sutra_table *table = sutra_operators_table(operators, SUTRA_OPERATORS_BY_NAME);

@@ -114,20 +114,20 @@ static int make_all(void **state) {
          !sutra_link(context, all.host, all.device, NULL, &all.linked, NULL) &&
          !sutra_critical_path_find(context, all.device, NULL, &all.path, NULL) &&
          !sutra_full_path_find(context, all.device, NULL, &all.full_path, NULL) &&
-         !sutra_profile_take(context, all.device, NULL, NULL, &all.profile, NULL) &&
-         !sutra_tree_build(context, all.profile, SUTRA_EDITION_2, &all.tree, NULL) &&
+         !sutra_profile_from_trace(context, all.device, NULL, NULL, &all.profile, NULL) &&
+         !sutra_tree_build(context, all.profile, SUTRA_TORCH_VERSION_2, &all.tree, NULL) &&
          !sutra_correlation_find(context, all.profile, NULL, &all.correlation, NULL) &&
-         !sutra_hta_make(context, all.device, NULL, &all.hta, NULL) &&
+         !sutra_hta_run(context, all.device, NULL, &all.hta, NULL) &&
          !sutra_dlrm_analyze(context, all.device, NULL, &all.dlrm, NULL) && make_et();
     for (int i = 0; i < 2; i++) {
         write_trace(all.files[i]);
         all.list[i] = all.files[i];
     }
-    ok = ok && !sutra_collectives_make(context, all.list, 1, NULL, &all.collectives, NULL);
-    ok = ok && !sutra_diff_make(context, all.list, 1, all.list + 1, 1, NULL, &all.diff, NULL);
+    ok = ok && !sutra_collectives_run(context, all.list, 1, NULL, &all.collectives, NULL);
+    ok = ok && !sutra_diff_run(context, all.list, 1, all.list + 1, 1, NULL, &all.diff, NULL);
     ok = ok && !sutra_merge(context, all.list, 2, NULL, "/dev/null", &all.merged, NULL);
-    ok = ok && !sutra_cut_make(context, all.device, NULL, NULL, &all.cut, NULL);
-    return ok && !sutra_hta_ranks_make(context, all.list, 2, NULL, &all.ranks, NULL) ? 0 : -1;
+    ok = ok && !sutra_cut_run(context, all.device, NULL, NULL, &all.cut, NULL);
+    return ok && !sutra_hta_ranks_run(context, all.list, 2, NULL, &all.ranks, NULL) ? 0 : -1;
 }
 
 static int free_all(void **state) {
@@ -196,7 +196,7 @@ static enum sutra_status use_full_path(const void *options, struct sutra_error *
 
 static enum sutra_status use_profile(const void *options, struct sutra_error *error) {
     struct sutra_profile *profile = NULL;
-    enum sutra_status status = sutra_profile_take(all.context, all.device, NULL, options, &profile, error);
+    enum sutra_status status = sutra_profile_from_trace(all.context, all.device, NULL, options, &profile, error);
     sutra_profile_free(profile);
     return status;
 }
@@ -214,14 +214,14 @@ static enum sutra_status use_correlation(const void *options, struct sutra_error
 
 static enum sutra_status use_hta(const void *options, struct sutra_error *error) {
     struct sutra_hta *hta = NULL;
-    enum sutra_status status = sutra_hta_make(all.context, all.device, options, &hta, error);
+    enum sutra_status status = sutra_hta_run(all.context, all.device, options, &hta, error);
     sutra_hta_free(hta);
     return status;
 }
 
 static enum sutra_status use_hta_ranks(const void *options, struct sutra_error *error) {
     struct sutra_hta_ranks *ranks = NULL;
-    enum sutra_status status = sutra_hta_ranks_make(all.context, all.list, 1, options, &ranks, error);
+    enum sutra_status status = sutra_hta_ranks_run(all.context, all.list, 1, options, &ranks, error);
     sutra_hta_ranks_free(ranks);
     return status;
 }
@@ -236,28 +236,28 @@ static enum sutra_status use_columns(const void *options, struct sutra_error *er
 
 static enum sutra_status use_overview(const void *options, struct sutra_error *error) {
     struct sutra_overview *overview = NULL;
-    enum sutra_status status = sutra_overview_make(all.context, all.list, 1, options, &overview, error);
+    enum sutra_status status = sutra_overview_run(all.context, all.list, 1, options, &overview, error);
     sutra_overview_free(overview);
     return status;
 }
 
 static enum sutra_status use_operators(const void *options, struct sutra_error *error) {
     struct sutra_operators *operators = NULL;
-    enum sutra_status status = sutra_operators_make(all.context, all.device, options, &operators, error);
+    enum sutra_status status = sutra_operators_run(all.context, all.device, options, &operators, error);
     sutra_operators_free(operators);
     return status;
 }
 
 static enum sutra_status use_collectives(const void *options, struct sutra_error *error) {
     struct sutra_collectives *collectives = NULL;
-    enum sutra_status status = sutra_collectives_make(all.context, all.list, 1, options, &collectives, error);
+    enum sutra_status status = sutra_collectives_run(all.context, all.list, 1, options, &collectives, error);
     sutra_collectives_free(collectives);
     return status;
 }
 
 static enum sutra_status use_operators_ranks(const void *options, struct sutra_error *error) {
     struct sutra_operators_ranks *ranks = NULL;
-    enum sutra_status status = sutra_operators_ranks_make(all.context, all.list, 1, options, &ranks, error);
+    enum sutra_status status = sutra_operators_ranks_run(all.context, all.list, 1, options, &ranks, error);
     sutra_operators_ranks_free(ranks);
     return status;
 }
@@ -271,7 +271,7 @@ static enum sutra_status use_operators_of_ranks(const void *options, struct sutr
 
 static enum sutra_status use_diff(const void *options, struct sutra_error *error) {
     struct sutra_diff *diff = NULL;
-    enum sutra_status status = sutra_diff_make(all.context, all.list, 1, all.list + 1, 1, options, &diff, error);
+    enum sutra_status status = sutra_diff_run(all.context, all.list, 1, all.list + 1, 1, options, &diff, error);
     sutra_diff_free(diff);
     return status;
 }
@@ -290,7 +290,7 @@ static enum sutra_status use_merged_selection(const void *options, struct sutra_
 
 static enum sutra_status use_selection(const void *options, struct sutra_error *error) {
     struct sutra_cut *cut = NULL;
-    enum sutra_status status = sutra_cut_make(all.context, all.device, NULL, options, &cut, error);
+    enum sutra_status status = sutra_cut_run(all.context, all.device, NULL, options, &cut, error);
     sutra_cut_free(cut);
     return status;
 }
@@ -313,7 +313,7 @@ static enum sutra_status use_dlrm(const void *options, struct sutra_error *error
 
 static enum sutra_status use_dlrm_ranks(const void *options, struct sutra_error *error) {
     struct sutra_dlrm_ranks *ranks = NULL;
-    enum sutra_status status = sutra_dlrm_ranks_make(all.context, all.list, 1, options, &ranks, error);
+    enum sutra_status status = sutra_dlrm_ranks_run(all.context, all.list, 1, options, &ranks, error);
     sutra_dlrm_ranks_free(ranks);
     return status;
 }
@@ -351,7 +351,7 @@ static enum sutra_status make_faithful(const void *options, struct sutra_faithfu
     struct sutra_converted *converted = NULL;
     enum sutra_status status = sutra_linked_convert(all.context, all.linked, NULL, &converted, error);
     if (!status)
-        status = sutra_converted_make_faithful(all.context, converted, all.linked, options, report, error);
+        status = sutra_converted_run_faithful(all.context, converted, all.linked, options, report, error);
     sutra_converted_free(converted);
     return status;
 }
@@ -483,11 +483,11 @@ ASK(ask_dlrm, sutra_dlrm_report(all.dlrm, report))
 ASK(ask_et, assert_int_equal(sutra_et_info(all.context, all.et, report, NULL), SUTRA_OK))
 ASK(ask_check, sutra_et_check_report(all.check, report))
 ASK(ask_rank, sutra_simulation_rank(all.simulation, 0, report))
-ASK(ask_stuck, assert_true(sutra_simulation_stuck(all.simulation, 0, report)))
+ASK(ask_stuck, assert_true(sutra_simulation_deadlocked(all.simulation, 0, report)))
 ASK(ask_step, sutra_simulation_step(all.simulation, 0, report))
 ASK(ask_name, sutra_simulation_name(all.simulation, 0, report))
 ASK(ask_wait, sutra_simulation_wait(all.job, 0, report))
-ASK(ask_meeting, sutra_simulation_meeting(all.job, 0, report))
+ASK(ask_meeting, sutra_simulation_collective(all.job, 0, report))
 ASK(ask_network, sutra_simulation_link(all.job, 0, report))
 ASK(ask_faithful, assert_int_equal(make_faithful(NULL, report, NULL), SUTRA_OK))
 
@@ -518,7 +518,8 @@ static void ask_pairs(void *report) {
     const struct sutra_sequence_columns none = {0};
     struct sutra_flow_pair pair;
     uint64_t n;
-    assert_int_equal(sutra_forward_backward(all.context, &none, SUTRA_EDITION_2, &pair, &n, report, NULL), SUTRA_OK);
+    assert_int_equal(sutra_forward_backward(all.context, &none, SUTRA_TORCH_VERSION_2, &pair, &n, report, NULL),
+                     SUTRA_OK);
 }
 
 #define SIZED(type) #type, sizeof(struct type)
@@ -556,11 +557,11 @@ static const struct {
     {SIZED(sutra_et_info), ask_et},
     {SIZED(sutra_et_check_report), ask_check},
     {SIZED(sutra_simulated_rank), ask_rank},
-    {SIZED(sutra_stuck_node), ask_stuck},
+    {SIZED(sutra_deadlocked_node), ask_stuck},
     {SIZED(sutra_simulated_step), ask_step},
     {SIZED(sutra_simulated_name), ask_name},
     {SIZED(sutra_simulated_wait), ask_wait},
-    {SIZED(sutra_simulated_meeting), ask_meeting},
+    {SIZED(sutra_simulated_collective), ask_meeting},
     {SIZED(sutra_network_link), ask_network},
     {SIZED(sutra_faithful_report), ask_faithful},
 };

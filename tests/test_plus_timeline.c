@@ -76,8 +76,8 @@ static struct outcome make(const struct timed *nodes, size_t n, bool keep_times)
     outcome.status =
         sutra_convert_parse(outcome.context, "plus", text, strlen(text), &options, &outcome.converted, &outcome.error);
     if (outcome.status == SUTRA_OK)
-        outcome.status = sutra_converted_make_faithful(outcome.context, outcome.converted, NULL, NULL, &outcome.report,
-                                                       &outcome.error);
+        outcome.status = sutra_converted_run_faithful(outcome.context, outcome.converted, NULL, NULL, &outcome.report,
+                                                      &outcome.error);
     free(text);
     return outcome;
 }

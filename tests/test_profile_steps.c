@@ -30,10 +30,10 @@ static struct sutra_context *make_context(void) {
 
 /* Encodes letters: t a tensor, s one of another layout, u undefined, n nested, 1 a scalar, o other, ( ) a list, . the
  * end of an operator. The k-th tensor has sizes k + 1 and 2. */
-static struct sutra_inputs *encode(const char *letters, enum sutra_edition edition) {
+static struct sutra_inputs *encode(const char *letters, enum sutra_torch_version hta_version) {
     struct sutra_inputs *inputs = NULL;
     int64_t sizes[] = {0, 2}, strides[] = {2, 1};
-    assert_int_equal(sutra_inputs_create(edition, &inputs, NULL), SUTRA_OK);
+    assert_int_equal(sutra_inputs_create(hta_version, &inputs, NULL), SUTRA_OK);
     for (; *letters; letters++) {
         struct sutra_tensor tensor = {.impl = 1, .dtype = "float", .dim = 2, .nested = *letters == 'n'};
         enum sutra_status status = SUTRA_OK;
@@ -80,24 +80,24 @@ static void inputs_are_read_as_they_were_encoded(void **state) {
     (void)state;
     static const struct {
         const char *letters;
-        enum sutra_edition edition;
+        enum sutra_torch_version hta_version;
         const char *expected;
     } cases[] = {
-        {"t.", SUTRA_EDITION_2, "float:1,2/2,1 |||"},
-        {"s.", SUTRA_EDITION_2, "float:1,2 |||"},
-        {"1uo.", SUTRA_EDITION_2, "1.5   |||"},
-        {"n.t.", SUTRA_EDITION_2, " |float:3,2/2,1 ||"},
-        {"(tt)o.t.", SUTRA_EDITION_2, "TensorList -float:2,2/2,1 -float:3,2/2,1  |float:7,2/2,1 ||"},
-        {"(tu)1.t.", SUTRA_EDITION_1_13, "TensorList 1.5 |float:7,2/2,1 ||"},
-        {"()t.", SUTRA_EDITION_2, "TensorList float:3,2/2,1 |||"},
-        {"..t.", SUTRA_EDITION_2, "||float:3,2/2,1 |"},
-        {"t", SUTRA_EDITION_2, "float:1,2/2,1 |||"},                              /* the operator was not ended */
-        {"t.(t", SUTRA_EDITION_2, "float:1,2/2,1 |TensorList -float:4,2/2,1 ||"}, /* nor the list */
-        {"", SUTRA_EDITION_2, "|||"},
+        {"t.", SUTRA_TORCH_VERSION_2, "float:1,2/2,1 |||"},
+        {"s.", SUTRA_TORCH_VERSION_2, "float:1,2 |||"},
+        {"1uo.", SUTRA_TORCH_VERSION_2, "1.5   |||"},
+        {"n.t.", SUTRA_TORCH_VERSION_2, " |float:3,2/2,1 ||"},
+        {"(tt)o.t.", SUTRA_TORCH_VERSION_2, "TensorList -float:2,2/2,1 -float:3,2/2,1  |float:7,2/2,1 ||"},
+        {"(tu)1.t.", SUTRA_TORCH_VERSION_1_13, "TensorList 1.5 |float:7,2/2,1 ||"},
+        {"()t.", SUTRA_TORCH_VERSION_2, "TensorList float:3,2/2,1 |||"},
+        {"..t.", SUTRA_TORCH_VERSION_2, "||float:3,2/2,1 |"},
+        {"t", SUTRA_TORCH_VERSION_2, "float:1,2/2,1 |||"},                              /* the operator was not ended */
+        {"t.(t", SUTRA_TORCH_VERSION_2, "float:1,2/2,1 |TensorList -float:4,2/2,1 ||"}, /* nor the list */
+        {"", SUTRA_TORCH_VERSION_2, "|||"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[400];
-        struct sutra_inputs *inputs = encode(cases[i].letters, cases[i].edition);
+        struct sutra_inputs *inputs = encode(cases[i].letters, cases[i].hta_version);
         tell(inputs, 3, text, sizeof text);
         assert_string_equal(text, cases[i].expected);
         sutra_inputs_free(inputs);
@@ -107,7 +107,7 @@ static void inputs_are_read_as_they_were_encoded(void **state) {
 static void arrays_that_are_too_short_end_the_operator(void **state) {
     (void)state;
     char text[400];
-    struct sutra_inputs *inputs = encode("1t.t.", SUTRA_EDITION_2);
+    struct sutra_inputs *inputs = encode("1t.t.", SUTRA_TORCH_VERSION_2);
     inputs->n_sizes--; /* the last tensor lacks a stride */
     tell(inputs, 3, text, sizeof text);
     assert_string_equal(text, "1.5 float:2,2/2,1 |||");
@@ -123,7 +123,7 @@ static void arrays_that_are_too_short_end_the_operator(void **state) {
 static void a_list_inside_of_a_list_is_refused(void **state) {
     (void)state;
     struct sutra_error error;
-    struct sutra_inputs *inputs = encode("(", SUTRA_EDITION_2);
+    struct sutra_inputs *inputs = encode("(", SUTRA_TORCH_VERSION_2);
     assert_int_equal(sutra_inputs_add(inputs, SUTRA_INPUT_LIST, &error), SUTRA_USAGE);
     sutra_inputs_free(inputs);
 }
@@ -299,7 +299,7 @@ struct pair_case {
     struct {
         int64_t tid, forward_tid, sequence, start, end;
     } operators[6];          /* ends where tid is below 0 */
-    const char *expected[2]; /* by edition: "flow id:forward>backward", or "error" */
+    const char *expected[2]; /* by hta_version: "flow id:forward>backward", or "error" */
 };
 
 #define END                                                                                                            \
@@ -333,7 +333,7 @@ static const struct pair_case pair_cases[] = {
 static void pairs_forward_and_backward(void **state) {
     const struct pair_case *of = *state;
     struct sutra_context *context = make_context();
-    for (int edition = SUTRA_EDITION_2; edition <= SUTRA_EDITION_1_13; edition++) {
+    for (int hta_version = SUTRA_TORCH_VERSION_2; hta_version <= SUTRA_TORCH_VERSION_1_13; hta_version++) {
         int64_t tid[6], forward_tid[6], sequence[6], start[6], end[6];
         struct sutra_sequence_columns operators = {0, tid, forward_tid, sequence, start, end};
         struct sutra_flow_pair pairs[6];
@@ -348,12 +348,13 @@ static void pairs_forward_and_backward(void **state) {
             start[operators.n] = of->operators[operators.n].start;
             end[operators.n] = of->operators[operators.n].end;
         }
-        if (!sutra_forward_backward(context, &operators, (enum sutra_edition)edition, pairs, &n, &report, &error))
+        if (!sutra_forward_backward(context, &operators, (enum sutra_torch_version)hta_version, pairs, &n, &report,
+                                    &error))
             *text = 0;
         for (uint64_t i = 0; i < n; i++)
             snprintf(text + strlen(text), sizeof text - strlen(text), "%llu:%u>%u ",
                      (unsigned long long)pairs[i].flow_id, pairs[i].forward, pairs[i].backward);
-        assert_string_equal(text, of->expected[edition]);
+        assert_string_equal(text, of->expected[hta_version]);
     }
     sutra_context_free(context);
 }

@@ -47,7 +47,7 @@ static void check_table(const char *events, bool compat, bool with_peaks, enum s
         struct sutra_device_trace *trace = NULL;
         struct sutra_operators *operators = NULL;
         assert_int_equal(sutra_device_trace_parse(context, "trace", events, strlen(events), &trace, NULL), SUTRA_OK);
-        assert_int_equal(sutra_operators_make(context, trace, &options, &operators, NULL), SUTRA_OK);
+        assert_int_equal(sutra_operators_run(context, trace, &options, &operators, NULL), SUTRA_OK);
         tell_table(sutra_operators_table(operators, table), "not made", text);
         assert_string_equal(text, expected);
         sutra_operators_free(operators);
@@ -168,7 +168,7 @@ static void peaks_that_cannot_be_read_are_an_error(void **state) {
     struct sutra_error error;
     const struct sutra_operators_options options = {.size = sizeof options, .peaks = "/nowhere/peaks.json"};
     assert_int_equal(sutra_device_trace_parse(context, "trace", TRACE(""), strlen(TRACE("")), &trace, NULL), SUTRA_OK);
-    assert_int_equal(sutra_operators_make(context, trace, &options, &operators, &error), SUTRA_NO_INPUT);
+    assert_int_equal(sutra_operators_run(context, trace, &options, &operators, &error), SUTRA_NO_INPUT);
     sutra_device_trace_free(trace);
     sutra_context_free(context);
 }

@@ -18,7 +18,7 @@
 /* ` stands for ". */
 struct repair_case {
     const char *what, *broken, *mended; /* NULL: it is refused */
-    enum sutra_mend kind;
+    enum sutra_repair_kind kind;
     uint64_t n;
 };
 
@@ -28,87 +28,88 @@ struct repair_case {
 static const struct repair_case cases[] = {
     /* pytorch #146900: a dict's text as the name of a frame's file; #113001: a line of the user's */
     {"quotes of a dict", TRACE(EVENT("{`device`: `cpu`, `dtype`: `float32`}(12): run")),
-     TRACE(EVENT("{\\`device\\`: \\`cpu\\`, \\`dtype\\`: \\`float32\\`}(12): run")), SUTRA_MEND_QUOTE, 8},
+     TRACE(EVENT("{\\`device\\`: \\`cpu\\`, \\`dtype\\`: \\`float32\\`}(12): run")), SUTRA_REPAIR_QUOTE, 8},
     {"quotes and a line break", TRACE(EVENT("l = torch.library.Library(`_test`, `IMPL`)\n(1): <module>")),
-     TRACE(EVENT("l = torch.library.Library(\\`_test\\`, \\`IMPL\\`)\\n(1): <module>")), SUTRA_MEND_QUOTE, 4},
-    {"a quote at the end", TRACE(EVENT("say `hi`")), TRACE(EVENT("say \\`hi\\`")), SUTRA_MEND_QUOTE, 2},
-    {"a quote at the beginning", TRACE(EVENT("`hi` she said")), TRACE(EVENT("\\`hi\\` she said")), SUTRA_MEND_QUOTE, 2},
-    {"one quote", TRACE(EVENT("5` disk") "," EVENT("b")), TRACE(EVENT("5\\` disk") "," EVENT("b")), SUTRA_MEND_QUOTE,
+     TRACE(EVENT("l = torch.library.Library(\\`_test\\`, \\`IMPL\\`)\\n(1): <module>")), SUTRA_REPAIR_QUOTE, 4},
+    {"a quote at the end", TRACE(EVENT("say `hi`")), TRACE(EVENT("say \\`hi\\`")), SUTRA_REPAIR_QUOTE, 2},
+    {"a quote at the beginning", TRACE(EVENT("`hi` she said")), TRACE(EVENT("\\`hi\\` she said")), SUTRA_REPAIR_QUOTE,
+     2},
+    {"one quote", TRACE(EVENT("5` disk") "," EVENT("b")), TRACE(EVENT("5\\` disk") "," EVENT("b")), SUTRA_REPAIR_QUOTE,
      1},
-    {"a quote before a bracket", TRACE(EVENT("f({`a`})")), TRACE(EVENT("f({\\`a\\`})")), SUTRA_MEND_QUOTE, 2},
+    {"a quote before a bracket", TRACE(EVENT("f({`a`})")), TRACE(EVENT("f({\\`a\\`})")), SUTRA_REPAIR_QUOTE, 2},
     {"quotes in arguments", TRACE("{`ph`: `X`, `name`: `a`, `args`: {`x`: `a`b`c`, `y z`: 1, `list`: [`u`v`, `w`]}}"),
-     TRACE("{`ph`: `X`, `name`: `a`, `args`: {`x`: `a\\`b\\`c`, `y z`: 1, `list`: [`u\\`v`, `w`]}}"), SUTRA_MEND_QUOTE,
-     3},
+     TRACE("{`ph`: `X`, `name`: `a`, `args`: {`x`: `a\\`b\\`c`, `y z`: 1, `list`: [`u\\`v`, `w`]}}"),
+     SUTRA_REPAIR_QUOTE, 3},
     {"keys that traces do not have", TRACE("{`my ph`: `a`b`, `mine`: 1}"), TRACE("{`my ph`: `a\\`b`, `mine`: 1}"),
-     SUTRA_MEND_QUOTE, 1},
+     SUTRA_REPAIR_QUOTE, 1},
     /* pytorch #130622, #136180 */
     {"control characters", TRACE(EVENT("torch/config.py(0): \x01\t\x1f")),
-     TRACE(EVENT("torch/config.py(0): \\u0001\\t\\u001f")), SUTRA_MEND_CONTROL, 3},
+     TRACE(EVENT("torch/config.py(0): \\u0001\\t\\u001f")), SUTRA_REPAIR_CONTROL, 3},
     {"bytes that are no UTF-8",
      TRACE(EVENT("\xff"
                  "a\xc3\xa9\xc3")),
      TRACE(EVENT("\xef\xbf\xbd"
                  "a\xc3\xa9\xef\xbf\xbd")),
-     SUTRA_MEND_UTF8, 2},
+     SUTRA_REPAIR_UTF8, 2},
     /* pytorch #98432 */
     {"backslashes of a path", TRACE(EVENT("torch\\cuda\\__init__.py(219): \\udev")),
-     TRACE(EVENT("torch\\\\cuda\\\\__init__.py(219): \\\\udev")), SUTRA_MEND_BACKSLASH, 3},
+     TRACE(EVENT("torch\\\\cuda\\\\__init__.py(219): \\\\udev")), SUTRA_REPAIR_BACKSLASH, 3},
     {"a backslash before the closing quote", TRACE(EVENT("C:\\dir\\") "," EVENT("b")),
-     TRACE(EVENT("C:\\\\dir\\\\") "," EVENT("b")), SUTRA_MEND_BACKSLASH, 2},
-    {"escapes stay", TRACE(EVENT("a\\`b\\\\c\\n\\u00e9`d")), TRACE(EVENT("a\\`b\\\\c\\n\\u00e9\\`d")), SUTRA_MEND_QUOTE,
-     1},
+     TRACE(EVENT("C:\\\\dir\\\\") "," EVENT("b")), SUTRA_REPAIR_BACKSLASH, 2},
+    {"escapes stay", TRACE(EVENT("a\\`b\\\\c\\n\\u00e9`d")), TRACE(EVENT("a\\`b\\\\c\\n\\u00e9\\`d")),
+     SUTRA_REPAIR_QUOTE, 1},
     {"a closing quote that is missing", TRACE("{`ph`: `X`, `name`: `aten::add, `pid`: 1, `ts`: 5}"),
-     TRACE("{`ph`: `X`, `name`: `aten::add`, `pid`: 1, `ts`: 5}"), SUTRA_MEND_END_QUOTE, 1},
+     TRACE("{`ph`: `X`, `name`: `aten::add`, `pid`: 1, `ts`: 5}"), SUTRA_REPAIR_END_QUOTE, 1},
     {"NaN and infinities",
      TRACE("{`ph`: `C`, `args`: {`a`: NaN, `b`: -Infinity, `c`: nan, `d`: -nan, `e`: inf, `f`: [1.#INF]}}"),
      TRACE("{`ph`: `C`, `args`: {`a`: null, `b`: null, `c`: null, `d`: null, `e`: null, `f`: [null]}}"),
-     SUTRA_MEND_NUMBER, 6},
+     SUTRA_REPAIR_NUMBER, 6},
     {"a comma too many", TRACE("{`ph`: `X`, `args`: {`a`: [1,], }, }, "), TRACE("{`ph`: `X`, `args`: {`a`: [1] } } "),
-     SUTRA_MEND_COMMA, 4},
-    {"a comma that is missing", TRACE("{`ph`: `X`}\n{`ph`: `i`}"), TRACE("{`ph`: `X`}\n,{`ph`: `i`}"), SUTRA_MEND_COMMA,
-     1},
+     SUTRA_REPAIR_COMMA, 4},
+    {"a comma that is missing", TRACE("{`ph`: `X`}\n{`ph`: `i`}"), TRACE("{`ph`: `X`}\n,{`ph`: `i`}"),
+     SUTRA_REPAIR_COMMA, 1},
     {"cut off in a string", "{`traceEvents`: [{`ph`: `X`}, {`ph`: `X`, `name`: `at", "{`traceEvents`: [{`ph`: `X`}\n]}",
-     SUTRA_MEND_CUT_OFF, 1},
+     SUTRA_REPAIR_CUT_OFF, 1},
     {"cut off behind a comma", "{`a`: 1, `traceEvents`: [{`ph`: `X`},\n", "{`a`: 1, `traceEvents`: [{`ph`: `X`}\n]}",
-     SUTRA_MEND_CUT_OFF, 1},
-    {"cut off behind an event", "{`traceEvents`: [{`ph`: `X`}", "{`traceEvents`: [{`ph`: `X`}\n]}", SUTRA_MEND_CUT_OFF,
-     1},
+     SUTRA_REPAIR_CUT_OFF, 1},
+    {"cut off behind an event", "{`traceEvents`: [{`ph`: `X`}", "{`traceEvents`: [{`ph`: `X`}\n]}",
+     SUTRA_REPAIR_CUT_OFF, 1},
     {"cut off behind the array", "{`traceEvents`: [{`ph`: `X`}], `b`: {`c", "{`traceEvents`: [{`ph`: `X`}]}",
-     SUTRA_MEND_CUT_OFF, 1},
+     SUTRA_REPAIR_CUT_OFF, 1},
     {"cut off in an escape", "{`traceEvents`: [{`ph`: `X`}, {`name`: `\\", "{`traceEvents`: [{`ph`: `X`}\n]}",
-     SUTRA_MEND_CUT_OFF, 1},
-    {"cut off before any event", "{`traceEvents`: [{`ph`: `X", NULL, SUTRA_MEND_CUT_OFF, 1},
-    {"cut off before the array", "{`schemaVersion`: 1, `tra", NULL, SUTRA_MEND_CUT_OFF, 1},
+     SUTRA_REPAIR_CUT_OFF, 1},
+    {"cut off before any event", "{`traceEvents`: [{`ph`: `X", NULL, SUTRA_REPAIR_CUT_OFF, 1},
+    {"cut off before the array", "{`schemaVersion`: 1, `tra", NULL, SUTRA_REPAIR_CUT_OFF, 1},
     {"nodes cut off", "{`schema`: `1.0.1`, `nodes`: [{`id`: 1}, {`id`", "{`schema`: `1.0.1`, `nodes`: [{`id`: 1}\n]}",
-     SUTRA_MEND_CUT_OFF, 1},
+     SUTRA_REPAIR_CUT_OFF, 1},
     /* chakra #192: recorded again into the same file */
     {"two traces", "{`schema`: `1`, `nodes`: [{`id`: 1}]}\n{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n",
-     "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_MEND_OBJECT, 1},
+     "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_REPAIR_OBJECT, 1},
     {"two traces, the first larger", "{`nodes`: [{`id`: 1}, {`id`: 2}]} {`nodes`: [{`id`: 1}]}",
-     "{`nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_MEND_OBJECT, 1},
+     "{`nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_REPAIR_OBJECT, 1},
     {"a trace that begins within another one's string",
      "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2, `name`: `at{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}",
-     "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_MEND_OBJECT, 1},
-    {"a bare array", "[{`ph`: `X`}, {`ph`: `i`}]\n", "{`traceEvents`: [{`ph`: `X`}, {`ph`: `i`}]}\n", SUTRA_MEND_ARRAY,
-     1},
-    {"a bare array that is cut off", "[\n{`ph`: `X`},\n{`ph`:", "{`traceEvents`: [\n{`ph`: `X`}\n]}", SUTRA_MEND_ARRAY,
-     1},
-    {"a bare array of nodes", "[{`id`: 1, `ctrl_deps`: 1}]", "{`nodes`: [{`id`: 1, `ctrl_deps`: 1}]}", SUTRA_MEND_ARRAY,
-     1},
-    {"a byte order mark", "\xef\xbb\xbf{`traceEvents`: []}", "{`traceEvents`: []}", SUTRA_MEND_BEGINNING, 1},
-    {"text behind the trace", "{`traceEvents`: []}\n]}", "{`traceEvents`: []}\n", SUTRA_MEND_REST, 1},
+     "{`schema`: `1`, `nodes`: [{`id`: 1}, {`id`: 2}]}\n", SUTRA_REPAIR_OBJECT, 1},
+    {"a bare array", "[{`ph`: `X`}, {`ph`: `i`}]\n", "{`traceEvents`: [{`ph`: `X`}, {`ph`: `i`}]}\n",
+     SUTRA_REPAIR_ARRAY, 1},
+    {"a bare array that is cut off", "[\n{`ph`: `X`},\n{`ph`:", "{`traceEvents`: [\n{`ph`: `X`}\n]}",
+     SUTRA_REPAIR_ARRAY, 1},
+    {"a bare array of nodes", "[{`id`: 1, `ctrl_deps`: 1}]", "{`nodes`: [{`id`: 1, `ctrl_deps`: 1}]}",
+     SUTRA_REPAIR_ARRAY, 1},
+    {"a byte order mark", "\xef\xbb\xbf{`traceEvents`: []}", "{`traceEvents`: []}", SUTRA_REPAIR_BEGINNING, 1},
+    {"text behind the trace", "{`traceEvents`: []}\n]}", "{`traceEvents`: []}\n", SUTRA_REPAIR_REST, 1},
     {"an event that is nothing", TRACE(EVENT("a") ",\n {`ph`: X},\n " EVENT("b")), TRACE(EVENT("a") ",\n" EVENT("b")),
-     SUTRA_MEND_ELEMENT, 1},
+     SUTRA_REPAIR_ELEMENT, 1},
     {"the first event is nothing", TRACE("{`ph` `X`},\n" EVENT("b")),
-     "{`schemaVersion`: 1, `traceEvents`: [" EVENT("b") "\n], `traceName`: `x`}\n", SUTRA_MEND_ELEMENT, 1},
+     "{`schemaVersion`: 1, `traceEvents`: [" EVENT("b") "\n], `traceName`: `x`}\n", SUTRA_REPAIR_ELEMENT, 1},
     {"the last event is nothing", TRACE(EVENT("a") ",\n{`ph` `X`}"),
-     "{`schemaVersion`: 1, `traceEvents`: [\n" EVENT("a") "], `traceName`: `x`}\n", SUTRA_MEND_ELEMENT, 1},
+     "{`schemaVersion`: 1, `traceEvents`: [\n" EVENT("a") "], `traceName`: `x`}\n", SUTRA_REPAIR_ELEMENT, 1},
     {"an event whose last string has no end",
      TRACE(EVENT("a") ",\n{`ph`: `X`, `args`: {`x`: `y}},\n" EVENT("b") ",\n" EVENT("c")),
-     TRACE(EVENT("a") ",\n" EVENT("b") ",\n" EVENT("c")), SUTRA_MEND_ELEMENT, 1},
-    {"no trace", "hello", NULL, SUTRA_MEND_REST, 0},
-    {"no value", "{`a`: }", NULL, SUTRA_MEND_REST, 0},
-    {"nothing but a bracket", "{", NULL, SUTRA_MEND_REST, 0},
+     TRACE(EVENT("a") ",\n" EVENT("b") ",\n" EVENT("c")), SUTRA_REPAIR_ELEMENT, 1},
+    {"no trace", "hello", NULL, SUTRA_REPAIR_REST, 0},
+    {"no value", "{`a`: }", NULL, SUTRA_REPAIR_REST, 0},
+    {"nothing but a bracket", "{", NULL, SUTRA_REPAIR_REST, 0},
 };
 
 static const char *const good[] = {
@@ -158,7 +159,7 @@ static bool is_json(const char *text, size_t size) {
         return false;
     sutra_repair_report(repair, &report);
     sutra_repair_free(repair);
-    return report.n_mended == 0;
+    return report.n_repaired == 0;
 }
 
 static void damage_is_repaired_and_counted(void **state) {
@@ -199,13 +200,13 @@ static void repair_offsets_are_bytes_of_the_input(void **state) {
     (void)state;
     assert_int_equal(sutra_repair_parse(context, "t", text, strlen(text), &repair, NULL), SUTRA_OK);
     sutra_repair_report(repair, &report);
-    assert_int_equal(report.n_mended, 2);
+    assert_int_equal(report.n_repaired, 2);
     assert_int_equal(report.n_places, 2);
     assert_int_equal(text[report.places[0].offset], '"');
     assert_int_equal(report.places[0].offset, strstr(text, "\"b") - text);
-    assert_int_equal(report.places[0].kind, SUTRA_MEND_QUOTE);
+    assert_int_equal(report.places[0].kind, SUTRA_REPAIR_QUOTE);
     assert_int_equal(report.places[1].offset, strstr(text, "NaN") - text);
-    assert_string_equal(sutra_mend_name(report.places[1].kind, false), "NaN or infinity, replaced by null");
+    assert_string_equal(sutra_repair_kind_name(report.places[1].kind, false), "NaN or infinity, replaced by null");
     sutra_repair_free(repair);
 }
 

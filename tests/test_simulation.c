@@ -231,7 +231,7 @@ static void a_name_is_worth_what_the_job_gains_without_it(void **state) {
     struct simulated_job job = job_read(late_rank);
     job_time(&job, NULL);
     assert_int_equal(name_of(&job, "gemm").free_ns, UINT64_MAX);
-    assert_int_equal(sutra_simulation_worth(job.context, job.simulation, 100, &job.error), SUTRA_OK);
+    assert_int_equal(sutra_simulation_what_if(job.context, job.simulation, 100, &job.error), SUTRA_OK);
     struct sutra_simulated_name forward = name_of(&job, "forward");
     assert_int_equal(forward.n_nodes, 2);
     assert_int_equal(forward.run_ns, 100 * US);
@@ -249,7 +249,7 @@ static void only_the_requested_number_of_names_is_evaluated(void **state) {
     struct sutra_simulated_name first = {.size = sizeof first}, second = {.size = sizeof second};
     struct simulated_job job = job_read(late_rank);
     job_time(&job, NULL);
-    assert_int_equal(sutra_simulation_worth(job.context, job.simulation, 1, &job.error), SUTRA_OK);
+    assert_int_equal(sutra_simulation_what_if(job.context, job.simulation, 1, &job.error), SUTRA_OK);
     sutra_simulation_name(job.simulation, 0, &first);
     sutra_simulation_name(job.simulation, 1, &second);
     assert_string_equal(first.name, "forward");
@@ -265,8 +265,8 @@ static void only_the_requested_number_of_names_is_evaluated(void **state) {
 static const char *stuck_text(const struct simulated_job *job, uint32_t i) {
     static char text[100];
     static const char *const whys[] = {"", "meets ", "behind ", "held "};
-    struct sutra_stuck_node node = {.size = sizeof node};
-    if (!sutra_simulation_stuck(job->simulation, i, &node))
+    struct sutra_deadlocked_node node = {.size = sizeof node};
+    if (!sutra_simulation_deadlocked(job->simulation, i, &node))
         return "";
     snprintf(text, sizeof text, "%s%" PRIu64 ":%" PRIu64 " -> %" PRIu64 ":%" PRIu64, whys[node.why], node.rank, node.id,
              node.awaited_rank, node.awaited_id);
@@ -290,7 +290,7 @@ static void nodes_of_a_cycle_are_named(void **state) {
     };
     struct simulated_job job = job_read(ring);
     assert_int_equal(job_time(&job, NULL), 5 * US);
-    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 4);
+    assert_int_equal(sutra_simulation_n_deadlocked(job.simulation), 4);
     const char *const expected[] = {"0:4 -> 0:3", "0:3 -> 0:5", "0:5 -> 0:4", ""};
     for (uint32_t i = 0; i < 4; i++)
         for (uint32_t k = 0; k < 3; k++) /* from any of them on */
@@ -309,7 +309,7 @@ static void ranks_with_different_orders_wait_for_each_other(void **state) {
     };
     struct simulated_job job = job_read(crossed);
     assert_int_equal(job_time(&job, NULL), 0);
-    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 4);
+    assert_int_equal(sutra_simulation_n_deadlocked(job.simulation), 4);
     assert_int_equal(sutra_simulation_n_steps(job.simulation), 0);
     check_stuck(&job, "meets 0:1 -> 1:2, behind 1:2 -> 1:1, meets 1:1 -> 0:2, behind 0:2 -> 0:1");
     job_free(&job);
@@ -339,7 +339,7 @@ static void other_ranks_wait_for_a_rank_blocked_by_a_cycle(void **state) {
     };
     struct simulated_job job = job_read(held_up);
     job_time(&job, NULL);
-    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 5);
+    assert_int_equal(sutra_simulation_n_deadlocked(job.simulation), 5);
     check_stuck(&job, "meets 0:7 -> 1:5, behind 1:5 -> 1:2, 1:1 -> 1:2, 1:2 -> 1:1");
     job_free(&job);
 }
@@ -368,7 +368,7 @@ static void a_node_that_depends_on_itself_never_runs(void **state) {
     };
     struct simulated_job job = job_read(own);
     assert_int_equal(job_time(&job, NULL), 5 * US);
-    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 2);
+    assert_int_equal(sutra_simulation_n_deadlocked(job.simulation), 2);
     check_stuck(&job, "0:2 -> 0:2");
     job_free(&job);
 }
@@ -384,7 +384,7 @@ static void a_rank_that_lacks_a_node_is_not_waited_for(void **state) {
     };
     struct simulated_job job = job_read(lacking);
     assert_int_equal(job_time(&job, NULL), 10 * US);
-    assert_int_equal(sutra_simulation_n_stuck(job.simulation), 0);
+    assert_int_equal(sutra_simulation_n_deadlocked(job.simulation), 0);
     assert_string_equal(stuck_text(&job, 0), "");
     job_free(&job);
 }
@@ -421,7 +421,7 @@ static void ranks_match_by_the_numbers_in_their_files(void **state) {
     (void)state;
     struct simulated_job job = job_read(told);
     struct sutra_simulated_wait wait = {.size = sizeof wait};
-    struct sutra_simulated_meeting meeting = {.size = sizeof meeting};
+    struct sutra_simulated_collective meeting = {.size = sizeof meeting};
     expect_time(&job, (struct sutra_simulate_options){0}, 223);
     assert_int_equal(sutra_simulation_n_waits(job.simulation), 1);
     sutra_simulation_wait(job.simulation, 0, &wait);
@@ -429,8 +429,8 @@ static void ranks_match_by_the_numbers_in_their_files(void **state) {
     assert_int_equal(wait.awaited, 1);
     assert_int_equal(wait.ns, 33 * US);
     assert_int_equal(wait.n, 1);
-    assert_int_equal(sutra_simulation_n_meetings(job.simulation), 2);
-    sutra_simulation_meeting(job.simulation, 0, &meeting);
+    assert_int_equal(sutra_simulation_n_collectives(job.simulation), 2);
+    sutra_simulation_collective(job.simulation, 0, &meeting);
     assert_string_equal(meeting.kind, "all-reduce");
     assert_int_equal(meeting.n_ranks, 2);
     assert_int_equal(meeting.bytes, 1000000);
@@ -547,7 +547,7 @@ static void files_remove(const struct rank_files *files) {
 static void describe(const struct sutra_simulation *simulation, char *text, size_t size) {
     struct sutra_simulated_name name = {.size = sizeof name};
     struct sutra_simulated_step step = {.size = sizeof step};
-    struct sutra_simulated_meeting meeting = {.size = sizeof meeting};
+    struct sutra_simulated_collective meeting = {.size = sizeof meeting};
     struct sutra_simulated_wait wait = {.size = sizeof wait};
     size_t n = 0;
 #define SAY(...) n += (size_t)snprintf(text + n, size - n, __VA_ARGS__), assert_true(n < size)
@@ -560,8 +560,8 @@ static void describe(const struct sutra_simulation *simulation, char *text, size
         sutra_simulation_step(simulation, i, &step);
         SAY("%" PRIu64 " %" PRIu64 " %s %" PRIu64 "\n", step.rank, step.id, step.name, step.end_ns);
     }
-    for (uint64_t i = 0; i < sutra_simulation_n_meetings(simulation); i++) {
-        sutra_simulation_meeting(simulation, i, &meeting);
+    for (uint64_t i = 0; i < sutra_simulation_n_collectives(simulation); i++) {
+        sutra_simulation_collective(simulation, i, &meeting);
         SAY("%s %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", meeting.name, meeting.kind, meeting.n_ranks, meeting.bytes,
             meeting.wait_ns);
     }

@@ -238,8 +238,8 @@ static struct sutra_overview *overview_of_job(struct sutra_context *context, con
         free(text);
     }
     list_files(&folder);
-    assert_int_equal(sutra_overview_make(context, folder.list, folder.n, &options, &overview, &error), SUTRA_OK);
-    assert_int_equal(sutra_collectives_make(context, folder.list, folder.n, &collective_options, &collectives, &error),
+    assert_int_equal(sutra_overview_run(context, folder.list, folder.n, &options, &overview, &error), SUTRA_OK);
+    assert_int_equal(sutra_collectives_run(context, folder.list, folder.n, &collective_options, &collectives, &error),
                      SUTRA_OK);
     sutra_collectives_straggler(collectives, &told);
     *straggler = told.rank;
@@ -261,7 +261,7 @@ static void waiting_for_a_rank_is_not_called_a_slow_link(void **state) {
         for (size_t k = 0; sutra_overview_finding(overview, k, &finding); k++) {
             straggler |= strcmp(finding.rule, "straggler") == 0;
             slow |= strcmp(finding.rule, "slow_collective") == 0;
-            win += strstr("straggler slow_collective", finding.rule) ? finding.win_percent : 0;
+            win += strstr("straggler slow_collective", finding.rule) ? finding.saving_percent : 0;
         }
         assert_int_equal(straggler, beside[i].straggler);
         assert_int_equal(slow, beside[i].slow_collective);

@@ -490,7 +490,8 @@ static void look_at_route(const struct checking *checking, const struct collecti
     rank_list_add(&ranks, matches->from < matches->to ? matches->to : matches->from);
     const char *group = group_name(checking, matches->group), *told = rank_list_text(&ranks);
     if (lonely)
-        find(checking, check_at(checking, CHECK_WARNING, "lonely message", told, lonely, call_at(checking, lonely, 0)),
+        find(checking,
+             check_at(checking, CHECK_WARNING, "unmatched message", told, lonely, call_at(checking, lonely, 0)),
              "group %.60s: %" PRIu64 " sends or receives from rank %" PRId64 " to %" PRId64
              " have no counterpart, the first is number %" PRId64,
              group, n_lonely, matches->from, matches->to, lonely->number);

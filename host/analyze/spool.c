@@ -229,7 +229,7 @@ enum sutra_status spool_take_options(struct spool_reader *reader, struct buffer 
     if (failed)
         return error_memory(error);
     return same ? SUTRA_OK
-                : error_file(error, SUTRA_DATA, path, "analyzed with other options: repeat the options of --part");
+                : error_file(error, SUTRA_DATA, path, "analyzed with other options: repeat the options of --shard");
 }
 
 bool spool_take_strings(struct spool_reader *reader, struct strings *strings) {

@@ -24,13 +24,13 @@ enum sutra_status sutra_merged_arrow(const struct sutra_merged *merged, struct A
 enum sutra_status sutra_repair_arrow(const struct sutra_repair *repair, struct ArrowArrayStream *stream,
                                      struct sutra_error *error) {
     struct sutra_repair_report report = {.size = sizeof report};
-    const char *names[SUTRA_N_MENDS];
-    for (int kind = 0; kind < SUTRA_N_MENDS; kind++)
-        names[kind] = sutra_mend_name((enum sutra_mend)kind, false);
+    const char *names[SUTRA_N_REPAIR_KINDS];
+    for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS; kind++)
+        names[kind] = sutra_repair_kind_name((enum sutra_repair_kind)kind, false);
     sutra_repair_report(repair, &report);
     struct batch batch = {.n_rows = report.n_places};
     const struct member_array array = {&batch, report.places, sizeof *report.places};
-    MEMBER_COUNT(&array, sutra_mend_place, offset, "bytes");
-    member_word(&array, "mended", offsetof(struct sutra_mend_place, kind), names, SUTRA_N_MENDS);
+    MEMBER_COUNT(&array, sutra_repair_site, offset, "bytes");
+    member_word(&array, "kind", offsetof(struct sutra_repair_site, kind), names, SUTRA_N_REPAIR_KINDS);
     return batch_stream(&batch, stream, error);
 }

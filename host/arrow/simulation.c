@@ -24,9 +24,9 @@ static uint64_t count_ranks(const struct sutra_simulation *simulation) {
 }
 
 static uint64_t count_stuck(const struct sutra_simulation *simulation) {
-    struct sutra_stuck_node node = {.size = sizeof node};
+    struct sutra_deadlocked_node node = {.size = sizeof node};
     uint32_t n = 0;
-    while (sutra_simulation_stuck(simulation, n, &node))
+    while (sutra_simulation_deadlocked(simulation, n, &node))
         n++;
     return n;
 }
@@ -41,7 +41,7 @@ static void get_wait(const struct sutra_simulation *simulation, uint64_t i, void
 }
 
 static void get_meeting(const struct sutra_simulation *simulation, uint64_t i, void *item) {
-    sutra_simulation_meeting(simulation, i, item);
+    sutra_simulation_collective(simulation, i, item);
 }
 
 static void get_link(const struct sutra_simulation *simulation, uint64_t i, void *item) {
@@ -57,7 +57,7 @@ static void get_name(const struct sutra_simulation *simulation, uint64_t i, void
 }
 
 static void get_stuck(const struct sutra_simulation *simulation, uint64_t i, void *item) {
-    sutra_simulation_stuck(simulation, (uint32_t)i, item);
+    sutra_simulation_deadlocked(simulation, (uint32_t)i, item);
 }
 
 static void add_rank(const struct member_array *array) {
@@ -83,16 +83,16 @@ static void add_wait(const struct member_array *array) {
 }
 
 static void add_meeting(const struct member_array *array) {
-    MEMBER_TEXT(array, sutra_simulated_meeting, name);
-    MEMBER_TEXT(array, sutra_simulated_meeting, kind);
-    MEMBER_COUNT(array, sutra_simulated_meeting, n_ranks, NULL);
-    MEMBER_COUNT(array, sutra_simulated_meeting, n_told, NULL);
-    MEMBER_COUNT(array, sutra_simulated_meeting, bytes, "bytes");
-    MEMBER_COUNT(array, sutra_simulated_meeting, last, NULL);
-    MEMBER_COUNT(array, sutra_simulated_meeting, start_ns, "ns");
-    MEMBER_COUNT(array, sutra_simulated_meeting, run_ns, "ns");
-    MEMBER_COUNT(array, sutra_simulated_meeting, end_ns, "ns");
-    MEMBER_COUNT(array, sutra_simulated_meeting, wait_ns, "ns");
+    MEMBER_TEXT(array, sutra_simulated_collective, name);
+    MEMBER_TEXT(array, sutra_simulated_collective, kind);
+    MEMBER_COUNT(array, sutra_simulated_collective, n_ranks, NULL);
+    MEMBER_COUNT(array, sutra_simulated_collective, n_told, NULL);
+    MEMBER_COUNT(array, sutra_simulated_collective, bytes, "bytes");
+    MEMBER_COUNT(array, sutra_simulated_collective, last, NULL);
+    MEMBER_COUNT(array, sutra_simulated_collective, start_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_collective, run_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_collective, end_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_collective, wait_ns, "ns");
 }
 
 static void add_link(const struct member_array *array) {
@@ -125,24 +125,24 @@ static void add_name(const struct member_array *array) {
 
 static void add_stuck(const struct member_array *array) {
     static const char *const whys[] = {"depends", "meets", "behind", "held"};
-    MEMBER_COUNT(array, sutra_stuck_node, rank, NULL);
-    MEMBER_COUNT(array, sutra_stuck_node, id, NULL);
-    MEMBER_TEXT(array, sutra_stuck_node, name);
-    member_word(array, "why", offsetof(struct sutra_stuck_node, why), whys, 4);
-    MEMBER_COUNT(array, sutra_stuck_node, awaited_rank, NULL);
-    MEMBER_COUNT(array, sutra_stuck_node, awaited_id, NULL);
-    MEMBER_TEXT(array, sutra_stuck_node, awaited_name);
+    MEMBER_COUNT(array, sutra_deadlocked_node, rank, NULL);
+    MEMBER_COUNT(array, sutra_deadlocked_node, id, NULL);
+    MEMBER_TEXT(array, sutra_deadlocked_node, name);
+    member_word(array, "why", offsetof(struct sutra_deadlocked_node, why), whys, 4);
+    MEMBER_COUNT(array, sutra_deadlocked_node, awaited_rank, NULL);
+    MEMBER_COUNT(array, sutra_deadlocked_node, awaited_id, NULL);
+    MEMBER_TEXT(array, sutra_deadlocked_node, awaited_name);
 }
 
 static const struct simulated_list lists[SUTRA_SIMULATED_N_COLUMNS] = {
     [SUTRA_SIMULATED_RANKS] = {count_ranks, get_rank, add_rank, sizeof(struct sutra_simulated_rank)},
     [SUTRA_SIMULATED_WAITS] = {sutra_simulation_n_waits, get_wait, add_wait, sizeof(struct sutra_simulated_wait)},
-    [SUTRA_SIMULATED_MEETINGS] = {sutra_simulation_n_meetings, get_meeting, add_meeting,
-                                  sizeof(struct sutra_simulated_meeting)},
+    [SUTRA_SIMULATED_COLLECTIVES] = {sutra_simulation_n_collectives, get_meeting, add_meeting,
+                                     sizeof(struct sutra_simulated_collective)},
     [SUTRA_SIMULATED_LINKS] = {sutra_simulation_n_links, get_link, add_link, sizeof(struct sutra_network_link)},
     [SUTRA_SIMULATED_PATH] = {sutra_simulation_n_steps, get_step, add_step, sizeof(struct sutra_simulated_step)},
     [SUTRA_SIMULATED_NAMES] = {sutra_simulation_n_names, get_name, add_name, sizeof(struct sutra_simulated_name)},
-    [SUTRA_SIMULATED_STUCK] = {count_stuck, get_stuck, add_stuck, sizeof(struct sutra_stuck_node)},
+    [SUTRA_SIMULATED_DEADLOCKED] = {count_stuck, get_stuck, add_stuck, sizeof(struct sutra_deadlocked_node)},
 };
 
 enum sutra_status sutra_simulation_arrow(const struct sutra_simulation *simulation, enum sutra_simulated_columns which,

@@ -15,13 +15,13 @@ struct path_values {
     const char *trace, *annotation;
     uint64_t instance;
     const char *data_loading;
-    int format, rules, edition, edges;
+    int format, rules, hta_version, edges;
     bool all, only_critical;
 };
 
 enum { RULES_HTA, RULES_FULL, RULES_HTA_0_6 };
 static const char *const rule_sets[] = {"hta", "full", "hta-0.6", NULL};
-static const char *const editions[] = {"0.5", "0.6", NULL};            /* in the order of enum sutra_hta_edition */
+static const char *const hta_versions[] = {"0.5", "0.6", NULL};        /* in the order of enum sutra_hta_version */
 static const char *const arrows[] = {"path", "arrows", "all", NULL};   /* in the order of enum sutra_path_arrows */
 static const char *const formats[] = {"text", "json", "chrome", NULL}; /* in the order of enum sutra_path_format */
 
@@ -37,14 +37,14 @@ static const struct option_row options[] = {
              "json if OUT ends in .json, else text)"},
     {"all", 0, OPTION_FLAG, AT(all), .help = "print every edge of the path on a terminal, not only the longest"},
     {"rules", 0, OPTION_CHOICE, "RULES", AT(rules), .choices = rule_sets,
-     .help = "apply the rules of Holistic Trace Analysis (hta), of its version 0.6 (hta-0.6, as --edition 0.6), or "
+     .help = "apply the rules of Holistic Trace Analysis (hta), of its version 0.6 (hta-0.6, as --hta-version 0.6), or "
              "find the longest path through all recorded dependencies, which spans the whole window (full; text or "
              "json only) (default: hta)"},
-    {"edition", 0, OPTION_CHOICE, "EDITION", AT(edition), .choices = editions,
+    {"hta-version", 0, OPTION_CHOICE, "VERSION", AT(hta_version), .choices = hta_versions,
      .help = "apply the rules of this HTA version: 0.6 connects the backward thread to the forward thread, makes calls "
              "wait for the CUDA runtime's lock, and ignores kernel gaps of 1.5 ms or more (default: 0.5)"},
     {"data-loading", 0, OPTION_TEXT, "NAME", AT(data_loading),
-     .help = "treat events whose name contains NAME as data loading on the path (needs --edition 0.6)"},
+     .help = "treat events whose name contains NAME as data loading on the path (needs --hta-version 0.6)"},
     {"annotation", 'a', OPTION_TEXT, "NAME", AT(annotation),
      .help = "find the path within an event whose name contains NAME; '' is the whole trace (default: ProfilerStep if "
              "the trace has one, else the whole trace)"},
@@ -94,7 +94,7 @@ static enum sutra_status find_path(struct job *job, const struct path_values *va
     struct sutra_critical_path_options path_options = {.size = sizeof path_options,
                                                        .annotation = values->annotation,
                                                        .instance = values->instance,
-                                                       .edition = (enum sutra_hta_edition)values->edition,
+                                                       .hta_version = (enum sutra_hta_version)values->hta_version,
                                                        .data_loading = values->data_loading,
                                                        .only_critical = values->only_critical,
                                                        .arrows = (enum sutra_path_arrows)values->edges};
@@ -113,12 +113,13 @@ static int check_rules(struct path_values *values) {
     bool full = values->rules == RULES_FULL;
     if (full && values->format == SUTRA_PATH_CHROME)
         return message_fail(SUTRA_USAGE, "--rules full and --format chrome exclude each other: use text or json");
-    if (full && (values->edition || values->data_loading))
-        return message_fail(SUTRA_USAGE, "%s needs --rules hta", values->edition ? "--edition" : "--data-loading");
+    if (full && (values->hta_version || values->data_loading))
+        return message_fail(SUTRA_USAGE, "%s needs --rules hta",
+                            values->hta_version ? "--hta-version" : "--data-loading");
     if (values->rules == RULES_HTA_0_6)
-        values->edition = SUTRA_HTA_EDITION_0_6;
-    if (values->data_loading && values->edition != SUTRA_HTA_EDITION_0_6)
-        return message_fail(SUTRA_USAGE, "--data-loading needs --edition 0.6");
+        values->hta_version = SUTRA_HTA_VERSION_0_6;
+    if (values->data_loading && values->hta_version != SUTRA_HTA_VERSION_0_6)
+        return message_fail(SUTRA_USAGE, "--data-loading needs --hta-version 0.6");
     if ((values->only_critical || values->edges) && values->format != SUTRA_PATH_CHROME)
         return message_fail(SUTRA_USAGE, "%s needs --format chrome",
                             values->only_critical ? "--only-critical" : "--edges");
@@ -158,7 +159,7 @@ static const char *const description[] = {
     "each edge.",
     "The rules match Holistic Trace Analysis (HTA). If HTA finds no path, a warning reports the reason and extended "
     "rules apply. Extended rules also support stream 0, named streams, equal streams of several devices, and HIP.",
-    "The default matches HTA 0.5. --edition 0.6 matches HTA 0.6.1, which connects more threads and finds longer paths. "
+    "The default matches HTA 0.5. --hta-version 0.6 matches HTA 0.6.1, which connects more threads and finds longer paths. "
     "Select the HTA version to compare results with, regardless of the traced program.",
     "With --rules full, the path spans the whole window. It consists of CPU work as one chain over all threads, waits "
     "for the GPU, launches, streams and CUDA events, as in 'sutra link -o X.et'. Each moment has one kind: operator, "

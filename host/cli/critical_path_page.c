@@ -120,7 +120,7 @@ static void print_head(const struct path_page *page, const char *trace) {
     printf("  covers   %s (%s), ", time_text(report->us).text, share_text(report->us, report->window_us).text);
     printf("from %s ", time_text(report->begin_us).text);
     printf("to %s of the window\n", time_text(report->end_us).text);
-    print_outside("before", &report->before);
+    print_outside("before_path", &report->before);
     print_outside("after", &report->behind);
 }
 

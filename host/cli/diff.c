@@ -139,9 +139,8 @@ static enum sutra_status job_run(void *arg, struct sutra_error *error) {
                                                .category = part->category};
     enum sutra_status status = job_open(&job->analysis, NULL, error);
     if (!status)
-        status =
-            sutra_diff_make(job->analysis.context, (const char *const *)job->sides[0].paths, job->sides[0].n,
-                            (const char *const *)job->sides[1].paths, job->sides[1].n, &options, &job->diff, error);
+        status = sutra_diff_run(job->analysis.context, (const char *const *)job->sides[0].paths, job->sides[0].n,
+                                (const char *const *)job->sides[1].paths, job->sides[1].n, &options, &job->diff, error);
     if (!status && values->analysis.job.output)
         status = write_tables(job, error);
     if (!status && values->compat == DIFF_COMPAT_HTA)

@@ -71,7 +71,7 @@ static const struct option_row options[] = {
      .help = "start ranks at most US microseconds apart (default: 0)"},
     {"clock-offset-us", 0, OPTION_NUMBER, "US", AT(clock_offset_us), .maximum = UINT32_MAX,
      .help = "offset the clocks of hosts by at most US microseconds from the first host's clock (default: 0)"},
-    {"slow-rank", 0, OPTION_NUMBER, "R", AT(slow_rank), .maximum = UINT32_MAX - 1,
+    {"straggler-rank", 0, OPTION_NUMBER, "R", AT(slow_rank), .maximum = UINT32_MAX - 1,
      .help = "make rank R take 1.5 times as long"},
     {"inject", 0, OPTION_WORDS, "FAULT:RANK", AT(injected),
      .help = "inject a fault into the traces of one rank: missing (no traces), swap (two collectives in the wrong "
@@ -232,7 +232,8 @@ static const struct example examples[] = {
      "write a pair with a million device events"},
     {"sutra gen --events 10k --shape nested --host host.json --device device.json",
      "write a pair with ten thousand operators, each nested in the previous one"},
-    {"sutra gen --events 100k --ranks 8 --host hosts --device devices --slow-rank 3", "write a job with a slow rank"},
+    {"sutra gen --events 100k --ranks 8 --host hosts --device devices --straggler-rank 3",
+     "write a job with a slow rank"},
     {0},
 };
 

@@ -173,7 +173,7 @@ static int show(const char *path, const struct info_values *values) {
     bool is_et = false;
     enum sutra_status status = job_open(&job, NULL, &error);
     if (!status)
-        status = sutra_et_known(job.context, path, &is_et, &error);
+        status = sutra_is_et(job.context, path, &is_et, &error);
     if (!status)
         status = (is_et ? info_et_show : show_json)(&job, path, values->json, &error);
     return job_end(&job, status, &error);

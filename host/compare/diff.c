@@ -266,9 +266,9 @@ static enum sutra_status end(enum sutra_status status, struct sutra_diff *made, 
     return status;
 }
 
-enum sutra_status sutra_diff_make(struct sutra_context *context, const char *const *paths_a, size_t n_a,
-                                  const char *const *paths_b, size_t n_b, const struct sutra_diff_options *options,
-                                  struct sutra_diff **diff, struct sutra_error *error) {
+enum sutra_status sutra_diff_run(struct sutra_context *context, const char *const *paths_a, size_t n_a,
+                                 const char *const *paths_b, size_t n_b, const struct sutra_diff_options *options,
+                                 struct sutra_diff **diff, struct sutra_error *error) {
     struct sutra_diff_options taken;
     struct sutra_diff *made = NULL;
     enum sutra_status status = begin(options, &taken, &made, error);
@@ -285,9 +285,9 @@ enum sutra_status sutra_diff_make(struct sutra_context *context, const char *con
     return end(status, made, diff);
 }
 
-enum sutra_status sutra_diff_make_of(struct sutra_context *context, const struct sutra_device_trace *a,
-                                     const struct sutra_device_trace *b, const struct sutra_diff_options *options,
-                                     struct sutra_diff **diff, struct sutra_error *error) {
+enum sutra_status sutra_diff_run_of(struct sutra_context *context, const struct sutra_device_trace *a,
+                                    const struct sutra_device_trace *b, const struct sutra_diff_options *options,
+                                    struct sutra_diff **diff, struct sutra_error *error) {
     const struct sutra_device_trace *const traces[2] = {a, b};
     struct compared compared[2] = {{0}, {0}};
     struct sutra_diff_options taken;

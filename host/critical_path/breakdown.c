@@ -115,8 +115,8 @@ enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_
                                                        .n_path_nodes = search->path.n,
                                                        .extended = search->rules.extended,
                                                        .reason = path->verdict.reason,
-                                                       .edition = search->rules.newer ? SUTRA_HTA_EDITION_0_6
-                                                                                      : SUTRA_HTA_EDITION_0_5};
+                                                       .hta_version = search->rules.newer ? SUTRA_HTA_VERSION_0_6
+                                                                                          : SUTRA_HTA_VERSION_0_5};
     enum sutra_status status = arena_status(&arena, error);
     if (!status && !graph_count_edges(&search->graph, &arena, &path->report.n_edges))
         status = error_memory(error);

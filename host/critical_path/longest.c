@@ -25,7 +25,7 @@ static bool same_stream(const struct path_rows *rows, const struct graph *graph,
     return on_stream(rows, from) && rows->stream[from] == rows->stream[to];
 }
 
-/* A weight of -1 comes from rounding; less than that the reference refuses, until edition 0.6 takes it for 0, too. */
+/* A weight of -1 comes from rounding; less than that the reference refuses, until HTA 0.6 takes it for 0, too. */
 static enum sutra_status check_edges(const struct path_work *work, const struct path_rows *rows, struct graph *graph) {
     uint32_t backwards = UINT32_MAX, on_one_stream = UINT32_MAX;
     for (uint32_t edge = graph->n_edges; edge-- > 0;) {

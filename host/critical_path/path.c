@@ -1,7 +1,7 @@
 /*
  * path.c - sutra_critical_path_...(): which rules apply, and the way to a file.
  *
- * The reference's rules are tried first, of edition 0.5, which give the map, then those of 0.6 where they are wanted.
+ * The reference's rules are tried first, of HTA 0.5, which give the map, then those of 0.6 where they are wanted.
  * Where they give no path, or where the trace has what they do not tell apart, the extended rules give the path; the
  * map of external ids stays the reference's where that has one.
  */
@@ -101,7 +101,7 @@ static enum sutra_status search_again(struct sutra_critical_path *path, const st
     return SUTRA_OK;
 }
 
-/* The path of edition 0.6, which is taken as the reference has it wherever that has one. */
+/* The path of HTA 0.6, which is taken as the reference has it wherever that has one. */
 static enum sutra_status find_newer(struct sutra_critical_path *path, struct path_rules *rules, bool *extended,
                                     struct sutra_error *error) {
     rules->newer = rules->first_counts = true;
@@ -110,7 +110,7 @@ static enum sutra_status find_newer(struct sutra_critical_path *path, struct pat
     return status;
 }
 
-/* The path of edition 0.5: that of the extended rules, where the trace has what the reference does not tell apart. */
+/* The path of HTA 0.5: that of the extended rules, where the trace has what the reference does not tell apart. */
 static enum sutra_status find_older(struct sutra_critical_path *path, struct path_rules *rules, bool *extended,
                                     struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
@@ -158,15 +158,15 @@ enum sutra_status sutra_critical_path_find(struct sutra_context *context, const 
     struct path_rules rules = {.annotation = given ? taken.annotation : STEP_NAME,
                                .instance = taken.instance,
                                .data_loading = taken.data_loading};
-    if ((unsigned)taken.edition >= SUTRA_HTA_N_EDITIONS)
-        return error_set(error, SUTRA_USAGE, "unknown HTA version number %d", (int)taken.edition);
+    if ((unsigned)taken.hta_version >= SUTRA_HTA_N_VERSIONS)
+        return error_set(error, SUTRA_USAGE, "unknown HTA version number %d", (int)taken.hta_version);
     if ((unsigned)taken.arrows >= SUTRA_N_ARROWS)
         return error_set(error, SUTRA_USAGE, "unknown choice of arrows %d", (int)taken.arrows);
     struct sutra_critical_path *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
     made->context = context;
-    made->newer = taken.edition == SUTRA_HTA_EDITION_0_6;
+    made->newer = taken.hta_version == SUTRA_HTA_VERSION_0_6;
     made->only_critical = taken.only_critical;
     made->arrows = taken.arrows;
     context_expect(context, trace->events.n);

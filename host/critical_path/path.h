@@ -16,7 +16,7 @@ struct sutra_critical_path {
     struct sutra_context *context;
     struct path_search search;
     struct sync_map map;
-    bool newer;         /* edition 0.6 is wanted */
+    bool newer;         /* HTA 0.6 is wanted */
     bool only_critical; /* in the marked trace, and which arrows */
     enum sutra_path_arrows arrows;
     struct path_verdict verdict; /* how the reference's rules ended */

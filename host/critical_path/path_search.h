@@ -5,7 +5,7 @@
  *            links.c               rows of calls and of the GPU that belong together, by correlation
  *           window.c--> window     complete steps, the annotation's window, the rows in it
  *        cpu_graph.c--> graph      operators of each thread, nested, as nodes and edges
- *     runtime_lock.c--> graph      to edition 0.6: calls that wait for each other
+ *     runtime_lock.c--> graph      to HTA 0.6: calls that wait for each other
  *            queue.c--> queue      length of each stream's queue at launches and kernels
  *            waits.c--> waits      what event records and stream waits refer to
  *        gpu_graph.c--> graph      kernels, delays and synchronisation as nodes and edges
@@ -41,7 +41,7 @@ struct path_rules {
     bool extended;
     bool pandas3;      /* as the reference behaves with pandas 3 */
     bool first_counts; /* event 0 may be an operator, which to the linker's version of the reference it never is */
-    bool newer;        /* those of the reference's edition 0.6; first_counts is set, too */
+    bool newer;        /* those of HTA 0.6; first_counts is set, too */
     const char *data_loading; /* with these: part of the names of rows that load data, which count as operators; NULL */
     const char *annotation;   /* part of a name; "", or NULL with extended rules: the whole trace */
     uint64_t instance;        /* which of the rows of that name, from 0 */

@@ -1,5 +1,5 @@
 /*
- * runtime_lock.c - calls that wait for the lock of CUDA's runtime, which edition 0.6 of the reference takes these three
+ * runtime_lock.c - calls that wait for the lock of CUDA's runtime, which HTA 0.6 takes these three
  * for: cudaHostAlloc, cudaLaunchKernel and cudaMemcpyAsync.
  *
  *     thread 0      [A ............ B]           whoever ends first had the lock first

@@ -2,7 +2,7 @@
  * write_json.c - the critical path as one JSON object:
  *
  *     kind, map, caught, exception   the reference's map: external id -> external ids that it waits for, how it ended
- *     rules, edition                 "reference" or "extended", "0.5" or "0.6": by which nodes, edges and path were found
+ *     rules, hta_version                 "reference" or "extended", "0.5" or "0.6": by which nodes, edges and path were found
  *     nodes                          [event, microseconds since the first event, is it the start]
  *     edges                          [from, to, weight, type], by node
  *     path                           nodes
@@ -87,8 +87,8 @@ static void write_outcome(const struct sutra_critical_path *path, struct text_ou
         out_string(text, path->verdict.reason, strlen(path->verdict.reason));
     else
         out_add(text, "null");
-    out_format(text, ",\n\"rules\": \"%s\",\n\"edition\": \"%s\",\n", path->report.extended ? "extended" : "reference",
-               sutra_hta_edition_name(path->report.edition));
+    out_format(text, ",\n\"rules\": \"%s\",\n\"hta_version\": \"%s\",\n",
+               path->report.extended ? "extended" : "reference", sutra_hta_version_name(path->report.hta_version));
 }
 
 /* ---- The graph ---- */
@@ -178,8 +178,8 @@ static void write_coverage(const struct sutra_critical_path_report *report, stru
     write_sum(text, "path_us", report->us, true);
     write_sum(text, "begin_us", report->begin_us, true);
     write_sum(text, "end_us", report->end_us, true);
-    write_outside(text, "before", &report->before);
-    write_outside(text, "behind", &report->behind);
+    write_outside(text, "before_path", &report->before);
+    write_outside(text, "after_path", &report->behind);
     out_add(text, "},\n");
 }
 

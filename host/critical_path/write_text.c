@@ -23,7 +23,7 @@ static void write_share(struct text_out *text, const struct sutra_critical_path_
 
 static void write_rules(const struct sutra_critical_path_report *report, struct text_out *text) {
     out_format(text, "\n  rules: %s, version %s\n", report->extended ? "extended" : "HTA",
-               sutra_hta_edition_name(report->edition));
+               sutra_hta_version_name(report->hta_version));
     if (report->extended && *report->reason) {
         out_add(text, "  why: " PATH_REFERENCE " finds no critical path:\n    ");
         write_name(text, report->reason);

@@ -10,7 +10,7 @@
  *     T  the call tree                   S  the timeline for simulators
  *     I  what `sutra info` counts beside what L knows
  *     C  TraceLens' tables of operators  V  the overview and its findings
- *     Q6 what edition 0.6 of these queues knows beside Q, and P6 that of the critical path beside P
+ *     Q6 what HTA 0.6 knows beside Q, and P6 that of the critical path beside P
  *
  * A name may have several lines: cudaMemcpy launches a copy to the linker, and blocks to the critical path.
  */

@@ -113,7 +113,7 @@ bool text_compare(const struct strings *strings, uint32_t string, enum compariso
 void names_mark(const struct strings *strings, struct string_roles *roles, enum comparison comparison, const char *text,
                 uint32_t role);
 
-/* Leaves the role of a step to names of STEP_NAME, "#" and a number, as edition 0.6 of HTA has it. */
+/* Leaves the role of a step to names of STEP_NAME, "#" and a number, as HTA 0.6 has it. */
 void names_keep_numbered_steps(const struct strings *strings, struct string_roles *roles);
 
 /* Whether an event that counts has the string, as a name or as a category. */

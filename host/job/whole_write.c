@@ -4,7 +4,7 @@
  *     {"version": "0.1.0", "options": "...", "world_size": 8, "done": 7, "broken": 1, "not_linked": 0,
  *      "ranks": [{"rank": 0, "state": "done", "paired_by": "process", "host": {...}, "device": {...}, "file": {...},
  *                 "seconds": 0.1, "counts": {...}, "warnings": [...]}, ...],
- *      "left_out": [{"file": "...", "why": "..."}], "findings": [...], "clocks": [...]}
+ *      "skipped": [{"file": "...", "why": "..."}], "findings": [...], "clocks": [...]}
  *
  *     {"1": [0, 1], "2": [2, 3]}      groups by the numbers that they have in .et files; 0 is that of all ranks
  */
@@ -143,7 +143,7 @@ static void add_ranks(struct json_out *json, const struct job_whole *whole) {
     for (size_t i = 0; i < whole->n_ranks; i++)
         add_rank(json, &whole->ranks[i]);
     json_close(json, ']');
-    json_name(json, "left_out");
+    json_name(json, "skipped");
     json_open(json, '[');
     for (size_t i = 0; i < whole->n_left; i++) {
         json_open(json, '{');

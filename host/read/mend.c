@@ -34,15 +34,15 @@ static void replace(struct mender *mender, size_t at, size_t n, const char *with
     mender->copied = at + n;
 }
 
-static void note(struct mend_report *report, size_t at, enum sutra_mend kind) {
+static void note(struct mend_report *report, size_t at, enum sutra_repair_kind kind) {
     if (!report->places)
         report->places = calloc(MEND_PLACES, sizeof *report->places);
     if (report->n_places < MEND_PLACES && report->places)
-        report->places[report->n_places++] = (struct sutra_mend_place){at, kind};
+        report->places[report->n_places++] = (struct sutra_repair_site){at, kind};
     report->n[kind]++;
 }
 
-void mend_edit(struct mender *mender, size_t at, size_t n, const char *with, enum sutra_mend kind) {
+void mend_edit(struct mender *mender, size_t at, size_t n, const char *with, enum sutra_repair_kind kind) {
     replace(mender, at, n, with);
     note(&mender->report, at, kind);
 }
@@ -125,8 +125,8 @@ static enum behind leave_out(struct array_walk *walk, size_t from) {
     }
     if (behind == BEHIND_COMMA || behind == BEHIND_ARRAY) {
         mend_edit(mender, walk->whole, next - walk->whole, behind == BEHIND_COMMA && walk->n ? ",\n" : "",
-                  SUTRA_MEND_ELEMENT);
-        mender->report.n_left_out_bytes += next - walk->whole;
+                  SUTRA_REPAIR_ELEMENT);
+        mender->report.n_skipped_bytes += next - walk->whole;
     }
     walk->at = next;
     return behind;
@@ -154,7 +154,7 @@ static enum behind at_bracket(struct array_walk *walk, size_t at, const char *in
     struct mender *mender = walk->mender;
     walk->at = at;
     if (goes_on(mender, at)) {
-        mend_edit(mender, at, 1, instead, SUTRA_MEND_COMMA);
+        mend_edit(mender, at, 1, instead, SUTRA_REPAIR_COMMA);
         walk->at = mend_skip_spaces(mender, at + 1);
         return BEHIND_COMMA;
     }
@@ -173,7 +173,7 @@ static enum behind step_on(struct array_walk *walk) {
             walk->at = at;
             return BEHIND_TRACE;
         }
-        mend_edit(mender, at, 0, ",", SUTRA_MEND_COMMA);
+        mend_edit(mender, at, 0, ",", SUTRA_REPAIR_COMMA);
         walk->at = at;
         return BEHIND_COMMA;
     }
@@ -182,7 +182,7 @@ static enum behind step_on(struct array_walk *walk) {
     walk->at = at = mend_skip_spaces(mender, at + 1);
     if (at < mender->size && mender->text[at] == ']') {
         if (!goes_on(mender, at))
-            mend_edit(mender, comma, 1, "", SUTRA_MEND_COMMA);
+            mend_edit(mender, comma, 1, "", SUTRA_REPAIR_COMMA);
         return at_bracket(walk, at, "");
     }
     return at < mender->size ? BEHIND_COMMA : BEHIND_CUT;
@@ -230,8 +230,8 @@ struct trace_walk {
 static void cut_off(struct trace_walk *walk, size_t next, const char *closers) {
     struct mender *mender = walk->mender;
     mend_take_back(mender, &walk->mark);
-    mend_edit(mender, walk->whole, next - walk->whole, closers, SUTRA_MEND_CUT_OFF);
-    mender->report.n_left_out_bytes += next - walk->whole;
+    mend_edit(mender, walk->whole, next - walk->whole, closers, SUTRA_REPAIR_CUT_OFF);
+    mender->report.n_skipped_bytes += next - walk->whole;
     walk->at = next;
 }
 
@@ -308,7 +308,7 @@ static bool take_trace(struct trace_walk *walk) {
             walk->at = mend_skip_spaces(mender, comma + 1);
             c = mender->text[walk->at];
             if (c == '}')
-                mend_edit(mender, comma, 1, "", SUTRA_MEND_COMMA);
+                mend_edit(mender, comma, 1, "", SUTRA_REPAIR_COMMA);
         }
         if (c == '}') {
             walk->at++;
@@ -331,7 +331,7 @@ static bool take_bare_array(struct trace_walk *walk) {
            end = mender->size - first < 4096 ? mender->size : first + 4096;
     bool nodes = memmem(mender->text + first, end - first, "\"ctrl_deps\"", 11) ||
                  memmem(mender->text + first, end - first, "\"op_schema\"", 11);
-    mend_edit(mender, walk->at, 0, nodes ? "{\"nodes\": " : "{\"traceEvents\": ", SUTRA_MEND_ARRAY);
+    mend_edit(mender, walk->at, 0, nodes ? "{\"nodes\": " : "{\"traceEvents\": ", SUTRA_REPAIR_ARRAY);
     if (!take_array(walk, "\n]}"))
         return true;
     replace(mender, walk->at, 0, "}");
@@ -353,7 +353,7 @@ static struct mended_trace mend_one(const char *text, size_t size, size_t at, ui
         .mender = {.text = text, .size = size, .copied = at, .budget = budget, .quote_from = 1}, .begin = at};
     struct trace_walk walk = {.mender = &mended.mender, .at = at};
     mended.ok = (text[at] == '[' ? take_bare_array : take_trace)(&walk);
-    mended.ok &= walk.n > 0 || !mended.mender.report.n[SUTRA_MEND_CUT_OFF];
+    mended.ok &= walk.n > 0 || !mended.mender.report.n[SUTRA_REPAIR_CUT_OFF];
     mended.n = walk.n;
     mended.end = mended.ok ? walk.at : next_trace(&mended.mender, at + 1);
     return mended;
@@ -378,7 +378,8 @@ struct file_walk {
 
 /* Of two traces the one with more elements stays; of equals the one that is whole, or the first. */
 static bool is_better(const struct mended_trace *trace, const struct mended_trace *best) {
-    bool whole = !trace->mender.report.n[SUTRA_MEND_CUT_OFF], best_whole = !best->mender.report.n[SUTRA_MEND_CUT_OFF];
+    bool whole = !trace->mender.report.n[SUTRA_REPAIR_CUT_OFF],
+         best_whole = !best->mender.report.n[SUTRA_REPAIR_CUT_OFF];
     if (!trace->ok || !best->ok)
         return trace->ok;
     return trace->n > best->n || (trace->n == best->n && whole && !best_whole);
@@ -388,8 +389,8 @@ static void choose(struct file_walk *walk, struct mended_trace *next) {
     bool better = is_better(next, &walk->best);
     struct mended_trace *left_out = better ? &walk->best : next;
     if (walk->best.end > 0) {
-        note(&walk->others, left_out->begin, SUTRA_MEND_OBJECT);
-        walk->others.n_left_out_bytes += left_out->end - left_out->begin;
+        note(&walk->others, left_out->begin, SUTRA_REPAIR_OBJECT);
+        walk->others.n_skipped_bytes += left_out->end - left_out->begin;
     }
     mended_free(left_out);
     if (better)
@@ -416,8 +417,8 @@ static void walk_file(struct file_walk *walk) {
         if (at < walk->size && walk->text[at] != '{' && walk->text[at] != '[') {
             size_t from = at;
             at = next_trace(&mender, at);
-            note(&walk->others, from, SUTRA_MEND_REST);
-            walk->others.n_left_out_bytes += at - from;
+            note(&walk->others, from, SUTRA_REPAIR_REST);
+            walk->others.n_skipped_bytes += at - from;
         }
     }
 }
@@ -426,7 +427,7 @@ static void walk_file(struct file_walk *walk) {
 static void assemble(struct file_walk *walk, size_t beginning, struct buffer *out) {
     struct mended_trace *best = &walk->best;
     struct mender *mender = &best->mender;
-    bool alone = walk->others.n[SUTRA_MEND_OBJECT] + walk->others.n[SUTRA_MEND_REST] == 0;
+    bool alone = walk->others.n[SUTRA_REPAIR_OBJECT] + walk->others.n[SUTRA_REPAIR_REST] == 0;
     if (best->begin == walk->first)
         buffer_append(out, walk->text + beginning, walk->first - beginning);
     buffer_append(out, mender->out.bytes, mender->out.length);
@@ -443,16 +444,16 @@ static void join_reports(struct file_walk *walk, struct mend_report *report) {
     *report = walk->best.mender.report;
     walk->best.mender.report.places = NULL;
     report->n_elements = walk->best.n;
-    report->n_left_out_bytes += others->n_left_out_bytes;
+    report->n_skipped_bytes += others->n_skipped_bytes;
     for (size_t i = 0; i < others->n_places; i++)
         note(report, others->places[i].offset, others->places[i].kind);
-    for (int kind = 0; kind < SUTRA_N_MENDS; kind++)
+    for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS; kind++)
         if (others->n[kind])
             report->n[kind] = others->n[kind] + walk->best.mender.report.n[kind];
 }
 
 static bool is_mended(const struct mend_report *report) {
-    for (int kind = 0; kind < SUTRA_N_MENDS; kind++)
+    for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS; kind++)
         if (report->n[kind])
             return true;
     return false;
@@ -469,11 +470,11 @@ enum mend_result mend_text(const char *text, size_t size, struct mend_report *re
     if (walk.first >= end || (text[walk.first] != '{' && text[walk.first] != '['))
         return MEND_FAILED;
     if (beginning)
-        note(&walk.others, 0, SUTRA_MEND_BEGINNING);
+        note(&walk.others, 0, SUTRA_REPAIR_BEGINNING);
     walk_file(&walk);
     if (end < size) {
-        note(&walk.others, end, SUTRA_MEND_REST);
-        walk.others.n_left_out_bytes += size - end;
+        note(&walk.others, end, SUTRA_REPAIR_REST);
+        walk.others.n_skipped_bytes += size - end;
     }
     bool ok = walk.best.ok;
     if (ok) {
@@ -497,8 +498,8 @@ void mend_report_free(struct mend_report *report) {
     report->places = NULL;
 }
 
-const char *mend_words(enum sutra_mend kind, bool many) {
-    static const char *const words[SUTRA_N_MENDS][2] = {
+const char *mend_words(enum sutra_repair_kind kind, bool many) {
+    static const char *const words[SUTRA_N_REPAIR_KINDS][2] = {
         {"unescaped quote", "unescaped quotes"},
         {"unescaped control character", "unescaped control characters"},
         {"invalid escape", "invalid escapes"},
@@ -517,7 +518,7 @@ const char *mend_words(enum sutra_mend kind, bool many) {
 }
 
 /* Its first place among those that are known, or SUTRA_NO_OFFSET. */
-static uint64_t first_place(const struct mend_report *report, enum sutra_mend kind) {
+static uint64_t first_place(const struct mend_report *report, enum sutra_repair_kind kind) {
     uint64_t first = SUTRA_NO_OFFSET;
     for (size_t i = 0; i < report->n_places; i++)
         if (report->places[i].kind == kind && report->places[i].offset < first)
@@ -528,12 +529,12 @@ static uint64_t first_place(const struct mend_report *report, enum sutra_mend ki
 void mend_describe(const struct mend_report *report, char *text, size_t size) {
     size_t length = 0;
     *text = 0;
-    for (int kind = 0; kind < SUTRA_N_MENDS && length < size; kind++) {
-        uint64_t n = report->n[kind], first = first_place(report, (enum sutra_mend)kind);
+    for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS && length < size; kind++) {
+        uint64_t n = report->n[kind], first = first_place(report, (enum sutra_repair_kind)kind);
         if (!n)
             continue;
         length += (size_t)snprintf(text + length, size - length, "%s%" PRIu64 " %s", length ? "; " : "", n,
-                                   mend_words((enum sutra_mend)kind, n > 1));
+                                   mend_words((enum sutra_repair_kind)kind, n > 1));
         if (first != SUTRA_NO_OFFSET && length < size)
             length += (size_t)snprintf(text + length, size - length,
                                        n > 1 ? " (the first at byte %" PRIu64 ")" : " (byte %" PRIu64 ")", first);

@@ -26,11 +26,11 @@
 /* What was mended: how often, and the places of the first ones. */
 #define MEND_PLACES 1000
 struct mend_report {
-    uint64_t n[SUTRA_N_MENDS];
-    struct sutra_mend_place *places; /* MEND_PLACES of them, from malloc() */
-    size_t n_places;                 /* that are known, in the order in which they were found */
-    uint64_t n_elements;             /* of the trace's array, that are kept */
-    uint64_t n_left_out_bytes;
+    uint64_t n[SUTRA_N_REPAIR_KINDS];
+    struct sutra_repair_site *places; /* MEND_PLACES of them, from malloc() */
+    size_t n_places;                  /* that are known, in the order in which they were found */
+    uint64_t n_elements;              /* of the trace's array, that are kept */
+    uint64_t n_skipped_bytes;
 };
 
 enum mend_result {
@@ -48,7 +48,7 @@ enum mend_result mend_text(const char *text, size_t size, struct mend_report *re
 void mend_report_free(struct mend_report *report);
 
 /* What a mend is called. */
-const char *mend_words(enum sutra_mend kind, bool many);
+const char *mend_words(enum sutra_repair_kind kind, bool many);
 
 /* What mends are called, each with its number: "3 quotes without a backslash (the first at byte 12); ..." into a text
  * of `size` bytes. */

@@ -33,14 +33,14 @@ void mend_learn(struct mender *mender, size_t at);
 /* What can be taken back. */
 struct mend_mark {
     size_t length, copied, n_places;
-    uint64_t n[SUTRA_N_MENDS];
+    uint64_t n[SUTRA_N_REPAIR_KINDS];
 };
 
 struct mend_mark mend_mark(const struct mender *mender);
 void mend_take_back(struct mender *mender, const struct mend_mark *mark);
 
 /* Puts `with` in place of n bytes at `at`, which lie behind all that was changed before. */
-void mend_edit(struct mender *mender, size_t at, size_t n, const char *with, enum sutra_mend kind);
+void mend_edit(struct mender *mender, size_t at, size_t n, const char *with, enum sutra_repair_kind kind);
 
 #define MEND_FAIL SIZE_MAX
 

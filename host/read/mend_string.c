@@ -304,7 +304,7 @@ static void escape_control(struct mender *mender, size_t at) {
         escape[4] = digits[(unsigned char)c >> 4];
         escape[5] = digits[c & 15];
     }
-    mend_edit(mender, at, 1, escape, SUTRA_MEND_CONTROL);
+    mend_edit(mender, at, 1, escape, SUTRA_REPAIR_CONTROL);
 }
 
 /* The run of plain and high bytes at `at`, up to `end`: what is no UTF-8 becomes the character that stands for that. */
@@ -313,7 +313,7 @@ static size_t mend_run(struct mender *mender, size_t at, size_t end) {
     while (stop < end && (unsigned char)mender->text[stop] >= ' ' && !memchr("\"\\", mender->text[stop], 2))
         stop++;
     while ((at += utf8_check(mender->text + at, stop - at)) < stop)
-        mend_edit(mender, at++, 1, "\xef\xbf\xbd", SUTRA_MEND_UTF8);
+        mend_edit(mender, at++, 1, "\xef\xbf\xbd", SUTRA_REPAIR_UTF8);
     return stop;
 }
 
@@ -322,9 +322,9 @@ static void mend_inside(struct mender *mender, size_t at, size_t end) {
         char c = mender->text[at];
         size_t escape = c == '\\' ? escape_length(mender->text + at) : 0;
         if (c == '"') {
-            mend_edit(mender, at++, 0, "\\", SUTRA_MEND_QUOTE);
+            mend_edit(mender, at++, 0, "\\", SUTRA_REPAIR_QUOTE);
         } else if (c == '\\' && (escape == 0 || escape > end - at)) {
-            mend_edit(mender, at++, 0, "\\", SUTRA_MEND_BACKSLASH);
+            mend_edit(mender, at++, 0, "\\", SUTRA_REPAIR_BACKSLASH);
         } else if (c == '\\') {
             at += escape;
         } else if ((unsigned char)c < ' ') {
@@ -367,6 +367,6 @@ size_t mend_string(struct mender *mender, size_t at, enum mend_role role, const 
     }
     mend_inside(mender, at + 1, end.at);
     if (!end.quoted)
-        mend_edit(mender, end.at, 0, "\"", SUTRA_MEND_END_QUOTE);
+        mend_edit(mender, end.at, 0, "\"", SUTRA_REPAIR_END_QUOTE);
     return end.at + end.quoted;
 }

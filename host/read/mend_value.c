@@ -87,7 +87,7 @@ static bool take_scalar(struct value_walk *walk) {
     if (!ends_scalar(mender, walk->at + (none ? none : n)) || (none && walk->way == MEND_STRICT))
         return fail_at(walk, walk->at);
     if (none)
-        mend_edit(mender, walk->at, none, "null", SUTRA_MEND_NUMBER);
+        mend_edit(mender, walk->at, none, "null", SUTRA_REPAIR_NUMBER);
     walk->at += none ? none : n;
     return true;
 }
@@ -136,7 +136,7 @@ static bool leave(struct value_walk *walk) {
             size_t comma = walk->at++;
             if (next_char(walk) != close || walk->way == MEND_STRICT)
                 return !object || take_key(walk);
-            mend_edit(walk->mender, comma, 1, "", SUTRA_MEND_COMMA);
+            mend_edit(walk->mender, comma, 1, "", SUTRA_REPAIR_COMMA);
         } else if (c != close) {
             return fail_at(walk, walk->at);
         }

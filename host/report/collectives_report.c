@@ -53,8 +53,8 @@ static void show_ranks(struct page *page, const void *of) {
     const struct bars bars = {.table = table,
                               .labels = {column_of(table, "rank")},
                               .n_labels = 1,
-                              .values = {{column_of(table, "waited_us"), "waits", COLOUR_COMMUNICATION},
-                                         {column_of(table, "waited_for_us"), "causes wait", COLOUR_COUNT}},
+                              .values = {{column_of(table, "wait_us"), "waits", COLOUR_COMMUNICATION},
+                                         {column_of(table, "wait_caused_us"), "causes wait", COLOUR_COUNT}},
                               .n_values = 2,
                               .unit = UNIT_US};
     page_bars(page, bars, RANKS_AS_BARS, &words);
@@ -278,7 +278,7 @@ static void show_cards(struct page *page, const struct collectives_source *sourc
     page_card(page, "Ranks", (double)summary->n_ranks, UNIT_COUNT, "");
     page_card(page, "Collectives", (double)summary->n_collectives, UNIT_COUNT, "");
     page_card(page, "Job", summary->span_us, UNIT_US, "from the first to the last GPU activity");
-    page_card(page, "Waiting", summary->waited_us / ranks, UNIT_US, "mean per rank");
+    page_card(page, "Waiting", summary->wait_us / ranks, UNIT_US, "mean per rank");
     page_card(page, "Transfer", summary->transfer_us, UNIT_US, "of all collectives, without waiting");
     page_card(page, "Errors", (double)summary->n_faults, UNIT_COUNT, "");
     page_cards_end(page);
@@ -292,7 +292,7 @@ static void write_page(struct page *page, const struct collectives_source *sourc
     if (n > 1)
         snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
     page_head(page, title, first->path, more, sections);
-    page_warning_count(page, source->summary.n_left_out, "trace is skipped.", "traces are skipped.");
+    page_warning_count(page, source->summary.n_skipped, "trace is skipped.", "traces are skipped.");
     show_cards(page, source);
     page_sections(page, sections, source);
 }

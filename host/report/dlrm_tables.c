@@ -67,7 +67,7 @@ static const char *const kinds[SUTRA_N_OVERHEADS] = {"T1", "T2", "T3", "T4", "T5
 
 void dlrm_kinds_table(struct sutra_table *table, const struct sutra_dlrm_report *report) {
     static const struct column_spec specs[] = {{"kind", SUTRA_COLUMN_TEXT},
-                                               {"what", SUTRA_COLUMN_TEXT},
+                                               {"description", SUTRA_COLUMN_TEXT},
                                                {"samples", SUTRA_COLUMN_INTEGER},
                                                {"mean_us", SUTRA_COLUMN_REAL},
                                                {"total_us", SUTRA_COLUMN_REAL}};

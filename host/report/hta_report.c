@@ -62,7 +62,7 @@ static void show_warnings(struct page *page, const struct hta_source *source) {
     const struct sutra_hta_summary *all = source->sums.all;
     const struct sutra_hta_rank *rank;
     size_t n = 0;
-    for (size_t i = 0; (rank = sutra_hta_ranks_at(source->ranks, i)); i++)
+    for (size_t i = 0; (rank = sutra_hta_ranks_get(source->ranks, i)); i++)
         if (rank->reason)
             page_left_out(page, n++, rank->path, rank->reason);
     page_left_out_more(page, n);
@@ -77,8 +77,8 @@ static void show_warnings(struct page *page, const struct hta_source *source) {
 static void show_rules(struct page *page, const struct hta_source *source) {
     const struct sutra_hta_options *rules = sutra_hta_ranks_rules(source->ranks);
     char words[320];
-    snprintf(words, sizeof words, "The tables follow the rules of HTA %s%s.%s", sutra_hta_edition_name(rules->edition),
-             rules->compat ? ", including its bugs" : "",
+    snprintf(words, sizeof words, "The tables follow the rules of HTA %s%s.%s",
+             sutra_hta_version_name(rules->hta_version), rules->compat ? ", including its bugs" : "",
              rules->nanoseconds
                  ? ""
                  : " Times are rounded to microseconds as in HTA, start times up and end times down, so that "
@@ -154,7 +154,7 @@ static const struct page_section sections[] = {
 /* ---- The public functions ---- */
 
 static void write_page(struct page *page, const struct hta_source *source) {
-    const struct sutra_hta_rank *first = sutra_hta_ranks_at(source->ranks, 0);
+    const struct sutra_hta_rank *first = sutra_hta_ranks_get(source->ranks, 0);
     char title[96], more[96] = "";
     size_t n = source->sums.n_ranks;
     if (n > 1) {

@@ -11,7 +11,7 @@
 
 /* The rank at place `*i`, which moves on; NULL behind the last one that was not left out. */
 static const struct sutra_hta_rank *next_rank(const struct sutra_hta_ranks *ranks, size_t *i) {
-    const struct sutra_hta_rank *rank = sutra_hta_ranks_at(ranks, (*i)++);
+    const struct sutra_hta_rank *rank = sutra_hta_ranks_get(ranks, (*i)++);
     return rank && !rank->reason ? rank : NULL;
 }
 
@@ -51,7 +51,7 @@ void hta_overlap_table(struct sutra_table *table, const struct sutra_hta_ranks *
                        const struct sutra_table *shares) {
     static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
                                                {"hidden_us", SUTRA_COLUMN_REAL},
-                                               {"not_hidden_us", SUTRA_COLUMN_REAL},
+                                               {"exposed_us", SUTRA_COLUMN_REAL},
                                                {"communication_us", SUTRA_COLUMN_REAL},
                                                {"comp_comm_overlap_pctg", SUTRA_COLUMN_REAL}};
     const struct sutra_hta_rank *rank;

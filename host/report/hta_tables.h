@@ -14,7 +14,7 @@
 enum { TIME_COMPUTE = 1, TIME_COMMUNICATION, TIME_MEMORY, TIME_OTHER, TIME_IDLE };
 void hta_time_table(struct sutra_table *table, const struct sutra_hta_ranks *ranks);
 
-/* Communication of each rank that has any: rank, hidden_us (at the same time as compute), not_hidden_us,
+/* Communication of each rank that has any: rank, hidden_us (at the same time as compute), exposed_us,
  * communication_us, comp_comm_overlap_pctg, which is that of `shares` (may be NULL). */
 enum { OVERLAP_HIDDEN = 1, OVERLAP_REST };
 void hta_overlap_table(struct sutra_table *table, const struct sutra_hta_ranks *ranks,

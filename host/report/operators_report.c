@@ -47,7 +47,7 @@ static const struct page_section of_kernels[] = {
 static size_t count_ranks(const struct sutra_operators_ranks *ranks, const struct sutra_operators_rank **first) {
     const struct sutra_operators_rank *rank;
     size_t n = 0;
-    for (size_t i = 0; (rank = sutra_operators_ranks_at(ranks, i)); i++)
+    for (size_t i = 0; (rank = sutra_operators_ranks_get(ranks, i)); i++)
         if (!rank->reason && n++ == 0)
             *first = rank;
     return n;
@@ -65,7 +65,7 @@ static void show_cards(struct page *page, const struct operators_source *source,
 
 static void write_page(struct page *page, const struct operators_source *source, bool kernels) {
     char title[96], more[96] = "";
-    const struct sutra_operators_rank *first = sutra_operators_ranks_at(source->ranks, 0);
+    const struct sutra_operators_rank *first = sutra_operators_ranks_get(source->ranks, 0);
     size_t n = count_ranks(source->ranks, &first);
     const struct page_section *sections = kernels ? of_kernels : of_operators;
     snprintf(title, sizeof title, "%s of rank %" PRId64, kernels ? "Kernels" : "Operators", first->rank);

@@ -32,7 +32,7 @@ void operators_show_warnings(struct page *page, const struct sutra_operators_ran
     const struct sutra_operators_rank *rank;
     size_t n = 0;
     uint64_t n_untimed = 0;
-    for (size_t i = 0; (rank = sutra_operators_ranks_at(ranks, i)); i++) {
+    for (size_t i = 0; (rank = sutra_operators_ranks_get(ranks, i)); i++) {
         if (rank->reason)
             page_left_out(page, n++, rank->path, rank->reason);
         n_untimed += rank->n_untimed;
@@ -104,7 +104,7 @@ static void show_summed(struct page *page, const struct operators_source *source
     struct bars_words told = words->bars;
     char caption[64];
     snprintf(caption, sizeof caption, "%s%s", told.caption,
-             sutra_operators_ranks_at(source->ranks, 1) ? ", all ranks" : "");
+             sutra_operators_ranks_get(source->ranks, 1) ? ", all ranks" : "");
     told.caption = caption;
     summed_table(&table, words->bars.name, from, columns);
     if (!table.failed && !takes_time(&table)) {

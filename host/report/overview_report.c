@@ -54,7 +54,7 @@ static void show_findings(struct page *page, const void *of) {
     struct sutra_finding finding;
     page_findings_begin(page);
     for (size_t i = 0; sutra_overview_finding(source->overview, i, &finding); i++)
-        page_finding(page, finding.rule, finding.win_percent, finding.text);
+        page_finding(page, finding.rule, finding.saving_percent, finding.text);
     page_findings_end(page);
     if (!has_work(source))
         page_words(page, "No GPU activity in the trace: profile with ProfilerActivity.CUDA.");
@@ -195,7 +195,7 @@ static void show_steps(struct page *page, const void *of) {
     const struct overview_source *source = of;
     const struct sutra_table *steps = table_of(source, SUTRA_OVERVIEW_STEPS);
     const struct sutra_table *ranks = table_of(source, SUTRA_OVERVIEW_STEP_RANKS);
-    const struct sutra_table *places = table_of(source, SUTRA_OVERVIEW_STEP_PLACES);
+    const struct sutra_table *places = table_of(source, SUTRA_OVERVIEW_STEP_INDICES);
     static const struct bars_words words = {"mean_steps",
                                             "Mean step of each rank",
                                             "One bar per rank: the time breakdown of its mean step.",
@@ -223,7 +223,7 @@ static void show_steps(struct page *page, const void *of) {
     if (several && !bars)
         page_table(page, ranks, words.caption, words.file);
     if (places->n_rows)
-        page_table(page, places, "Step n over ranks: mean, spread, slowest rank and cause", "step_places");
+        page_table(page, places, "Step n over ranks: mean, spread, slowest rank and cause", "step_indices");
 }
 
 /* ---- What other pages have, too ---- */
@@ -258,7 +258,7 @@ static void show_waits(struct page *page, const struct sutra_table *waits) {
                                             "arrives last.",
                                             NULL,
                                             "Collective waits",
-                                            "overview_waits"};
+                                            "collective_waits"};
     const struct bars bars = {.table = waits,
                               .n_labels = 1,
                               .values = {{WAITS_FOR, "causes wait", COLOUR_COUNT}},
@@ -302,7 +302,7 @@ static void show_overlap(struct page *page, const struct overview_source *source
 static void show_communication(struct page *page, const void *of) {
     const struct overview_source *source = of;
     show_overlap(page, source);
-    show_waits(page, table_of(source, SUTRA_OVERVIEW_WAITS));
+    show_waits(page, table_of(source, SUTRA_OVERVIEW_COLLECTIVE_WAITS));
 }
 
 /* Streams of all ranks, the busiest first. */
@@ -411,7 +411,7 @@ static const struct page_section sections[] = {
 /* ---- The page ---- */
 
 static void write_page(struct page *page, const struct overview_source *source) {
-    const struct sutra_operators_rank *first = sutra_operators_ranks_at(source->operators.ranks, 0);
+    const struct sutra_operators_rank *first = sutra_operators_ranks_get(source->operators.ranks, 0);
     char title[96], more[96] = "";
     if (source->n_ranks > 1) {
         snprintf(title, sizeof title, "Bottlenecks and time breakdown of %s ranks",

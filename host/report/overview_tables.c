@@ -36,10 +36,10 @@ void split_table(struct sutra_table *table, const struct sutra_table *timeline) 
                                                {"compute_us", SUTRA_COLUMN_REAL},
                                                {"exposed_communication_us", SUTRA_COLUMN_REAL},
                                                {"exposed_copies_us", SUTRA_COLUMN_REAL},
-                                               {"wait_host_us", SUTRA_COLUMN_REAL},
-                                               {"wait_data_us", SUTRA_COLUMN_REAL},
-                                               {"wait_sync_us", SUTRA_COLUMN_REAL},
-                                               {"wait_device_us", SUTRA_COLUMN_REAL},
+                                               {"idle_host_us", SUTRA_COLUMN_REAL},
+                                               {"idle_dataloader_us", SUTRA_COLUMN_REAL},
+                                               {"idle_sync_us", SUTRA_COLUMN_REAL},
+                                               {"idle_device_us", SUTRA_COLUMN_REAL},
                                                {"idle_rest_us", SUTRA_COLUMN_REAL},
                                                {"window_us", SUTRA_COLUMN_REAL}};
     table_init(table, "time_of_ranks", specs, sizeof specs / sizeof *specs);
@@ -65,7 +65,7 @@ void overlap_table(struct sutra_table *table, const struct sutra_table *ranks, c
                                                {"hidden_us", SUTRA_COLUMN_REAL},
                                                {"exposed_us", SUTRA_COLUMN_REAL},
                                                {"communication_us", SUTRA_COLUMN_REAL},
-                                               {"hidden_percent", SUTRA_COLUMN_REAL}};
+                                               {"overlap_percent", SUTRA_COLUMN_REAL}};
     table_init(table, "overview_overlap", specs, sizeof specs / sizeof *specs);
     for (uint64_t row = 0; row < ranks->n_rows && row < split->n_rows; row++) {
         double all = table_get_real(ranks, COMMUNICATION, row);

@@ -13,7 +13,7 @@ enum { SPLIT_RANK, SPLIT_PARTS, N_SPLIT_PARTS = 8 };
 void split_table(struct sutra_table *table, const struct sutra_table *timeline);
 
 /* How much of the communication of each rank that has some other work hides: rank, hidden_us, exposed_us,
- * communication_us, hidden_percent; from the analysis's ranks, and their parts, which have the same order. */
+ * communication_us, overlap_percent; from the analysis's ranks, and their parts, which have the same order. */
 enum { OVERLAP_HIDDEN_US = 1, OVERLAP_EXPOSED_US };
 void overlap_table(struct sutra_table *table, const struct sutra_table *ranks, const struct sutra_table *split);
 

@@ -289,14 +289,14 @@ void page_findings_begin(struct page *page) {
     out_add(out_of(page), "<ol class=\"findings\">\n");
 }
 
-void page_finding(struct page *page, const char *rule, double win_percent, const char *words) {
+void page_finding(struct page *page, const char *rule, double saving_percent, const char *words) {
     struct text_out *out = out_of(page);
     out_add(out, "<li data-rule=\"");
     markup_text(&page->markup, rule);
     out_add(out, "\" data-value=\"");
-    out_number(out, win_percent);
+    out_number(out, saving_percent);
     out_format(out, "\"><strong>%s</strong><p>",
-               isnan(win_percent) ? "note" : shown_figure(win_percent, UNIT_PERCENT).text);
+               isnan(saving_percent) ? "note" : shown_figure(saving_percent, UNIT_PERCENT).text);
     write_sentence(page, words);
     out_add(out, " <code>");
     markup_text(&page->markup, rule);

@@ -61,7 +61,7 @@ void page_check(struct page *page, const struct sutra_table *table);
 /* A list of sentences, each with what its rule is called and what can be won, in percent; NaN: nothing that it
  * claims. */
 void page_findings_begin(struct page *page);
-void page_finding(struct page *page, const char *rule, double win_percent, const char *words);
+void page_finding(struct page *page, const char *rule, double saving_percent, const char *words);
 void page_findings_end(struct page *page);
 
 /* A section, which is made from `source`; all of them, below what their colours mean. */

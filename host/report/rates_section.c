@@ -70,7 +70,7 @@ static void add_point(struct roofline_making *making, const struct sutra_table *
     char category[32];
     size_t n_name, n_dims, before = making->names.length;
     double flops_per_byte = real_at(rates, "flops_per_byte", row), rate = real_at(rates, "tflops_per_s", row);
-    making->us += real_at(rates, "direct_us", row);
+    making->us += real_at(rates, "self_device_us", row);
     if (!(flops_per_byte > 0) || !(rate > 0) || making->n_points == POINTS_SHOWN)
         return;
     const char *name = text_at(rates, "name", row, &n_name), *dims = text_at(rates, "input_dims", row, &n_dims);
@@ -81,7 +81,7 @@ static void add_point(struct roofline_making *making, const struct sutra_table *
     making->points[making->n_points++] = (struct roofline_point){.name.length = making->names.length - before,
                                                                  .flops_per_byte = flops_per_byte,
                                                                  .tflops_per_s = rate,
-                                                                 .us = real_at(rates, "direct_us", row),
+                                                                 .us = real_at(rates, "self_device_us", row),
                                                                  .shape = shape_of(category),
                                                                  .row = row};
 }

@@ -119,9 +119,9 @@ static enum sutra_status fill_cut(struct sutra_context *context, struct sutra_cu
     return status;
 }
 
-enum sutra_status sutra_cut_make(struct sutra_context *context, const struct sutra_device_trace *device,
-                                 const struct sutra_host_trace *host, const struct sutra_selection *selection,
-                                 struct sutra_cut **cut, struct sutra_error *error) {
+enum sutra_status sutra_cut_run(struct sutra_context *context, const struct sutra_device_trace *device,
+                                const struct sutra_host_trace *host, const struct sutra_selection *selection,
+                                struct sutra_cut **cut, struct sutra_error *error) {
     struct sutra_selection wish;
     enum sutra_status status = selection_take(selection, &wish, error);
     if (status)

@@ -203,7 +203,7 @@ static enum sutra_status merge_all(struct sutra_merged *merged, struct sutra_con
     if (status)
         return status;
     merged->report.n_ranks = merged_ranks(merged);
-    merged->report.n_left_out = merged->tasks.n - merged->report.n_ranks;
+    merged->report.n_skipped = merged->tasks.n - merged->report.n_ranks;
     merged->ranks = calloc(merged->report.n_ranks, sizeof *merged->ranks);
     if (!merged->ranks)
         return error_memory(error);

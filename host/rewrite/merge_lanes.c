@@ -170,7 +170,7 @@ enum sutra_status merge_lanes_find(const struct sutra_device_trace *trace, uint8
     }
     if (!status && lanes->n_processes >= MERGE_PROCESSES)
         status = error_file(error, SUTRA_DATA, trace->document.source.name,
-                            "%u processes and streams, more than the limit of %d per trace (--only gpu omits some)",
+                            "%u processes and streams, more than the limit of %d per trace (--side gpu omits some)",
                             lanes->n_processes, MERGE_PROCESSES - 1);
     arena_release(arena, mark);
     return status;

@@ -103,16 +103,16 @@ enum sutra_status sutra_repair_write(struct sutra_context *context, const struct
 void sutra_repair_report(const struct sutra_repair *repair, struct sutra_repair_report *report) {
     struct sutra_repair_report made = {.n_bytes = repair->n_bytes,
                                        .n_elements = repair->report.n_elements,
-                                       .n_left_out_bytes = repair->report.n_left_out_bytes,
+                                       .n_skipped_bytes = repair->report.n_skipped_bytes,
                                        .places = repair->report.places,
                                        .n_places = repair->report.n_places};
-    for (int kind = 0; kind < SUTRA_N_MENDS; kind++)
-        made.n_mended += made.n[kind] = repair->report.n[kind];
+    for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS; kind++)
+        made.n_repaired += made.n[kind] = repair->report.n[kind];
     report_give(report, &made, sizeof made);
 }
 
-const char *sutra_mend_name(enum sutra_mend kind, bool many) {
-    return kind >= 0 && kind < SUTRA_N_MENDS ? mend_words(kind, many) : "";
+const char *sutra_repair_kind_name(enum sutra_repair_kind kind, bool many) {
+    return kind >= 0 && kind < SUTRA_N_REPAIR_KINDS ? mend_words(kind, many) : "";
 }
 
 void sutra_repair_free(struct sutra_repair *repair) {

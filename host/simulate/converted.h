@@ -27,7 +27,7 @@ struct sutra_converted {
 };
 
 /* sutra_linked_convert() for the last that is done with what was linked: it is spent as soon as it is read, which with
- * `keep_times` is also what sutra_converted_make_faithful() needs. On failure it may be spent or not. */
+ * `keep_times` is also what sutra_converted_run_faithful() needs. On failure it may be spent or not. */
 enum sutra_status linked_convert_spend(struct sutra_context *context, const struct linked_traces *spent,
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,
                                        struct sutra_error *error);

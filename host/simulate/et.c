@@ -100,8 +100,7 @@ void sutra_et_free(struct sutra_et *et) {
     free(et);
 }
 
-enum sutra_status sutra_et_known(struct sutra_context *context, const char *path, bool *known,
-                                 struct sutra_error *error) {
+enum sutra_status sutra_is_et(struct sutra_context *context, const char *path, bool *known, struct sutra_error *error) {
     struct source source;
     enum sutra_status status =
         source_open_format(&source, path, et_may_begin, context->options.most_input_bytes, error);
@@ -112,7 +111,7 @@ enum sutra_status sutra_et_known(struct sutra_context *context, const char *path
     return SUTRA_OK;
 }
 
-enum sutra_status sutra_et_lines_known(const char *path, bool *known, struct sutra_error *error) {
+enum sutra_status sutra_is_et_lines(const char *path, bool *known, struct sutra_error *error) {
     char beginning[ET_LINES_BEGINNING];
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = file < 0 ? -1 : read(file, beginning, sizeof beginning);

@@ -251,9 +251,9 @@ enum sutra_status converted_make_faithful(struct sutra_context *context, struct 
     return status;
 }
 
-enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
-                                                const struct sutra_linked *linked,
-                                                const struct sutra_faithful_options *options,
-                                                struct sutra_faithful_report *report, struct sutra_error *error) {
+enum sutra_status sutra_converted_run_faithful(struct sutra_context *context, struct sutra_converted *converted,
+                                               const struct sutra_linked *linked,
+                                               const struct sutra_faithful_options *options,
+                                               struct sutra_faithful_report *report, struct sutra_error *error) {
     return converted_make_faithful(context, converted, linked, options, NULL, report, error);
 }

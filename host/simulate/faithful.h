@@ -48,7 +48,7 @@ struct rank_of_job {
 enum sutra_status faithful_make(struct sutra_context *context, struct timeline_input *input, struct et_nodes *nodes,
                                 struct rank_of_job *job, struct faithful_report *report, struct sutra_error *error);
 
-/* sutra_converted_make_faithful() for a rank of a job, of which nothing is simulated; or alone, with NULL. */
+/* sutra_converted_run_faithful() for a rank of a job, of which nothing is simulated; or alone, with NULL. */
 enum sutra_status converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
                                           const struct sutra_linked *linked,
                                           const struct sutra_faithful_options *options, struct rank_of_job *job,

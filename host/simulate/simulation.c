@@ -270,6 +270,6 @@ void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i
     report_give(rank, &made, sizeof made);
 }
 
-uint64_t sutra_simulation_n_stuck(const struct sutra_simulation *simulation) {
+uint64_t sutra_simulation_n_deadlocked(const struct sutra_simulation *simulation) {
     return simulation->n_stuck;
 }

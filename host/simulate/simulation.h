@@ -24,7 +24,7 @@ struct simulation_name {
 /* A node that never ran, and another one that explains it. */
 struct stuck_reason {
     struct replay_node node, awaited;
-    enum sutra_stuck_why why;
+    enum sutra_deadlock_cause why;
 };
 
 /* How long a rank waited for another one; ranks by their places. */

@@ -127,7 +127,7 @@ static bool find_meetings(struct sutra_simulation *simulation) {
     return true;
 }
 
-uint64_t sutra_simulation_n_meetings(const struct sutra_simulation *simulation) {
+uint64_t sutra_simulation_n_collectives(const struct sutra_simulation *simulation) {
     return simulation->n_met;
 }
 
@@ -144,12 +144,12 @@ static const struct transfer *transfer_of(const struct rank_graph *graph, row_t 
     return low < graph->n_transfers && graph->transfers[low].node == node ? &graph->transfers[low] : NULL;
 }
 
-void sutra_simulation_meeting(const struct sutra_simulation *simulation, uint64_t i,
-                              struct sutra_simulated_meeting *meeting) {
+void sutra_simulation_collective(const struct sutra_simulation *simulation, uint64_t i,
+                                 struct sutra_simulated_collective *meeting) {
     const struct simulation_meeting *found = &simulation->met[i];
     const struct rank_graph *graph = &simulation->graphs[found->first.rank];
     const struct transfer *transfer = transfer_of(graph, found->first.row);
-    const struct sutra_simulated_meeting made = {
+    const struct sutra_simulated_collective made = {
         .name = strings_text(simulation->names, graph->name[found->first.row]),
         .kind = transfer ? collective_kind_names[transfer->kind] : "",
         .n_ranks = found->n,

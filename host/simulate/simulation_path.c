@@ -169,8 +169,8 @@ static void find_worth(void *arg, size_t i) {
     arena_free(&arena);
 }
 
-enum sutra_status sutra_simulation_worth(struct sutra_context *context, struct sutra_simulation *simulation, uint64_t n,
-                                         struct sutra_error *error) {
+enum sutra_status sutra_simulation_what_if(struct sutra_context *context, struct sutra_simulation *simulation,
+                                           uint64_t n, struct sutra_error *error) {
     struct worth_work work = {.simulation = simulation, .pool = context->pool};
     uint64_t n_names = n < simulation->n_by_name ? n : simulation->n_by_name;
     stage_begin(context, "sensitivity", n_names);

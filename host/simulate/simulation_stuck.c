@@ -34,7 +34,7 @@ struct stuck_finding {
     struct arena scratch;
 };
 
-static void add_reason(struct stuck_finding *finding, struct replay_node node, enum sutra_stuck_why why,
+static void add_reason(struct stuck_finding *finding, struct replay_node node, enum sutra_deadlock_cause why,
                        struct replay_node awaited) {
     struct sutra_simulation *simulation = finding->simulation;
     if (arena_grow(&simulation->arena, &simulation->stuck, simulation->n_reasons, &finding->reasons_capacity,
@@ -200,11 +200,12 @@ static uint64_t id_of(const struct sutra_simulation *simulation, struct replay_n
     return graph->id[node.row];
 }
 
-bool sutra_simulation_stuck(const struct sutra_simulation *simulation, uint32_t i, struct sutra_stuck_node *node) {
+bool sutra_simulation_deadlocked(const struct sutra_simulation *simulation, uint32_t i,
+                                 struct sutra_deadlocked_node *node) {
     if (i >= simulation->n_reasons)
         return false;
     const struct stuck_reason *reason = &simulation->stuck[i];
-    const struct sutra_stuck_node made = {
+    const struct sutra_deadlocked_node made = {
         .rank = simulation->ranks[reason->node.rank],
         .id = id_of(simulation, reason->node),
         .name = name_of(simulation, reason->node),

@@ -21,7 +21,7 @@ void sutra_correlation_free(struct sutra_correlation *correlation) {
 }
 
 static enum sutra_status find_fwdbwd(struct sutra_correlation *correlation, struct sutra_context *context,
-                                     enum sutra_edition edition, struct sutra_error *error) {
+                                     enum sutra_torch_version torch_version, struct sutra_error *error) {
     const struct sutra_profile *profile = correlation->profile;
     const struct sutra_sequence_columns operators = {.n = profile->n,
                                                      .tid = profile->tid,
@@ -32,7 +32,7 @@ static enum sutra_status find_fwdbwd(struct sutra_correlation *correlation, stru
     correlation->fwdbwd = arena_take(&correlation->arena, profile->n, sizeof *correlation->fwdbwd);
     if (!correlation->fwdbwd)
         return error_memory(error);
-    enum sutra_status status = sutra_forward_backward(context, &operators, edition, correlation->fwdbwd,
+    enum sutra_status status = sutra_forward_backward(context, &operators, torch_version, correlation->fwdbwd,
                                                       &correlation->n_fwdbwd, &correlation->report, error);
     return profile->trace ? error_name_file(error, status, profile->trace->document.source.name) : status;
 }
@@ -68,7 +68,7 @@ static void pair_launches(struct sutra_correlation *correlation, const struct su
 }
 
 static enum sutra_status find_launches(struct sutra_correlation *correlation, struct sutra_context *context,
-                                       enum sutra_edition edition, struct sutra_error *error) {
+                                       enum sutra_torch_version torch_version, struct sutra_error *error) {
     const struct sutra_profile *profile = correlation->profile;
     struct arena *arena = &correlation->arena;
     struct sutra_tree *tree = NULL;
@@ -78,7 +78,7 @@ static enum sutra_status find_launches(struct sutra_correlation *correlation, st
     row_t *nearest = arena_take(arena, profile->n, sizeof *nearest);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
-        status = sutra_tree_build(context, profile, edition, &tree, error);
+        status = sutra_tree_build(context, profile, torch_version, &tree, error);
     if (!status) {
         note_operators(tree, nearest);
         pair_launches(correlation, tree, nearest);
@@ -118,9 +118,9 @@ enum sutra_status sutra_correlation_find(struct sutra_context *context, const st
     context_expect(context, profile->n);
     stage_begin(context, "correlate", profile->n);
     if (made->kind != SUTRA_CORRELATION_AC2G)
-        status = find_fwdbwd(made, context, taken.edition, error);
+        status = find_fwdbwd(made, context, taken.torch_version, error);
     if (!status && made->kind != SUTRA_CORRELATION_FWDBWD)
-        status = find_launches(made, context, taken.edition, error);
+        status = find_launches(made, context, taken.torch_version, error);
     stage_end(context);
     if (status) {
         sutra_correlation_free(made);

@@ -248,7 +248,7 @@ static enum sutra_status read_nodes(struct host_reader *reader, struct sutra_con
 enum sutra_status take_host(struct sutra_profile *profile, struct sutra_context *context,
                             const struct sutra_host_trace *host, struct sutra_error *error) {
     row_t n_found = 0;
-    enum sutra_status status = sutra_inputs_create(SUTRA_EDITION_2, &profile->inputs, error);
+    enum sutra_status status = sutra_inputs_create(SUTRA_TORCH_VERSION_2, &profile->inputs, error);
     if (status)
         return status;
     struct host_reader reader = {.profile = profile,

@@ -22,14 +22,14 @@ static bool make_room(void *column, uint64_t n, uint64_t *capacity, uint64_t ext
     return true;
 }
 
-enum sutra_status sutra_inputs_create(enum sutra_edition edition, struct sutra_inputs **inputs,
+enum sutra_status sutra_inputs_create(enum sutra_torch_version torch_version, struct sutra_inputs **inputs,
                                       struct sutra_error *error) {
     struct sutra_inputs *made = calloc(1, sizeof *made);
     if (!made || !strings_init(&made->strings)) {
         free(made);
         return error_memory(error);
     }
-    made->edition = edition;
+    made->torch_version = torch_version;
     *inputs = made;
     return SUTRA_OK;
 }
@@ -45,9 +45,9 @@ void sutra_inputs_free(struct sutra_inputs *inputs) {
     free(inputs);
 }
 
-/* Members of a list, in the older edition. */
+/* Members of a list, in the older torch_version. */
 static bool is_left_out(const struct sutra_inputs *inputs) {
-    return inputs->in_list && inputs->edition == SUTRA_EDITION_1_13;
+    return inputs->in_list && inputs->torch_version == SUTRA_TORCH_VERSION_1_13;
 }
 
 enum sutra_status sutra_inputs_add(struct sutra_inputs *inputs, enum sutra_input_tag tag, struct sutra_error *error) {

@@ -15,7 +15,7 @@
 #include "sutra/tree.h"
 
 struct sutra_inputs {
-    enum sutra_edition edition;
+    enum sutra_torch_version torch_version;
     bool in_list;
     uint8_t *tags;
     uint64_t n_tags, tags_capacity;

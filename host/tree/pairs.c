@@ -17,7 +17,7 @@
 
 struct sequence_pairing {
     const struct sutra_sequence_columns *operators;
-    enum sutra_edition edition;
+    enum sutra_torch_version torch_version;
     struct pair_table forwards;
     struct arena arena; /* of what follows */
     row_t *order;       /* in which operators are looked at */
@@ -53,7 +53,7 @@ static enum sutra_status choose_order(struct sequence_pairing *pairing, struct s
         pairing->order[pairing->n_order++] = (row_t)row;
     }
     struct sort_keys_step by_end = {keys, pairing->order, (row_t)pairing->n_order};
-    if (!status && pairing->edition != SUTRA_EDITION_1_13)
+    if (!status && pairing->torch_version != SUTRA_TORCH_VERSION_1_13)
         status = context->engine.sort_keys(context->engine.state, &by_end, error);
     arena_release(&pairing->arena, mark);
     return status;
@@ -72,7 +72,7 @@ static void take_backward(struct sequence_pairing *pairing, row_t row, struct pa
     }
     struct sutra_flow_pair pair = {forward->number, row, pairing->n_pairs + 1};
     pairing->pairs[pairing->n_pairs++] = pair;
-    if (pairing->edition != SUTRA_EDITION_1_13)
+    if (pairing->torch_version != SUTRA_TORCH_VERSION_1_13)
         forward->number = PAIR_NONE;
 }
 
@@ -110,9 +110,10 @@ static bool drop_overwritten(struct sequence_pairing *pairing) {
 }
 
 enum sutra_status sutra_forward_backward(struct sutra_context *context, const struct sutra_sequence_columns *operators,
-                                         enum sutra_edition edition, struct sutra_flow_pair *pairs, uint64_t *n_pairs,
-                                         struct sutra_pair_report *report, struct sutra_error *error) {
-    struct sequence_pairing pairing = {.operators = operators, .edition = edition, .pairs = pairs};
+                                         enum sutra_torch_version torch_version, struct sutra_flow_pair *pairs,
+                                         uint64_t *n_pairs, struct sutra_pair_report *report,
+                                         struct sutra_error *error) {
+    struct sequence_pairing pairing = {.operators = operators, .torch_version = torch_version, .pairs = pairs};
     if (operators->n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u operators", ROW_LIMIT);
     enum sutra_status status =
@@ -120,7 +121,7 @@ enum sutra_status sutra_forward_backward(struct sutra_context *context, const st
     bool ok = true;
     for (uint64_t i = 0; i < pairing.n_order && !status && ok; i++)
         ok = take_operator(&pairing, pairing.order[i]);
-    if (!status && ok && edition == SUTRA_EDITION_1_13)
+    if (!status && ok && torch_version == SUTRA_TORCH_VERSION_1_13)
         ok = drop_overwritten(&pairing);
     if (!status && !ok)
         status = error_memory(error);

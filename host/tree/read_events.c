@@ -323,7 +323,7 @@ static enum sutra_status read_document(struct event_reader *reader) {
     if (!reader->profile || !thread_numbers_init(&reader->threads) || !thread_numbers_init(&reader->devices))
         return error_memory(reader->error);
     reader->profile->has_ids = true;
-    status = sutra_inputs_create(SUTRA_EDITION_2, &reader->profile->inputs, reader->error);
+    status = sutra_inputs_create(SUTRA_TORCH_VERSION_2, &reader->profile->inputs, reader->error);
     reader->source =
         (struct input_source){.document = &reader->document, .inputs = reader->profile->inputs, .error = reader->error};
     if (!status)

@@ -170,9 +170,10 @@ static enum sutra_status take(struct sutra_profile *profile, struct sutra_contex
     return SUTRA_OK;
 }
 
-enum sutra_status sutra_profile_take(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     const struct sutra_host_trace *host, const struct sutra_profile_options *options,
-                                     struct sutra_profile **profile, struct sutra_error *error) {
+enum sutra_status sutra_profile_from_trace(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                           const struct sutra_host_trace *host,
+                                           const struct sutra_profile_options *options, struct sutra_profile **profile,
+                                           struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_profile_options, inputs);
     struct sutra_profile_options taken;
     enum sutra_status status = options_take(&form, options, &taken, error);

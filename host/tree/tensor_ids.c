@@ -64,22 +64,22 @@ static void add_use(struct uses *uses, uint64_t tensor, uint64_t storage, uint32
 }
 
 static void add_tensors(struct uses *uses, const struct sutra_profile *profile, const struct input_rows *rows,
-                        row_t row, enum sutra_edition edition) {
+                        row_t row, enum sutra_torch_version torch_version) {
     for (uint64_t i = rows->first[row]; i < rows->first[row + 1]; i++) {
         const struct sutra_tensor *tensor = &profile->inputs->tensors[i];
-        bool counts = edition == SUTRA_EDITION_2 || (tensor->storage && !rows->in_list[i]);
+        bool counts = torch_version == SUTRA_TORCH_VERSION_2 || (tensor->storage && !rows->in_list[i]);
         if (tensor->impl && counts)
             add_use(uses, tensor->impl, tensor->storage, (uint32_t)tensor->device_index, STORAGE_INPUT, (uint32_t)i);
     }
 }
 
 static void list_uses(struct uses *uses, const struct sutra_tree *tree, const struct input_rows *rows,
-                      enum sutra_edition edition) {
+                      enum sutra_torch_version torch_version) {
     const struct sutra_profile *profile = tree->profile;
     for (row_t i = 0; i < profile->n; i++) {
         row_t row = tree->sorted.order[i];
         if (profile->kind[row] == SUTRA_EVENT_OPERATOR)
-            add_tensors(uses, profile, rows, row, edition);
+            add_tensors(uses, profile, rows, row, torch_version);
         else if (profile->kind[row] == SUTRA_EVENT_ALLOCATION && !profile->trace)
             add_use(uses, 0, profile->memory[row], profile->device[row],
                     profile->bytes[row] < 0 ? STORAGE_FREED : STORAGE_ALLOCATED, i);
@@ -102,18 +102,19 @@ static void put_ids(struct tensor_ids *ids, const struct uses *uses) {
 
 /* Lists the uses and has them grouped; `uses` are empty columns with room for all. */
 static enum sutra_status group_uses(struct uses *uses, const struct sutra_tree *tree, const struct input_rows *rows,
-                                    const struct engine *engine, enum sutra_edition edition,
+                                    const struct engine *engine, enum sutra_torch_version torch_version,
                                     struct sutra_error *error) {
     find_input_rows(rows, tree->profile);
-    list_uses(uses, tree, rows, edition);
-    const uint32_t *device = edition == SUTRA_EDITION_2 ? uses->device : NULL;
+    list_uses(uses, tree, rows, torch_version);
+    const uint32_t *device = torch_version == SUTRA_TORCH_VERSION_2 ? uses->device : NULL;
     const struct storage_uses columns = {uses->n, uses->tensor, uses->storage, device, uses->use};
     return engine->tensor_groups(engine->state, &(struct tensor_groups_step){&columns, uses->number, uses->group},
                                  error);
 }
 
 enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, const struct engine *engine,
-                                  enum sutra_edition edition, struct arena *arena, struct sutra_error *error) {
+                                  enum sutra_torch_version torch_version, struct arena *arena,
+                                  struct sutra_error *error) {
     const struct sutra_profile *profile = tree->profile;
     if (!profile->has_ids)
         return SUTRA_OK;
@@ -129,7 +130,7 @@ enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tre
     struct uses uses = uses_take(n, arena);
     enum sutra_status status = arena_status(arena, error);
     if (!status)
-        status = group_uses(&uses, tree, &rows, engine, edition, error);
+        status = group_uses(&uses, tree, &rows, engine, torch_version, error);
     if (!status)
         put_ids(ids, &uses);
     arena_release(arena, mark);

@@ -61,7 +61,7 @@ static void add_operator(struct input_source *source, const struct event_places 
 
 enum sutra_status take_inputs(struct sutra_profile *profile, struct sutra_error *error) {
     const struct sutra_device_trace *trace = profile->trace;
-    enum sutra_status status = sutra_inputs_create(SUTRA_EDITION_2, &profile->inputs, error);
+    enum sutra_status status = sutra_inputs_create(SUTRA_TORCH_VERSION_2, &profile->inputs, error);
     if (status)
         return status;
     struct event_forms learned = {0};

@@ -177,7 +177,7 @@ static void warn(struct sutra_context *context, const struct sutra_tree_report *
 struct building {
     struct sutra_tree *tree;
     const struct engine *engine;
-    enum sutra_edition edition;
+    enum sutra_torch_version torch_version;
     enum sutra_status status[2];
     struct sutra_error error[2];
 };
@@ -189,7 +189,7 @@ static void build_half(void *arg, size_t half) {
     enum sutra_status status;
     if (half == 1) {
         building->status[half] =
-            tensor_ids_find(&tree->ids, tree, building->engine, building->edition, &tree->ids_arena, error);
+            tensor_ids_find(&tree->ids, tree, building->engine, building->torch_version, &tree->ids_arena, error);
         return;
     }
     status = find_parents(tree, building->engine, error);
@@ -202,9 +202,9 @@ static void build_half(void *arg, size_t half) {
     building->status[half] = status;
 }
 
-static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *context, enum sutra_edition edition,
-                               struct sutra_error *error) {
-    struct building building = {.tree = tree, .engine = &context->engine, .edition = edition};
+static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *context,
+                               enum sutra_torch_version torch_version, struct sutra_error *error) {
+    struct building building = {.tree = tree, .engine = &context->engine, .torch_version = torch_version};
     enum sutra_status status = take_columns(tree, tree->profile->n, error);
     if (!status)
         status = sort_events(tree, context, error);
@@ -221,14 +221,15 @@ static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *co
 }
 
 enum sutra_status sutra_tree_build(struct sutra_context *context, const struct sutra_profile *profile,
-                                   enum sutra_edition edition, struct sutra_tree **tree, struct sutra_error *error) {
+                                   enum sutra_torch_version torch_version, struct sutra_tree **tree,
+                                   struct sutra_error *error) {
     struct sutra_tree *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
     made->profile = profile;
     context_expect(context, profile->n);
     stage_begin(context, "event tree", profile->n);
-    enum sutra_status status = build(made, context, edition, error);
+    enum sutra_status status = build(made, context, torch_version, error);
     stage_end(context);
     if (status) {
         sutra_tree_free(made);

@@ -9,7 +9,7 @@
 #include "tree/sorted_events.h"
 #include "write/text_file.h"
 
-/* Ids of an edition; NULL columns where shapes or memory were not recorded. */
+/* Ids of an torch_version; NULL columns where shapes or memory were not recorded. */
 struct tensor_ids {
     uint32_t *tensor;     /* of the tensors of the profile's inputs, in their order */
     uint32_t *allocation; /* tensor ids of allocations, by position */
@@ -38,7 +38,8 @@ void tree_sum_times(struct sutra_tree *tree);
 
 /* Computes the ids, in the arena. */
 enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, const struct engine *engine,
-                                  enum sutra_edition edition, struct arena *arena, struct sutra_error *error);
+                                  enum sutra_torch_version torch_version, struct arena *arena,
+                                  struct sutra_error *error);
 
 /* A tree and how it is to be written. */
 struct tree_written {

@@ -1,7 +1,7 @@
 /*
  * analyze.h - time breakdown of device traces: the tables of Holistic Trace Analysis.
  *
- *     device trace --> sutra_hta_make() --> struct sutra_hta --> sutra_hta_table() --> struct sutra_table
+ *     device trace --> sutra_hta_run() --> struct sutra_hta --> sutra_hta_table() --> struct sutra_table
  *
  * Tables and columns equal Holistic Trace Analysis ("HTA") 0.5.0 or 0.6.1. If the trace has integer times, all numbers
  * equal HTA's; for newer tables only with `compat`. Standard deviations agree to about 12 digits because sutra computes
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sutra/edition.h"
+#include "sutra/hta_version.h"
 #include "sutra/table.h"
 #include "sutra/trace.h"
 
@@ -36,7 +36,7 @@ struct sutra_hta_options {
     bool all_launches;        /* launch and queue tables count all launching calls, including calls unknown to HTA */
     bool nanoseconds;         /* keep fractions of microseconds; HTA rounds */
     bool compat;              /* compute all of HTA's tables as HTA does, including its errors */
-    enum sutra_hta_edition edition;
+    enum sutra_hta_version hta_version;
     uint64_t full_queue;       /* capacity of a launch queue in kernels; 0: 1024 */
     const char *sequences_of;  /* part of the names of operators in the table of kernel sequences; NULL: "aten::" */
     uint64_t sequence_kernels; /* minimum number of kernels of such an operator; 0: 3 */
@@ -88,9 +88,9 @@ enum sutra_hta_table {
 
 /* Computes the tables of one rank. The trace may be freed before *hta, which the caller frees. Traces without kernels
  * are valid; sutra_hta_table() returns the reason for each missing table. Errors: SUTRA_SYSTEM: out of memory. */
-enum sutra_status sutra_hta_make(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                 const struct sutra_hta_options *options, struct sutra_hta **hta,
-                                 struct sutra_error *error);
+enum sutra_status sutra_hta_run(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                const struct sutra_hta_options *options, struct sutra_hta **hta,
+                                struct sutra_error *error);
 void sutra_hta_free(struct sutra_hta *hta);
 
 /* Returns a table; NULL: not available, with the reason in *reason (may be NULL). Both live as long as `hta`. */
@@ -182,13 +182,13 @@ struct sutra_hta_ranks_options {
  * holds one trace per thread. Unreadable traces and duplicate ranks are skipped with a warning; in a strict context,
  * or if no trace remains, this is an error. The caller frees *ranks; the result does not depend on the number of
  * threads. */
-enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
-                                       const struct sutra_hta_ranks_options *options, struct sutra_hta_ranks **ranks,
-                                       struct sutra_error *error);
+enum sutra_status sutra_hta_ranks_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                      const struct sutra_hta_ranks_options *options, struct sutra_hta_ranks **ranks,
+                                      struct sutra_error *error);
 void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks);
 
 /* Returns the i-th rank: analyzed ranks in ascending order, followed by skipped traces; NULL after the last one. */
-const struct sutra_hta_rank *sutra_hta_ranks_at(const struct sutra_hta_ranks *ranks, size_t i);
+const struct sutra_hta_rank *sutra_hta_ranks_get(const struct sutra_hta_ranks *ranks, size_t i);
 
 /* Returns a table of all ranks; NULL: not available, with the reason in *reason (may be NULL). Single-rank tables are
  * never available. */
@@ -203,7 +203,7 @@ const struct sutra_hta_options *sutra_hta_ranks_rules(const struct sutra_hta_ran
 enum sutra_hta_list {
     SUTRA_HTA_LIST_STEPS,
     SUTRA_HTA_LIST_STRAGGLERS,
-    SUTRA_HTA_LIST_RULES, /* sutra: options of the tables, {"edition": "0.5", "compat": false, ...} */
+    SUTRA_HTA_LIST_RULES, /* sutra: options of the tables, {"hta_version": "0.5", "compat": false, ...} */
 };
 enum sutra_status sutra_hta_ranks_write_list(struct sutra_context *context, const struct sutra_hta_ranks *ranks,
                                              enum sutra_hta_list list, const char *path, uint64_t *n_bytes,
@@ -220,7 +220,7 @@ enum sutra_status sutra_hta_ranks_write_stragglers(struct sutra_context *context
 struct sutra_hta_sums {
     size_t size;                         /* sizeof the struct, set by the caller */
     const struct sutra_hta_summary *all; /* lives as long as the ranks */
-    size_t n_ranks, n_left_out;
+    size_t n_ranks, n_skipped;
     int64_t queue_rank;
 };
 void sutra_hta_ranks_sum(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums);

@@ -1,7 +1,7 @@
 /*
  * collectives.h - collectives over all ranks of a job: straggler, waits, bandwidths, clock offsets, and errors.
  *
- *     device traces --> sutra_collectives_make() --> struct sutra_collectives --> sutra_collectives_table()
+ *     device traces --> sutra_collectives_run() --> struct sutra_collectives --> sutra_collectives_table()
  *                                                                            --> sutra_collectives_straggler()
  *
  * Collectives of different ranks match if process group (name and members) and sequence number "Seq" are equal. Without
@@ -64,9 +64,9 @@ enum sutra_collectives_table {
  * thread and about 200 bytes per rank and collective. If a rank is the straggler, its trace and the median rank's are
  * read again. Unreadable traces and duplicate ranks are skipped with a warning; in a strict context, or if no trace
  * remains, this is an error. The caller frees *collectives; the result does not depend on the number of threads. */
-enum sutra_status sutra_collectives_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
-                                         const struct sutra_collectives_options *options,
-                                         struct sutra_collectives **collectives, struct sutra_error *error);
+enum sutra_status sutra_collectives_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                        const struct sutra_collectives_options *options,
+                                        struct sutra_collectives **collectives, struct sutra_error *error);
 void sutra_collectives_free(struct sutra_collectives *collectives);
 
 /* Returns a table; NULL: not requested, or no data. It lives as long as `collectives`. */
@@ -85,11 +85,11 @@ const struct sutra_collectives_rank *sutra_collectives_at(const struct sutra_col
 /* Summary of the job. */
 struct sutra_collectives_summary {
     size_t size; /* sizeof the struct, set by the caller */
-    uint64_t n_ranks, n_left_out;
+    uint64_t n_ranks, n_skipped;
     uint64_t n_collectives, n_messages, n_calls; /* calls: summed over all ranks */
     uint64_t n_untold;                           /* collective kernels without recorded arguments */
     double span_us;                              /* first start to last end of GPU work */
-    double waited_us;                            /* sum over all ranks */
+    double wait_us;                              /* sum over all ranks */
     double transfer_us;                          /* sum of the shortest duration of each collective */
     uint64_t n_impossible;                       /* collectives that a rank ends before the last rank arrives, by
                                                     recorded */
@@ -103,10 +103,10 @@ void sutra_collectives_summary(const struct sutra_collectives *collectives, stru
 
 /* The rank that the other ranks wait for most, and the cause. Strings live as long as `collectives`. */
 struct sutra_collectives_straggler {
-    size_t size;          /* sizeof the struct, set by the caller */
-    int64_t rank;         /* -1: no rank is the straggler */
-    double waited_for_us; /* mean wait of the other ranks at collectives where it arrives last */
-    double span_us;       /* duration of the job */
+    size_t size;           /* sizeof the struct, set by the caller */
+    int64_t rank;          /* -1: no rank is the straggler */
+    double wait_caused_us; /* mean wait of the other ranks at collectives where it arrives last */
+    double span_us;        /* duration of the job */
     uint64_t n_last, n_collectives;
     int64_t median_rank;               /* the rank it is compared with; -1: none */
     bool on_host;                      /* the CPU is slower, not the GPU */

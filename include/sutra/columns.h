@@ -197,13 +197,13 @@ enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlr
 /* Exports results of sutra_simulate(): one column per member of a struct of sutra/simulate.h, with its name. Times are
  * in nanoseconds if the name ends in _ns, else in microseconds; infinite values are null. */
 enum sutra_simulated_columns {
-    SUTRA_SIMULATED_RANKS,    /* struct sutra_simulated_rank */
-    SUTRA_SIMULATED_WAITS,    /* struct sutra_simulated_wait; "ns" is in nanoseconds */
-    SUTRA_SIMULATED_MEETINGS, /* struct sutra_simulated_meeting */
-    SUTRA_SIMULATED_LINKS,    /* struct sutra_network_link; is_fitted is 1 or 0 */
-    SUTRA_SIMULATED_PATH,     /* struct sutra_simulated_step; work: "cpu", "computation", "communication" */
-    SUTRA_SIMULATED_NAMES,    /* struct sutra_simulated_name, without free_ns */
-    SUTRA_SIMULATED_STUCK,    /* struct sutra_stuck_node; why: "depends", "meets", "behind", "held" */
+    SUTRA_SIMULATED_RANKS,       /* struct sutra_simulated_rank */
+    SUTRA_SIMULATED_WAITS,       /* struct sutra_simulated_wait; "ns" is in nanoseconds */
+    SUTRA_SIMULATED_COLLECTIVES, /* struct sutra_simulated_collective */
+    SUTRA_SIMULATED_LINKS,       /* struct sutra_network_link; is_fitted is 1 or 0 */
+    SUTRA_SIMULATED_PATH,        /* struct sutra_simulated_step; work: "cpu", "computation", "communication" */
+    SUTRA_SIMULATED_NAMES,       /* struct sutra_simulated_name, without free_ns */
+    SUTRA_SIMULATED_DEADLOCKED,  /* struct sutra_deadlocked_node; why: "depends", "meets", "behind", "held" */
     SUTRA_SIMULATED_N_COLUMNS
 };
 enum sutra_status sutra_simulation_arrow(const struct sutra_simulation *simulation, enum sutra_simulated_columns which,
@@ -213,7 +213,7 @@ enum sutra_status sutra_simulation_arrow(const struct sutra_simulation *simulati
 enum sutra_status sutra_merged_arrow(const struct sutra_merged *merged, struct ArrowArrayStream *stream,
                                      struct sutra_error *error);
 
-/* Exports the repairs: offset (in bytes), mended (sutra_mend_name()). */
+/* Exports the repairs: offset (in bytes), mended (sutra_repair_kind_name()). */
 enum sutra_status sutra_repair_arrow(const struct sutra_repair *repair, struct ArrowArrayStream *stream,
                                      struct sutra_error *error);
 

@@ -38,7 +38,7 @@ struct sutra_convert_options {
     bool no_peers;         /* omit ranks and tags of sends and receives */
     bool refuse_types;     /* fail on collective types unknown to chakra_converter */
     bool refuse_nested;    /* fail on communication of nested tensor lists */
-    bool keep_times;       /* needed if sutra_converted_make_faithful() is called without linked traces */
+    bool keep_times;       /* needed if sutra_converted_run_faithful() is called without linked traces */
     bool no_work;          /* omit operations and bytes of kernels */
 };
 
@@ -126,10 +126,10 @@ struct sutra_faithful_report {
  * is unknown and the CPU waits only where sync_dep or times show a wait; this works once per conversion. `options` and
  * `report` may be NULL. The nodes are unchanged on failure. Errors: SUTRA_USAGE: no times were kept; SUTRA_DATA: ET+
  * has no times; SUTRA_SYSTEM: out of memory. */
-enum sutra_status sutra_converted_make_faithful(struct sutra_context *context, struct sutra_converted *converted,
-                                                const struct sutra_linked *linked,
-                                                const struct sutra_faithful_options *options,
-                                                struct sutra_faithful_report *report, struct sutra_error *error);
+enum sutra_status sutra_converted_run_faithful(struct sutra_context *context, struct sutra_converted *converted,
+                                               const struct sutra_linked *linked,
+                                               const struct sutra_faithful_options *options,
+                                               struct sutra_faithful_report *report, struct sutra_error *error);
 
 void sutra_converted_report(const struct sutra_converted *converted, struct sutra_convert_report *report);
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sutra/edition.h"
+#include "sutra/hta_version.h"
 #include "sutra/trace.h"
 
 #ifdef __cplusplus
@@ -40,7 +40,7 @@ struct sutra_critical_path_options {
     const char *annotation; /* part of the name of the analyzed event; NULL: "ProfilerStep", or the whole trace without
                                one; "": the whole trace */
     uint64_t instance;      /* index among the events of that name, from 0 */
-    enum sutra_hta_edition edition;
+    enum sutra_hta_version hta_version;
     const char *data_loading; /* HTA 0.6: events whose name contains it load data and count as operators; NULL: none */
     bool only_critical;       /* the marked trace omits spans off the path, except annotations and Python functions */
     enum sutra_path_arrows arrows;
@@ -93,9 +93,9 @@ struct sutra_critical_path_report {
     double window_us;        /* duration of the annotation or the whole trace */
     double begin_us, end_us; /* of the path, relative to the start of the window */
     struct sutra_path_outside before, behind;
-    const char *window;             /* name of the annotation; NULL: the whole trace; lives as long as the trace */
-    enum sutra_hta_edition edition; /* HTA version of the rules, also of extended ones */
-    double data_loading_us;         /* operator time of events that load data */
+    const char *window;                 /* name of the annotation; NULL: the whole trace; lives as long as the trace */
+    enum sutra_hta_version hta_version; /* HTA version of the rules, also of extended ones */
+    double data_loading_us;             /* operator time of events that load data */
 };
 void sutra_critical_path_report(const struct sutra_critical_path *path, struct sutra_critical_path_report *report);
 

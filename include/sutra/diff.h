@@ -1,7 +1,7 @@
 /*
  * diff.h - compare two traces, or the traces of two jobs: differences in time, by step part, operator and kernel.
  *
- *     traces of A, traces of B --> sutra_diff_make() --> struct sutra_diff --> sutra_diff_table() --> tables
+ *     traces of A, traces of B --> sutra_diff_run() --> struct sutra_diff --> sutra_diff_table() --> tables
  *
  * All totals are per step and rank: means over all profiler steps and all ranks. A trace without steps is one step. GPU
  * work belongs to the step that launched it. Each table splits the same total, so its differences sum to the total
@@ -67,14 +67,14 @@ enum sutra_diff_table {
  * skipped with a warning; in a strict context, or if no trace of a side remains, this is an error. The caller frees
  * *diff; the result does not depend on the number of threads. Errors: SUTRA_DATA: no such step; with `compat`, no
  * steps. */
-enum sutra_status sutra_diff_make(struct sutra_context *context, const char *const *paths_a, size_t n_a,
-                                  const char *const *paths_b, size_t n_b, const struct sutra_diff_options *options,
-                                  struct sutra_diff **diff, struct sutra_error *error);
+enum sutra_status sutra_diff_run(struct sutra_context *context, const char *const *paths_a, size_t n_a,
+                                 const char *const *paths_b, size_t n_b, const struct sutra_diff_options *options,
+                                 struct sutra_diff **diff, struct sutra_error *error);
 
 /* Compares two traces in memory, regardless of their ranks. They may be freed before *diff, which the caller frees. */
-enum sutra_status sutra_diff_make_of(struct sutra_context *context, const struct sutra_device_trace *a,
-                                     const struct sutra_device_trace *b, const struct sutra_diff_options *options,
-                                     struct sutra_diff **diff, struct sutra_error *error);
+enum sutra_status sutra_diff_run_of(struct sutra_context *context, const struct sutra_device_trace *a,
+                                    const struct sutra_device_trace *b, const struct sutra_diff_options *options,
+                                    struct sutra_diff **diff, struct sutra_error *error);
 void sutra_diff_free(struct sutra_diff *diff);
 
 /* Returns a table, or NULL if it was not computed. It lives as long as `diff`. */

@@ -3,7 +3,7 @@
  *
  *     device trace --> sutra_dlrm_analyze() --> struct sutra_dlrm --> sutra_dlrm_report()   numbers and tables
  *                                                                 --> sutra_dlrm_write()    files in a directory
- *     many of them --> sutra_dlrm_ranks_make() --> struct sutra_dlrm_ranks --> sutra_dlrm_ranks_write()
+ *     many of them --> sutra_dlrm_ranks_run() --> struct sutra_dlrm_ranks --> sutra_dlrm_ranks_write()
  *
  * The definitions are those in the DLRM trace analysis of ml_perf_model (owensgroup, commit 1703a83): queries per
  * second, device time per operator, breakdown by label and module for each stream, dominating operators, and host
@@ -224,13 +224,13 @@ struct sutra_dlrm_ranks_options {
  * holds one trace per thread and the overhead samples of all ranks. Malformed traces and duplicate ranks are skipped
  * with a warning; in a strict context, or if no trace remains, this is an error. The caller frees *ranks; the result
  * does not depend on the number of threads. */
-enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
-                                        const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
-                                        struct sutra_error *error);
+enum sutra_status sutra_dlrm_ranks_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                       const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
+                                       struct sutra_error *error);
 void sutra_dlrm_ranks_free(struct sutra_dlrm_ranks *ranks);
 
 /* Returns the i-th rank: analyzed ranks in ascending order, followed by skipped traces; NULL after the last one. */
-const struct sutra_dlrm_rank *sutra_dlrm_ranks_at(const struct sutra_dlrm_ranks *ranks, size_t i);
+const struct sutra_dlrm_rank *sutra_dlrm_ranks_get(const struct sutra_dlrm_ranks *ranks, size_t i);
 
 /* Overheads over all ranks, from the samples of each rank's table by shape, for all shapes together. Names are string
  * ids for sutra_dlrm_ranks_text(). */

@@ -48,7 +48,7 @@ struct sutra_merge_report {
     const struct sutra_merged_rank *ranks; /* ascending by rank; live as long as the sutra_merged */
     uint64_t n_events, n_kept, n_processes;
     uint64_t n_collectives; /* connected by arrows */
-    uint64_t n_left_out;    /* skipped: unreadable traces and duplicate ranks */
+    uint64_t n_skipped;     /* skipped: unreadable traces and duplicate ranks */
     uint64_t n_bytes;       /* uncompressed bytes written */
 };
 

@@ -1,8 +1,8 @@
 /*
  * operators.h - GPU time by operator, category, module and kernel.
  *
- *     device trace --> sutra_operators_make() --> struct sutra_operators --> sutra_operators_table() --> tables
- *     many of them --> sutra_operators_ranks_make() --> struct sutra_operators_ranks
+ *     device trace --> sutra_operators_run() --> struct sutra_operators --> sutra_operators_table() --> tables
+ *     many of them --> sutra_operators_ranks_run() --> struct sutra_operators_ranks
  *
  * GPU work (kernels, memcpys, memsets) belongs to the runtime call with its correlation. sutra attributes it once: to
  * the innermost operator that runs during this call, on any thread; without an operator, to the call, such as a launch
@@ -84,9 +84,9 @@ enum sutra_operators_table {
 
 /* Computes the tables of one rank. The trace may be freed before *operators, which the caller frees. A trace without
  * GPU work is valid; its tables are empty. Errors: SUTRA_SYSTEM: out of memory. */
-enum sutra_status sutra_operators_make(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                       const struct sutra_operators_options *options,
-                                       struct sutra_operators **operators, struct sutra_error *error);
+enum sutra_status sutra_operators_run(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                      const struct sutra_operators_options *options, struct sutra_operators **operators,
+                                      struct sutra_error *error);
 void sutra_operators_free(struct sutra_operators *operators);
 
 /* Returns a table, or NULL if it was not computed. It lives as long as `operators`. */
@@ -117,9 +117,9 @@ struct sutra_operators_ranks_options {
  * holds one trace per thread. Unreadable traces and duplicate ranks are skipped with a warning; in a strict context,
  * or if no trace remains, this is an error. The caller frees *ranks; the result does not depend on the number of
  * threads. */
-enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
-                                             const struct sutra_operators_ranks_options *options,
-                                             struct sutra_operators_ranks **ranks, struct sutra_error *error);
+enum sutra_status sutra_operators_ranks_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                            const struct sutra_operators_ranks_options *options,
+                                            struct sutra_operators_ranks **ranks, struct sutra_error *error);
 void sutra_operators_ranks_free(struct sutra_operators_ranks *ranks);
 
 /* One trace of several. */
@@ -132,7 +132,7 @@ struct sutra_operators_rank {
 };
 
 /* Returns the i-th rank: analyzed ranks in ascending order, followed by skipped traces; NULL after the last one. */
-const struct sutra_operators_rank *sutra_operators_ranks_at(const struct sutra_operators_ranks *ranks, size_t i);
+const struct sutra_operators_rank *sutra_operators_ranks_get(const struct sutra_operators_ranks *ranks, size_t i);
 
 /* Returns a table of all ranks, or NULL if it was not computed. TraceLens' tables are always NULL: they exist only per
  * rank. */

@@ -1,8 +1,8 @@
 /*
  * report.h - write analysis results as HTML pages with charts as SVG files.
  *
- *     sutra_hta_ranks_make() --> sutra_report_write_hta()
- *     sutra_overview_make() --> sutra_report_write_overview()
+ *     sutra_hta_ranks_run() --> sutra_report_write_hta()
+ *     sutra_overview_run() --> sutra_report_write_overview()
  *     sutra_dlrm_analyze() --> sutra_report_write_dlrm()
  *
  * A page is one self-contained HTML file without external resources. Its script only sorts tables. A page has less than

@@ -1,7 +1,7 @@
 /*
  * rewrite.h - write a part of a trace as a trace; repair a malformed or truncated trace.
  *
- *     device trace --> sutra_cut_make() --> struct sutra_cut --> sutra_cut_write()       a smaller device trace
+ *     device trace --> sutra_cut_run() --> struct sutra_cut --> sutra_cut_write()       a smaller device trace
  *                                               + host trace --> sutra_cut_write_host()  the corresponding host trace
  *
  * Kept events are copied byte for byte in file order, together with all text between events.
@@ -47,9 +47,9 @@ struct sutra_cut;
  * annotation has, their ancestors, and the root. The caller frees *cut, before the traces. Errors: SUTRA_DATA: no
  * such step; SUTRA_USAGE: a host trace combined with a selection that drops operators by kind; SUTRA_SYSTEM: out of
  * memory. */
-enum sutra_status sutra_cut_make(struct sutra_context *context, const struct sutra_device_trace *device,
-                                 const struct sutra_host_trace *host, const struct sutra_selection *selection,
-                                 struct sutra_cut **cut, struct sutra_error *error);
+enum sutra_status sutra_cut_run(struct sutra_context *context, const struct sutra_device_trace *device,
+                                const struct sutra_host_trace *host, const struct sutra_selection *selection,
+                                struct sutra_cut **cut, struct sutra_error *error);
 
 /* Write the device trace, or the host trace (required), as sutra_linked_write() does. *n_bytes (may be NULL):
  * uncompressed bytes. */
@@ -73,7 +73,7 @@ void sutra_cut_report(const struct sutra_cut *cut, struct sutra_cut_report *repo
 void sutra_cut_free(struct sutra_cut *cut);
 
 /*
- * Repairs malformed JSON of a host trace or device trace; enum sutra_mend lists the repairs.
+ * Repairs malformed JSON of a host trace or device trace; enum sutra_repair_kind lists the repairs.
  *
  *     file --> sutra_repair_read() --> struct sutra_repair --> sutra_repair_write()
  *
@@ -103,16 +103,16 @@ struct sutra_repair_report {
     size_t size;      /* sizeof the struct, set by the caller */
     uint64_t n_bytes; /* of the input, after decompression */
     uint64_t n_elements;
-    uint64_t n_mended; /* sum of n */
-    uint64_t n_left_out_bytes;
-    const struct sutra_mend_place *places;
+    uint64_t n_repaired; /* sum of n */
+    uint64_t n_skipped_bytes;
+    const struct sutra_repair_site *places;
     uint64_t n_places;
-    uint64_t n[SUTRA_N_MENDS]; /* repairs by enum sutra_mend */
+    uint64_t n[SUTRA_N_REPAIR_KINDS]; /* repairs by enum sutra_repair_kind */
 };
 void sutra_repair_report(const struct sutra_repair *repair, struct sutra_repair_report *report);
 
 /* Returns a description, singular or plural: "quotes without a backslash". */
-const char *sutra_mend_name(enum sutra_mend kind, bool many);
+const char *sutra_repair_kind_name(enum sutra_repair_kind kind, bool many);
 
 void sutra_repair_free(struct sutra_repair *repair);
 

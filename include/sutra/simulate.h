@@ -45,8 +45,7 @@ uint64_t sutra_et_nodes(const struct sutra_et *et);
 
 /* Detects the .et format from the first bytes of a file. Errors: SUTRA_NO_INPUT; SUTRA_DATA: decompression fails or
  * exceeds the context's `most_input_bytes`. */
-enum sutra_status sutra_et_known(struct sutra_context *context, const char *path, bool *known,
-                                 struct sutra_error *error);
+enum sutra_status sutra_is_et(struct sutra_context *context, const char *path, bool *known, struct sutra_error *error);
 
 /* Reads JSON lines written by sutra_et_write_json() or chakra_jsonizer. Errors as for sutra_et_read(), with the line
  * number. */
@@ -56,7 +55,7 @@ enum sutra_status sutra_et_parse_lines(struct sutra_context *context, const char
                                        struct sutra_et **et, struct sutra_error *error);
 
 /* Detects JSON lines from the first bytes of an uncompressed file. Errors: SUTRA_NO_INPUT. */
-enum sutra_status sutra_et_lines_known(const char *path, bool *known, struct sutra_error *error);
+enum sutra_status sutra_is_et_lines(const char *path, bool *known, struct sutra_error *error);
 
 /* Writes an .et file with the same bytes as Google's protobuf writer. Writes as sutra_linked_write() does. */
 enum sutra_status sutra_et_write(struct sutra_context *context, const struct sutra_et *et, const char *path,
@@ -194,7 +193,7 @@ bool sutra_et_gpu_streams(const struct sutra_et *et);
 
 /* Simulates the files of a job. `ranks[i]` is the rank of ets[i]; NULL: ranks 0, 1, ... The caller frees *simulation.
  * Errors: SUTRA_USAGE: malformed change, with its position; SUTRA_DATA: the sum of durations overflows; SUTRA_SYSTEM:
- * out of memory. Nodes that can never run are not an error: see sutra_simulation_stuck(). */
+ * out of memory. Nodes that can never run are not an error: see sutra_simulation_deadlocked(). */
 enum sutra_status sutra_simulate(struct sutra_context *context, const struct sutra_et *const *ets,
                                  const uint64_t *ranks, uint32_t n, const struct sutra_simulate_options *options,
                                  struct sutra_simulation **simulation, struct sutra_error *error);
@@ -248,7 +247,7 @@ uint64_t sutra_simulation_n_waits(const struct sutra_simulation *simulation);
 void sutra_simulation_wait(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_wait *wait);
 
 /* Simulated collectives and messages, ascending by end time. Unmatched ones are not included. */
-struct sutra_simulated_meeting {
+struct sutra_simulated_collective {
     size_t size;
     const char *name;                  /* name of the node on the first rank */
     const char *kind;                  /* "all-reduce"; "": not recorded */
@@ -259,9 +258,9 @@ struct sutra_simulated_meeting {
     uint64_t start_ns, run_ns, end_ns; /* first arrival, start of the transfer, end on the last rank */
     uint64_t wait_ns;                  /* sum over all ranks */
 };
-uint64_t sutra_simulation_n_meetings(const struct sutra_simulation *simulation);
-void sutra_simulation_meeting(const struct sutra_simulation *simulation, uint64_t i,
-                              struct sutra_simulated_meeting *meeting);
+uint64_t sutra_simulation_n_collectives(const struct sutra_simulation *simulation);
+void sutra_simulation_collective(const struct sutra_simulation *simulation, uint64_t i,
+                                 struct sutra_simulated_collective *meeting);
 
 /* Network model fitted to the job's transfers: time = alpha + bytes / bandwidth, per kind and number of ranks. */
 struct sutra_network_link {
@@ -276,18 +275,18 @@ uint64_t sutra_simulation_n_links(const struct sutra_simulation *simulation);
 void sutra_simulation_link(const struct sutra_simulation *simulation, uint64_t i, struct sutra_network_link *link);
 
 /* Why a node never runs. */
-enum sutra_stuck_why {
+enum sutra_deadlock_cause {
     SUTRA_STUCK_DEPENDS, /* it is in a dependency cycle with the other node, which may be itself */
     SUTRA_STUCK_MEETS,   /* it has started and waits for the other node of its collective */
     SUTRA_STUCK_BEHIND,  /* it depends on the other node, directly or indirectly */
     SUTRA_STUCK_HELD,    /* its resource is occupied by the other node, which waits in a collective */
 };
 
-struct sutra_stuck_node {
+struct sutra_deadlocked_node {
     size_t size;
     uint64_t rank, id;
     const char *name; /* owned by the simulation, as all names */
-    enum sutra_stuck_why why;
+    enum sutra_deadlock_cause why;
     uint64_t awaited_rank, awaited_id; /* the other node */
     const char *awaited_name;
 };
@@ -295,8 +294,9 @@ struct sutra_stuck_node {
 /* Number of nodes that never run, and the i-th node that explains the deadlock: nodes waiting in collectives, each
  * followed by the cause on the other rank unless listed before; then nodes in dependency cycles. Returns false after
  * the last one. */
-uint64_t sutra_simulation_n_stuck(const struct sutra_simulation *simulation);
-bool sutra_simulation_stuck(const struct sutra_simulation *simulation, uint32_t i, struct sutra_stuck_node *node);
+uint64_t sutra_simulation_n_deadlocked(const struct sutra_simulation *simulation);
+bool sutra_simulation_deadlocked(const struct sutra_simulation *simulation, uint32_t i,
+                                 struct sutra_deadlocked_node *node);
 
 /* The critical path: from the last end backwards along the dependency that each node waited for. A step is an interval
  * of one node. */
@@ -318,7 +318,7 @@ struct sutra_simulated_name {
     uint64_t n_nodes;
     uint64_t run_ns;  /* execution time of all its nodes */
     uint64_t path_ns; /* time on the critical path */
-    uint64_t free_ns; /* job time without their execution time; set by sutra_simulation_worth() */
+    uint64_t free_ns; /* job time without their execution time; set by sutra_simulation_what_if() */
     uint64_t wait_ns; /* time that they waited for other ranks */
 };
 uint64_t sutra_simulation_n_names(const struct sutra_simulation *simulation);
@@ -326,8 +326,8 @@ void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i
 
 /* Simulates the job again for each of the first n names, with zero execution time of their nodes, in parallel. Errors:
  * SUTRA_SYSTEM: out of memory. */
-enum sutra_status sutra_simulation_worth(struct sutra_context *context, struct sutra_simulation *simulation, uint64_t n,
-                                         struct sutra_error *error);
+enum sutra_status sutra_simulation_what_if(struct sutra_context *context, struct sutra_simulation *simulation,
+                                           uint64_t n, struct sutra_error *error);
 
 /* Writes the simulated times as a Chrome trace for Perfetto: one process per rank, one thread per resource. If a file
  * records start times, a second process shows the measured times with one thread per thread and stream. */

@@ -54,7 +54,7 @@ struct sutra_rank_range {
 /* Selects a part of a job's traces: ranks, steps, a time range, GPU work. Initialize all other fields to zero.
  * `size` is sizeof the caller's struct.
  *
- * Steps and time range select events as sutra_cut_make() does (sutra/rewrite.h). Name, stream and category select
+ * Steps and time range select events as sutra_cut_run() does (sutra/rewrite.h). Name, stream and category select
  * GPU work among these events; CPU events are unaffected. */
 struct sutra_restriction {
     size_t size;
@@ -79,27 +79,27 @@ enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char 
                                       struct sutra_error *error);
 
 /* Repairs of malformed JSON, by sutra_repair_read() (sutra/rewrite.h) or when a lenient context reads a trace. */
-enum sutra_mend {
-    SUTRA_MEND_QUOTE,     /* an unescaped quote in a string */
-    SUTRA_MEND_CONTROL,   /* a control character in a string, such as a line break */
-    SUTRA_MEND_BACKSLASH, /* a backslash without a valid escape, as in C:\path */
-    SUTRA_MEND_UTF8,      /* a byte of a string that is not UTF-8 */
-    SUTRA_MEND_END_QUOTE, /* a missing closing quote */
-    SUTRA_MEND_NUMBER,    /* NaN or infinity, replaced by null */
-    SUTRA_MEND_COMMA,     /* a surplus comma, or a missing comma between elements */
-    SUTRA_MEND_ARRAY,     /* a bare array of events or nodes, converted to a trace */
-    SUTRA_MEND_BEGINNING, /* a byte order mark */
-    SUTRA_MEND_CUT_OFF,   /* truncated end: the incomplete element is dropped */
-    SUTRA_MEND_ELEMENT,   /* a dropped event or node */
-    SUTRA_MEND_OBJECT,    /* a dropped second trace in the file: the trace with the most elements is kept */
-    SUTRA_MEND_REST,      /* dropped text after the trace */
-    SUTRA_N_MENDS
+enum sutra_repair_kind {
+    SUTRA_REPAIR_QUOTE,     /* an unescaped quote in a string */
+    SUTRA_REPAIR_CONTROL,   /* a control character in a string, such as a line break */
+    SUTRA_REPAIR_BACKSLASH, /* a backslash without a valid escape, as in C:\path */
+    SUTRA_REPAIR_UTF8,      /* a byte of a string that is not UTF-8 */
+    SUTRA_REPAIR_END_QUOTE, /* a missing closing quote */
+    SUTRA_REPAIR_NUMBER,    /* NaN or infinity, replaced by null */
+    SUTRA_REPAIR_COMMA,     /* a surplus comma, or a missing comma between elements */
+    SUTRA_REPAIR_ARRAY,     /* a bare array of events or nodes, converted to a trace */
+    SUTRA_REPAIR_BEGINNING, /* a byte order mark */
+    SUTRA_REPAIR_CUT_OFF,   /* truncated end: the incomplete element is dropped */
+    SUTRA_REPAIR_ELEMENT,   /* a dropped event or node */
+    SUTRA_REPAIR_OBJECT,    /* a dropped second trace in the file: the trace with the most elements is kept */
+    SUTRA_REPAIR_REST,      /* dropped text after the trace */
+    SUTRA_N_REPAIR_KINDS
 };
 
 /* One repair, at a byte offset of the input. */
-struct sutra_mend_place {
+struct sutra_repair_site {
     uint64_t offset;
-    enum sutra_mend kind;
+    enum sutra_repair_kind kind;
 };
 
 /* Counts of a host trace. */

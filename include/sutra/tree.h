@@ -10,7 +10,7 @@
  * sutra_reassociate(), sutra_kineto_parents(), sutra_event_parents(), sutra_tensor_groups(), sutra_forward_backward().
  * The caller owns these arrays. Rows count from 0; SUTRA_ROW_NONE means no row. Limits: times in nanoseconds below 2^62
  * in magnitude, 4,294,967,294 rows. The rules equal PyTorch's torch/csrc/profiler/collection.cpp and, for pairs of
- * forward and backward operators, profiler_kineto.cpp. SUTRA_EDITION_1_13 selects the rules up to PyTorch 1.13.
+ * forward and backward operators, profiler_kineto.cpp. SUTRA_TORCH_VERSION_1_13 selects the rules up to PyTorch 1.13.
  */
 #ifndef SUTRA_TREE_H
 #define SUTRA_TREE_H
@@ -30,7 +30,7 @@ extern "C" {
 #define SUTRA_ROW_NONE UINT32_MAX
 #define SUTRA_NO_END   INT64_MIN /* an unrecorded end */
 
-enum sutra_edition { SUTRA_EDITION_2, SUTRA_EDITION_1_13 };
+enum sutra_torch_version { SUTRA_TORCH_VERSION_2, SUTRA_TORCH_VERSION_1_13 };
 
 /* ---- Flat encoding of operator inputs (collection.cpp: InputOutputEncoder) ---- */
 
@@ -58,12 +58,12 @@ struct sutra_tensor {
 };
 
 /* Creates an encoder. The caller frees *inputs with sutra_inputs_free(). Errors: SUTRA_SYSTEM: out of memory. */
-enum sutra_status sutra_inputs_create(enum sutra_edition edition, struct sutra_inputs **inputs,
+enum sutra_status sutra_inputs_create(enum sutra_torch_version torch_version, struct sutra_inputs **inputs,
                                       struct sutra_error *error);
 void sutra_inputs_free(struct sutra_inputs *inputs);
 
 /* Appends an input of the current operator. sutra_inputs_add() accepts the tags without a value: UNDEFINED, LIST, OTHER
- * and END. Each list and each operator ends with END. SUTRA_EDITION_1_13 skips members of lists. `sizes` and `strides`
+ * and END. Each list and each operator ends with END. SUTRA_TORCH_VERSION_1_13 skips members of lists. `sizes` and `strides`
  * have tensor->dim elements; `strides` is ignored unless the layout is strided. Errors: SUTRA_USAGE: nested lists;
  * SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_inputs_add(struct sutra_inputs *inputs, enum sutra_input_tag tag, struct sutra_error *error);
@@ -212,8 +212,9 @@ struct sutra_pair_report {
  * operator is kept. O(n log n). Errors: SUTRA_DATA: a tid or forward tid outside 0..65535 on an operator with a
  * sequence number; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_forward_backward(struct sutra_context *context, const struct sutra_sequence_columns *operators,
-                                         enum sutra_edition edition, struct sutra_flow_pair *pairs, uint64_t *n_pairs,
-                                         struct sutra_pair_report *report, struct sutra_error *error);
+                                         enum sutra_torch_version torch_version, struct sutra_flow_pair *pairs,
+                                         uint64_t *n_pairs, struct sutra_pair_report *report,
+                                         struct sutra_error *error);
 
 /* ---- Profiles: the events of a trace, or as recorded by PyTorch ---- */
 
@@ -249,9 +250,10 @@ struct sutra_profile_options {
  * events without a flow, the correlation does. "External id" is the linked event unless it equals the correlation.
  * Warns about skipped and corrected events, with their number. Errors: SUTRA_DATA: a flow starts twice, a thread number
  * exceeds 65535, or a time is too large; SUTRA_SYSTEM: out of memory. */
-enum sutra_status sutra_profile_take(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                     const struct sutra_host_trace *host, const struct sutra_profile_options *options,
-                                     struct sutra_profile **profile, struct sutra_error *error);
+enum sutra_status sutra_profile_from_trace(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                           const struct sutra_host_trace *host,
+                                           const struct sutra_profile_options *options, struct sutra_profile **profile,
+                                           struct sutra_error *error);
 
 /* Reads a JSON file with an array "events" of profiler events. Fields: kind, name, start_ns, end_ns, tid; depending on
  * the kind also forward_tid, sequence_number, scope, correlation_id, inputs (null, {"impl", "storage", "dtype",
@@ -310,7 +312,8 @@ struct sutra_tree_write_options {
 
 /* Builds the call tree. The profile must outlive *tree, which the caller frees. Errors: SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_tree_build(struct sutra_context *context, const struct sutra_profile *profile,
-                                   enum sutra_edition edition, struct sutra_tree **tree, struct sutra_error *error);
+                                   enum sutra_torch_version torch_version, struct sutra_tree **tree,
+                                   struct sutra_error *error);
 
 /* Columns by position. Events are in ascending order of start; equal starts are in recorded order. */
 struct sutra_tree_columns {
@@ -367,7 +370,7 @@ enum sutra_correlation_format {
 
 struct sutra_correlation_options {
     size_t size;
-    enum sutra_edition edition;
+    enum sutra_torch_version torch_version;
     enum sutra_correlation_kind kind;
 };
 

@@ -39,7 +39,7 @@ static struct sutra_hta_options hta_options(const struct job *job, size_t first_
         .all_launches = numbers[4] != 0,
         .nanoseconds = numbers[5] != 0,
         .compat = numbers[6] != 0,
-        .edition = (enum sutra_hta_edition)numbers[7],
+        .hta_version = (enum sutra_hta_version)numbers[7],
         .full_queue = (uint64_t)numbers[8],
         .sequence_kernels = (uint64_t)numbers[9],
         .sequences_of = texts[0],
@@ -55,7 +55,7 @@ static struct sutra_hta_options hta_options(const struct job *job, size_t first_
 
 static enum sutra_status run_hta(struct job *job, struct sutra_context *context) {
     const struct sutra_hta_options options = hta_options(job, 0);
-    GIVE(job, sutra_hta_make(context, job->things[0]->thing, &options, &made, &job->error), sutra_hta);
+    GIVE(job, sutra_hta_run(context, job->things[0]->thing, &options, &made, &job->error), sutra_hta);
 }
 
 static void hta_ranks_release(void *thing) {
@@ -67,7 +67,7 @@ static const struct sutra_table *hta_ranks_table(const void *thing, int number, 
 }
 
 static bool hta_ranks_rank(const void *thing, size_t i, struct told_rank *rank) {
-    const struct sutra_hta_rank *at = sutra_hta_ranks_at(thing, i);
+    const struct sutra_hta_rank *at = sutra_hta_ranks_get(thing, i);
     if (at)
         *rank = (struct told_rank){at->path, at->rank, at->reason};
     return at != NULL;
@@ -87,8 +87,8 @@ static enum sutra_status run_hta_ranks(struct job *job, struct sutra_context *co
         return SUTRA_SYSTEM;
     const struct sutra_hta_ranks_options options = {.size = sizeof options, .hta = &hta, .restriction = part};
     GIVE(job,
-         sutra_hta_ranks_make(context, (const char *const *)job->texts + paths, job->n_texts - paths, &options, &made,
-                              &job->error),
+         sutra_hta_ranks_run(context, (const char *const *)job->texts + paths, job->n_texts - paths, &options, &made,
+                             &job->error),
          sutra_hta_ranks);
 }
 
@@ -135,7 +135,7 @@ static const struct sutra_table *operators_ranks_table(const void *thing, int nu
 }
 
 static bool operators_ranks_rank(const void *thing, size_t i, struct told_rank *rank) {
-    const struct sutra_operators_rank *at = sutra_operators_ranks_at(thing, i);
+    const struct sutra_operators_rank *at = sutra_operators_ranks_get(thing, i);
     if (at)
         *rank = (struct told_rank){at->path, at->rank, at->reason};
     return at != NULL;
@@ -161,7 +161,7 @@ static struct sutra_operators_options operators_options(const struct job *job, c
 
 static enum sutra_status run_operators(struct job *job, struct sutra_context *context) {
     const struct sutra_operators_options options = operators_options(job, NULL);
-    GIVE(job, sutra_operators_make(context, job->things[0]->thing, &options, &made, &job->error), sutra_operators);
+    GIVE(job, sutra_operators_run(context, job->things[0]->thing, &options, &made, &job->error), sutra_operators);
 }
 
 static enum sutra_status run_operators_ranks(struct job *job, struct sutra_context *context) {
@@ -172,8 +172,8 @@ static enum sutra_status run_operators_ranks(struct job *job, struct sutra_conte
     if (!options.restriction)
         return SUTRA_SYSTEM;
     GIVE(job,
-         sutra_operators_ranks_make(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options,
-                                    &made, &job->error),
+         sutra_operators_ranks_run(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options,
+                                   &made, &job->error),
          sutra_operators_ranks);
 }
 

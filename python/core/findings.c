@@ -36,7 +36,7 @@ static PyObject *overview_report(const void *thing) {
     struct sutra_finding finding;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && sutra_overview_finding(thing, i, &finding); i++)
-        list = list_add(list, Py_BuildValue("(sdNN)", finding.rule, finding.win_percent, text_of(finding.text),
+        list = list_add(list, Py_BuildValue("(sdNN)", finding.rule, finding.saving_percent, text_of(finding.text),
                                             numbers_of(&finding)));
     return dict_put(PyDict_New(), "findings", list);
 }
@@ -60,8 +60,8 @@ static enum sutra_status run_overview(struct job *job, struct sutra_context *con
                                                    .tables = job->numbers[0] != 0,
                                                    .restriction = part};
     GIVE(job,
-         sutra_overview_make(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options, &made,
-                             &job->error),
+         sutra_overview_run(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options, &made,
+                            &job->error),
          sutra_overview);
 }
 
@@ -92,13 +92,13 @@ static bool collectives_rank(const void *thing, size_t i, struct told_rank *rank
 
 static const struct member collectives_members[] = {
     COUNT(sutra_collectives_summary, n_ranks),
-    COUNT(sutra_collectives_summary, n_left_out),
+    COUNT(sutra_collectives_summary, n_skipped),
     COUNT(sutra_collectives_summary, n_collectives),
     COUNT(sutra_collectives_summary, n_messages),
     COUNT(sutra_collectives_summary, n_calls),
     COUNT(sutra_collectives_summary, n_untold),
     REAL(sutra_collectives_summary, span_us),
-    REAL(sutra_collectives_summary, waited_us),
+    REAL(sutra_collectives_summary, wait_us),
     REAL(sutra_collectives_summary, transfer_us),
     COUNT(sutra_collectives_summary, n_impossible),
     COUNT(sutra_collectives_summary, n_impossible_aligned),
@@ -117,7 +117,7 @@ static PyObject *straggler_of(const void *thing) {
     if (straggler.rank < 0)
         Py_RETURN_NONE;
     PyObject *dict = dict_put(PyDict_New(), "rank", PyLong_FromLongLong(straggler.rank));
-    dict = dict_put(dict, "waited_for_us", PyFloat_FromDouble(straggler.waited_for_us));
+    dict = dict_put(dict, "wait_caused_us", PyFloat_FromDouble(straggler.wait_caused_us));
     dict = dict_put(dict, "n_last", PyLong_FromUnsignedLongLong(straggler.n_last));
     dict = dict_put(dict, "on_host", PyBool_FromLong(straggler.on_host));
     dict = dict_put(dict, "phase", text_of(straggler.phase));
@@ -151,8 +151,8 @@ static enum sutra_status run_collectives(struct job *job, struct sutra_context *
     if (!options.restriction)
         return SUTRA_SYSTEM;
     GIVE(job,
-         sutra_collectives_make(context, (const char *const *)job->texts + PART_TEXTS, job->n_texts - PART_TEXTS,
-                                &options, &made, &job->error),
+         sutra_collectives_run(context, (const char *const *)job->texts + PART_TEXTS, job->n_texts - PART_TEXTS,
+                               &options, &made, &job->error),
          sutra_collectives);
 }
 
@@ -225,11 +225,10 @@ static enum sutra_status run_diff(struct job *job, struct sutra_context *context
     struct sutra_diff *made = NULL;
     enum sutra_status status;
     if (job->things[0] && job->things[1])
-        status =
-            sutra_diff_make_of(context, job->things[0]->thing, job->things[1]->thing, &options, &made, &job->error);
+        status = sutra_diff_run_of(context, job->things[0]->thing, job->things[1]->thing, &options, &made, &job->error);
     else
         status =
-            sutra_diff_make(context, paths, n_a, paths + n_a, job->n_texts - first - n_a, &options, &made, &job->error);
+            sutra_diff_run(context, paths, n_a, paths + n_a, job->n_texts - first - n_a, &options, &made, &job->error);
     job->thing = made;
     free(renames);
     return status;

@@ -44,7 +44,7 @@ static const struct kind cut_kind = {.name = "cut", .free = cut_release, .report
 static enum sutra_status run_cut(struct job *job, struct sutra_context *context) {
     const struct sutra_selection selection = selection_of(job);
     const struct sutra_host_trace *host = job->things[1] ? job->things[1]->thing : NULL;
-    GIVE(job, sutra_cut_make(context, job->things[0]->thing, host, &selection, &made, &job->error), sutra_cut);
+    GIVE(job, sutra_cut_run(context, job->things[0]->thing, host, &selection, &made, &job->error), sutra_cut);
 }
 
 static enum sutra_status run_cut_write(struct job *job, struct sutra_context *context) {
@@ -71,7 +71,7 @@ static enum sutra_status merged_columns(struct job *job, struct sutra_context *c
 static const struct member merged_members[] = {
     COUNT(sutra_merge_report, n_ranks),       COUNT(sutra_merge_report, n_events),
     COUNT(sutra_merge_report, n_kept),        COUNT(sutra_merge_report, n_processes),
-    COUNT(sutra_merge_report, n_collectives), COUNT(sutra_merge_report, n_left_out),
+    COUNT(sutra_merge_report, n_collectives), COUNT(sutra_merge_report, n_skipped),
     COUNT(sutra_merge_report, n_bytes),       {0},
 };
 
@@ -115,8 +115,8 @@ static enum sutra_status repair_columns(struct job *job, struct sutra_context *c
 static const struct member repair_members[] = {
     COUNT(sutra_repair_report, n_bytes),
     COUNT(sutra_repair_report, n_elements),
-    COUNT(sutra_repair_report, n_mended),
-    COUNT(sutra_repair_report, n_left_out_bytes),
+    COUNT(sutra_repair_report, n_repaired),
+    COUNT(sutra_repair_report, n_skipped_bytes),
     {0},
 };
 
@@ -125,11 +125,11 @@ static PyObject *repair_report(const void *thing) {
     struct sutra_repair_report report = {.size = sizeof report};
     sutra_repair_report(thing, &report);
     PyObject *dict = members_of(&report, repair_members), *mended = PyDict_New();
-    for (int i = 0; i < SUTRA_N_MENDS; i++)
+    for (int i = 0; i < SUTRA_N_REPAIR_KINDS; i++)
         if (report.n[i])
-            mended =
-                dict_put(mended, sutra_mend_name((enum sutra_mend)i, true), PyLong_FromUnsignedLongLong(report.n[i]));
-    return dict_put(dict, "mended", mended);
+            mended = dict_put(mended, sutra_repair_kind_name((enum sutra_repair_kind)i, true),
+                              PyLong_FromUnsignedLongLong(report.n[i]));
+    return dict_put(dict, "repaired", mended);
 }
 
 static const struct kind repair_kind = {

@@ -36,7 +36,7 @@ static PyObject *simulation_report(const void *thing) {
     PyObject *dict =
         dict_put(PyDict_New(), "time_ns", PyLong_FromUnsignedLongLong(sutra_simulation_time_ns(simulation)));
     dict = dict_put(dict, "n_ranks", PyLong_FromUnsignedLong(sutra_simulation_ranks(simulation)));
-    return dict_put(dict, "n_stuck", PyLong_FromUnsignedLongLong(sutra_simulation_n_stuck(simulation)));
+    return dict_put(dict, "n_deadlocked", PyLong_FromUnsignedLongLong(sutra_simulation_n_deadlocked(simulation)));
 }
 
 static const struct kind simulation_kind = {

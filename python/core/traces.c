@@ -99,7 +99,7 @@ static enum sutra_status run_linked_convert(struct job *job, struct sutra_contex
     struct sutra_converted *converted = NULL;
     enum sutra_status status = sutra_linked_convert(context, linked, NULL, &converted, &job->error);
     if (!status)
-        status = sutra_converted_make_faithful(context, converted, linked, NULL, NULL, &job->error);
+        status = sutra_converted_run_faithful(context, converted, linked, NULL, NULL, &job->error);
     if (!status)
         status = sutra_converted_write(context, converted, job->texts[0], &job->number, &job->error);
     sutra_converted_free(converted);
@@ -157,14 +157,14 @@ static enum sutra_status take_profile(struct job *job, struct sutra_context *con
     if (!*made)
         return job_fail(job, SUTRA_SYSTEM, "out of memory");
     const struct sutra_host_trace *host = job->things[1] ? job->things[1]->thing : NULL;
-    return sutra_profile_take(context, job->things[0]->thing, host, &options, &(*made)->profile, &job->error);
+    return sutra_profile_from_trace(context, job->things[0]->thing, host, &options, &(*made)->profile, &job->error);
 }
 
 static enum sutra_status run_tree(struct job *job, struct sutra_context *context) {
     struct profiled *made;
     enum sutra_status status = take_profile(job, context, &made);
     if (!status)
-        status = sutra_tree_build(context, made->profile, SUTRA_EDITION_2, &made->tree, &job->error);
+        status = sutra_tree_build(context, made->profile, SUTRA_TORCH_VERSION_2, &made->tree, &job->error);
     return status;
 }
 
@@ -226,7 +226,7 @@ static enum sutra_status run_critical_path(struct job *job, struct sutra_context
         .size = sizeof options,
         .annotation = job->texts[0],
         .instance = (uint64_t)job->numbers[0],
-        .edition = (enum sutra_hta_edition)job->numbers[1],
+        .hta_version = (enum sutra_hta_version)job->numbers[1],
     };
     GIVE(job, sutra_critical_path_find(context, job->things[0]->thing, &options, &made, &job->error),
          sutra_critical_path);

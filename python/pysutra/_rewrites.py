@@ -7,16 +7,16 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 from . import _core
 from ._context import Closing, Context, Progress, path_bytes, path_list, shared
 from ._table import Table
-from ._traces import DeviceTrace, HostTrace, Path, _columns_of, counts_html, opened
+from ._traces import DeviceTrace, HostTrace, Path, _columns_of, counts_html, as_trace
 
 SIDES = {"all": 0, "gpu": 1, "cpu": 2, "communication": 3}
 CLOCKS = {"collectives": 0, "none": 1}
 
 
-def _selection(from_us: float, to_us: float, min_us: float, only: str, python: bool) -> Tuple[float, ...]:
-    if only not in SIDES:
-        raise ValueError(f"only must be one of {', '.join(SIDES)}, not {only!r}")
-    return (from_us, to_us, min_us, SIDES[only], not python)
+def _selection(from_us: float, to_us: float, min_us: float, side: str, python: bool) -> Tuple[float, ...]:
+    if side not in SIDES:
+        raise ValueError(f"only must be one of {', '.join(SIDES)}, not {side!r}")
+    return (from_us, to_us, min_us, SIDES[side], not python)
 
 
 class Cut(Closing):
@@ -45,7 +45,7 @@ class Cut(Closing):
 
 
 def cut(device: Union[DeviceTrace, Path], host: Union[HostTrace, Path, None] = None, step: Union[None, int, str] = None,
-        from_us: float = 0, to_us: float = 0, min_us: float = 0, only: str = "all", python: bool = True,
+        from_us: float = 0, to_us: float = 0, min_us: float = 0, side: str = "all", python: bool = True,
         progress: Optional[Progress] = None) -> Cut:
     """Cuts a part of a trace; kept events are unchanged.
 
@@ -55,19 +55,19 @@ def cut(device: Union[DeviceTrace, Path], host: Union[HostTrace, Path, None] = N
         step: step number, or a range of steps: "3-5".
         from_us, to_us: time range [from_us, to_us), in microseconds after the first event of the trace.
         min_us: drop events shorter than this duration, in microseconds.
-        only: "all", "gpu", "cpu" or "communication".
+        side: "all", "gpu", "cpu" or "communication".
         python: keep Python function events.
 
     >>> with pysutra.cut("device.json", step=3) as part:
     ...     part.write("step3.json.gz")
     """
     context = device._context if isinstance(device, DeviceTrace) else shared()
-    selection = _selection(from_us, to_us, min_us, only, python)
+    selection = _selection(from_us, to_us, min_us, side, python)
     steps = None if step is None else str(step)
-    with opened(device, DeviceTrace, context, progress) as device_trace:
+    with as_trace(device, DeviceTrace, context, progress) as device_trace:
         if host is None:
             return Cut(device_trace, None, steps, selection, progress)
-        with opened(host, HostTrace, context, progress) as host_trace:
+        with as_trace(host, HostTrace, context, progress) as host_trace:
             return Cut(device_trace, host_trace, steps, selection, progress)
 
 
@@ -76,7 +76,7 @@ class Merged(Closing):
 
     @property
     def report(self) -> Dict[str, int]:
-        """Counts: n_ranks, n_events, n_kept, n_processes, n_collectives (connected by arrows), n_left_out, n_bytes."""
+        """Counts: n_ranks, n_events, n_kept, n_processes, n_collectives (connected by arrows), n_skipped, n_bytes."""
         return _core.report(self._thing)
 
     @property
@@ -90,21 +90,21 @@ class Merged(Closing):
 
 
 def merge(paths: Sequence[Path], output: Path, step: Union[None, int, str] = None, from_us: float = 0, to_us: float = 0,
-          min_us: float = 0, only: str = "all", python: bool = True, clocks: str = "collectives", arrows: bool = True,
+          min_us: float = 0, side: str = "all", python: bool = True, clocks: str = "collectives", arrows: bool = True,
           context: Optional[Context] = None, progress: Optional[Progress] = None) -> Merged:
     """Merges the device traces of several ranks into one timeline for trace viewers.
 
     Args:
         paths: device traces of the ranks.
         output: path of the timeline, compressed if it ends in ".gz" or ".zst".
-        step, from_us, to_us, min_us, only, python: selection of events of each rank; see ``cut()``.
+        step, from_us, to_us, min_us, side, python: selection of events of each rank; see ``cut()``.
         clocks: "collectives" aligns the ranks' clocks by the ends of collectives; "none" leaves them unchanged.
         arrows: connect the kernels of a collective on all ranks by flow arrows.
     """
     if clocks not in CLOCKS:
         raise ValueError(f"clocks must be one of {', '.join(CLOCKS)}, not {clocks!r}")
     context = context or shared()
-    numbers = (*_selection(from_us, to_us, min_us, only, python), CLOCKS[clocks], not arrows)
+    numbers = (*_selection(from_us, to_us, min_us, side, python), CLOCKS[clocks], not arrows)
     texts = (None if step is None else str(step), path_bytes(output), *path_list(paths))
     return Merged(context, context.run("merge", (), texts, numbers, progress))
 
@@ -114,20 +114,20 @@ class Repaired(Closing):
 
     @property
     def report(self) -> Dict[str, Any]:
-        """Counts: n_bytes, n_elements, n_mended (repairs), n_left_out_bytes, and mended (repairs by kind)."""
+        """Counts: n_bytes, n_elements, n_repaired, n_skipped_bytes, and repaired (counts by kind)."""
         return _core.report(self._thing)
 
     @property
-    def places(self) -> Table:
-        """The first repairs: offset (byte in the decompressed file), mended (kind of repair)."""
-        return _columns_of(self, "places", None)
+    def repairs(self) -> Table:
+        """The first repairs: offset (byte in the decompressed file), kind (of repair)."""
+        return _columns_of(self, "repairs", None)
 
     def write(self, path: Path, progress: Optional[Progress] = None) -> int:
         """Writes the repaired text, compressed if the path ends in ".gz" or ".zst". Returns the uncompressed bytes."""
         return self._write("repair_write", (path_bytes(path),), (), progress)
 
     def _repr_html_(self) -> str:
-        return self.places._repr_html_()
+        return self.repairs._repr_html_()
 
 
 def repair(path: Path, context: Optional[Context] = None, progress: Optional[Progress] = None) -> Repaired:

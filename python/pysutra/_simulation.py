@@ -11,7 +11,7 @@ from ._context import Closing, Context, Progress, path_bytes, path_list, shared
 from ._table import Table
 from ._traces import Path, _columns_of, counts_html
 
-TABLES = ("ranks", "waits", "meetings", "links", "path", "names", "stuck")
+TABLES = ("ranks", "waits", "collectives", "links", "path", "names", "deadlocked")
 GPUS = {None: -1, "one": 0, "streams": 1}
 
 
@@ -20,7 +20,7 @@ class Simulation(Closing):
 
     @property
     def report(self) -> Dict[str, int]:
-        """time_ns (end time of the last node), n_ranks, n_stuck (nodes that can never run)."""
+        """time_ns (end time of the last node), n_ranks, n_deadlocked (nodes that can never run)."""
         return _core.report(self._thing)
 
     @property
@@ -30,9 +30,9 @@ class Simulation(Closing):
 
     @property
     def tables(self) -> Dict[str, Table]:
-        """Tables, times in nanoseconds. ranks: time breakdown per rank; waits: wait time per pair of ranks; meetings:
+        """Tables, times in nanoseconds. ranks: time breakdown per rank; waits: wait time per pair of ranks; collectives:
         collectives of several ranks; links: network rates estimated from transfers; path: the critical path; names: total
-        time per node name; stuck: nodes that never ran, with the reason."""
+        time per node name; deadlocked: nodes that never ran, with the reason."""
         return {name: _columns_of(self, name, None, (), number) for number, name in enumerate(TABLES)}
 
     def write_trace(self, path: Path, progress: Optional[Progress] = None) -> int:

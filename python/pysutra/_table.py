@@ -80,9 +80,9 @@ class Table:
 
         return polars.DataFrame(self)
 
-    def page(self, number: int = 0, rows: int = PAGE_ROWS) -> "TablePage":
+    def html(self, number: int = 0, rows: int = PAGE_ROWS) -> "TableHtml":
         """Returns page ``number`` for display, with ``rows`` rows per page."""
-        return TablePage(self, number, rows)
+        return TableHtml(self, number, rows)
 
     def __repr__(self) -> str:
         try:
@@ -91,7 +91,7 @@ class Table:
             return f"<pysutra.Table {self.name}, closed>"
 
     def _repr_html_(self) -> str:
-        return self.page()._repr_html_()
+        return self.html()._repr_html_()
 
 
 def _exact_type(arrow_type: Any) -> Any:
@@ -103,7 +103,7 @@ def _exact_type(arrow_type: Any) -> Any:
     return pandas.ArrowDtype(arrow_type) if is_number or pyarrow.types.is_boolean(arrow_type) else None
 
 
-class TablePage:
+class TableHtml:
     """One page of a table, for display."""
 
     def __init__(self, table: Table, number: int, rows: int) -> None:
@@ -121,7 +121,7 @@ class TablePage:
         n_pages = max(1, -(-n_rows // self.rows))
         foot = f"rows {begin + 1:,} to {begin + shown:,} of {n_rows:,}" if shown else f"no rows of {n_rows:,}"
         if n_pages > 1:
-            foot += f", page {self.number} of 0 to {n_pages - 1}: <code>.page({min(self.number + 1, n_pages - 1)})</code>"
+            foot += f", page {self.number} of 0 to {n_pages - 1}: <code>.html({min(self.number + 1, n_pages - 1)})</code>"
         return (f"<table><caption>{escape(self.table.name)}</caption><thead><tr>{head}</tr></thead>"
                 f"<tbody>{body}</tbody></table><p>{foot}</p>")
 

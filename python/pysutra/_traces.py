@@ -85,7 +85,7 @@ class DeviceTrace(Tabular):
     def _table(self) -> Table:
         return self.events()
 
-    def critical_path(self, annotation: Optional[str] = None, instance: int = 0, edition: str = "0.5",
+    def critical_path(self, annotation: Optional[str] = None, instance: int = 0, hta_version: str = "0.5",
                       progress: Optional[Progress] = None) -> "CriticalPath":
         """Finds the critical path.
 
@@ -93,9 +93,9 @@ class DeviceTrace(Tabular):
             annotation: part of the name of the event that bounds the analysis; None: "ProfilerStep" if the trace has one;
                 "": the full trace.
             instance: index of the event among the events of this name, from 0.
-            edition: rules of Holistic Trace Analysis "0.5" or "0.6".
+            hta_version: rules of Holistic Trace Analysis "0.5" or "0.6".
         """
-        return CriticalPath(self, annotation, instance, edition, progress)
+        return CriticalPath(self, annotation, instance, hta_version, progress)
 
     def tree(self, host: Optional["HostTrace"] = None, progress: Optional[Progress] = None) -> "Tree":
         """Builds the call tree, with kernels, self and total times. A host trace adds tensor ids."""
@@ -169,7 +169,7 @@ class Linked(Tabular):
 
 
 @contextmanager
-def opened(given: Union[T, Path], kind: Type[T], context: Context, progress: Optional[Progress]) -> Iterator[T]:
+def as_trace(given: Union[T, Path], kind: Type[T], context: Context, progress: Optional[Progress]) -> Iterator[T]:
     """Yields the given trace, or opens the given path and closes the trace at the end of the block."""
     if isinstance(given, (str, os.PathLike)):
         trace = kind(given, context, progress)
@@ -196,8 +196,8 @@ def link(host: Union[HostTrace, Path], device: Union[DeviceTrace, Path], sync: b
     """
     given = [trace._context for trace in (host, device) if isinstance(trace, (HostTrace, DeviceTrace))]
     context = given[0] if given else shared()
-    with opened(host, HostTrace, context, progress) as host_trace:
-        with opened(device, DeviceTrace, context, progress) as device_trace:
+    with as_trace(host, HostTrace, context, progress) as host_trace:
+        with as_trace(device, DeviceTrace, context, progress) as device_trace:
             if host_trace._context is not device_trace._context:
                 raise ValueError("the traces have different contexts: read both with the same context")
             return Linked(host_trace, device_trace, sync, progress)
@@ -259,13 +259,13 @@ class Correlation(Tabular):
 class CriticalPath(Tabular):
     """A critical path. Returned by ``DeviceTrace.critical_path()``."""
 
-    EDITIONS = {"0.5": 0, "0.6": 1}
+    HTA_VERSIONS = {"0.5": 0, "0.6": 1}
     FORMATS = {"text": 0, "json": 1, "chrome": 2}
 
-    def __init__(self, device: DeviceTrace, annotation: Optional[str], instance: int, edition: str,
+    def __init__(self, device: DeviceTrace, annotation: Optional[str], instance: int, hta_version: str,
                  progress: Optional[Progress]) -> None:
         self._context = device._context
-        self._thing = self._run("critical_path", (device._thing,), (annotation,), (instance, self.EDITIONS[edition]),
+        self._thing = self._run("critical_path", (device._thing,), (annotation,), (instance, self.HTA_VERSIONS[hta_version]),
                                 progress)
 
     @property

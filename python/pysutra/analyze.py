@@ -28,7 +28,7 @@ class Rank(NamedTuple):
 
     path: str
     rank: int
-    reason: Optional[str]
+    skipped_reason: Optional[str]
 
 
 class Tables(Mapping[str, Table]):
@@ -130,17 +130,17 @@ class HtaRankResult(Result):
 
 
 def _hta_numbers(rank: int, kernels: int, delay: int, last_step: bool, all_launches: bool, nanoseconds: bool,
-                 compat: bool, edition: str, full_queue: int, sequence_kernels: int, kept_ratio: float, annotations: int,
+                 compat: bool, hta_version: str, full_queue: int, sequence_kernels: int, kept_ratio: float, annotations: int,
                  kept_annotations: Sequence[str], rows: bool = False, short_names: bool = False,
                  memory_launches: bool = True) -> Sequence[float]:
-    if edition not in ("0.5", "0.6"):
-        raise ValueError(f"edition must be 0.5 or 0.6, not {edition!r}")
-    return (rank, kernels, delay, last_step, all_launches, nanoseconds, compat, int(edition == "0.6"), full_queue,
+    if hta_version not in ("0.5", "0.6"):
+        raise ValueError(f"hta_version must be 0.5 or 0.6, not {hta_version!r}")
+    return (rank, kernels, delay, last_step, all_launches, nanoseconds, compat, int(hta_version == "0.6"), full_queue,
             sequence_kernels, kept_ratio, annotations, rows, short_names, not memory_launches, len(kept_annotations))
 
 
-def hta(paths: Union[Path, Sequence[Path]], compat: bool = False, edition: str = "0.5", kernels: int = 0,
-        kernel_delay: int = 0, last_step: bool = False, all_launches: bool = False, nanoseconds: bool = False,
+def hta(paths: Union[Path, Sequence[Path]], compat: bool = False, hta_version: str = "0.5", kernels: int = 0,
+        kernel_gap_us: int = 0, last_step: bool = False, all_launches: bool = False, nanoseconds: bool = False,
         full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0, kept_ratio: float = 0,
         annotations: int = 0, kept_annotations: Sequence[str] = (), step: Step = None, from_us: float = 0, to_us: float = 0,
         name: Optional[str] = None, stream: Stream = None, category: Optional[str] = None,
@@ -152,9 +152,9 @@ def hta(paths: Union[Path, Sequence[Path]], compat: bool = False, edition: str =
     Args:
         paths: one trace or several.
         compat: reproduce HTA exactly, including its faults.
-        edition: HTA version, "0.5" or "0.6".
+        hta_version: HTA version, "0.5" or "0.6".
         kernels: number of kernel names per type; the rest is "others" (0: 10).
-        kernel_delay: gaps up to this length, in microseconds, are kernel waits (0: 30).
+        kernel_gap_us: gaps up to this length, in microseconds, are kernel waits (0: 30).
         last_step: keep the last profiler step.
         all_launches: include launch calls unknown to HTA.
         nanoseconds: keep fractions of microseconds.
@@ -168,14 +168,14 @@ def hta(paths: Union[Path, Sequence[Path]], compat: bool = False, edition: str =
     """
     context = context or shared()
     part = Part(step, from_us, to_us, name, stream, category, rank)
-    numbers = _hta_numbers(0, kernels, kernel_delay, last_step, all_launches, nanoseconds, compat, edition, full_queue,
+    numbers = _hta_numbers(0, kernels, kernel_gap_us, last_step, all_launches, nanoseconds, compat, hta_version, full_queue,
                            sequence_kernels, kept_ratio, annotations, kept_annotations)
     texts = (*part.texts, sequences_of, *kept_annotations, *path_list(paths))
     return HtaResult(context, context.run("hta_ranks", (), texts, (*numbers, *part.numbers), progress))
 
 
-def hta_rank(trace: DeviceTrace, rank: int = 0, compat: bool = False, edition: str = "0.5", kernels: int = 0,
-             kernel_delay: int = 0, last_step: bool = False, all_launches: bool = False, nanoseconds: bool = False,
+def hta_rank(trace: DeviceTrace, rank: int = 0, compat: bool = False, hta_version: str = "0.5", kernels: int = 0,
+             kernel_gap_us: int = 0, last_step: bool = False, all_launches: bool = False, nanoseconds: bool = False,
              full_queue: int = 0, sequences_of: Optional[str] = None, sequence_kernels: int = 0, kept_ratio: float = 0,
              annotations: int = 0, kept_annotations: Sequence[str] = (), rows: bool = False, short_names: bool = False,
              memory_launches: bool = True, progress: Optional[Progress] = None) -> HtaRankResult:
@@ -187,7 +187,7 @@ def hta_rank(trace: DeviceTrace, rank: int = 0, compat: bool = False, edition: s
         memory_launches: include memcpys and memsets in the table of launches.
 
     For the other arguments see ``hta()``."""
-    numbers = _hta_numbers(rank, kernels, kernel_delay, last_step, all_launches, nanoseconds, compat, edition, full_queue,
+    numbers = _hta_numbers(rank, kernels, kernel_gap_us, last_step, all_launches, nanoseconds, compat, hta_version, full_queue,
                            sequence_kernels, kept_ratio, annotations, kept_annotations, rows, short_names, memory_launches)
     thing = trace._run("hta", (trace._thing,), (sequences_of, *kept_annotations), numbers, progress)
     return HtaRankResult(trace._context, thing)
@@ -299,7 +299,7 @@ class Finding(NamedTuple):
     numbers with units in their names."""
 
     rule: str
-    win_percent: Optional[float]
+    saving_percent: Optional[float]
     text: str
     numbers: Dict[str, float]
 
@@ -354,7 +354,7 @@ class CollectivesResult(Result):
 
     @property
     def report(self) -> Dict[str, Any]:
-        """Totals of the job: n_collectives, waited_us, clocks_apart_us, n_faults, ..."""
+        """Totals of the job: n_collectives, wait_us, clocks_apart_us, n_faults, ..."""
         report = _core.report(self._thing)
         del report["straggler"]
         return report

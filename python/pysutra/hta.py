@@ -42,12 +42,12 @@ class TraceAnalysis:
         trace_dir: directory of traces, and base of relative paths in ``trace_files`` that do not begin with it.
         include_last_profiler_step: keep the last profiler step instead of skipping it.
         context: see ``pysutra.Context``.
-        edition: the HTA version whose rules apply, "0.5" or "0.6".
+        hta_version: the HTA version whose rules apply, "0.5" or "0.6".
     """
 
     def __init__(self, trace_files: Union[Dict[int, str], Sequence[str], None] = None, trace_dir: str = "./",
                  include_last_profiler_step: Optional[bool] = False, context: Optional[Context] = None,
-                 edition: str = "0.5") -> None:
+                 hta_version: str = "0.5") -> None:
         folder = os.path.expanduser(trace_dir)
         if trace_files is None:
             found = files_of_folder(folder)
@@ -57,8 +57,8 @@ class TraceAnalysis:
             found = {rank: _path_below(folder, path) for rank, path in files_by_rank(trace_files).items()}
         self.trace_files: Dict[int, str] = dict(sorted(found.items()))
         self._context = context or shared()
-        self._edition = edition
-        self._options: Dict[str, Any] = {"compat": True, "edition": edition, "last_step": bool(include_last_profiler_step)}
+        self._edition = hta_version
+        self._options: Dict[str, Any] = {"compat": True, "hta_version": hta_version, "last_step": bool(include_last_profiler_step)}
         self._results: Dict[Any, analyze.HtaResult] = {}
         #: The events of each rank, read when they are requested.
         self.t = Trace(self.trace_files, self._read_events)
@@ -96,7 +96,7 @@ class TraceAnalysis:
         """Maps the ranks recorded in the traces to the keys of ``trace_files``."""
         keys = {path: key for key, path in self.trace_files.items()}
         many = isinstance(result, analyze.HtaResult)
-        return {rank.rank: keys[rank.path] for rank in result.ranks if rank.reason is None} if many else {}
+        return {rank.rank: keys[rank.path] for rank in result.ranks if rank.skipped_reason is None} if many else {}
 
     def _wanted(self, ranks: Optional[Sequence[int]]) -> List[int]:
         """Returns the requested ranks, or rank 0."""
@@ -217,7 +217,7 @@ class TraceAnalysis:
                                 show_idle_interval_stats: bool = False,
                                 consecutive_kernel_delay: int = 30) -> Tuple[Any, Any]:
         """Returns the idle time of streams by category, and the distribution of the idle intervals."""
-        result = self._all(kernel_delay=consecutive_kernel_delay)
+        result = self._all(kernel_gap_us=consecutive_kernel_delay)
         rows = self._ranks_of(self._frame(result, "idle_time_breakdown.rows"), ranks)
         stats = self._ranks_of(self._frame(result, "idle_time_breakdown.stats"), ranks)
         if streams:

@@ -26,7 +26,7 @@ def replace_trace_analysis():
 
     class TraceAnalysis(pysutra.hta.TraceAnalysis):
         def __init__(self, *args, **options):
-            super().__init__(*args, edition="%d.%d" % __version_tuple__[:2], **options)
+            super().__init__(*args, hta_version="%d.%d" % __version_tuple__[:2], **options)
 
         def generate_trace_with_counters(self, time_series=None, ranks=None, output_suffix="_with_counters"):
             super().generate_trace_with_counters(time_series, ranks, output_suffix)

@@ -84,11 +84,11 @@ def test_results_show_their_page():
 def test_tables_are_shown_in_pages(device):
     with pysutra.DeviceTrace(device) as trace:
         events = trace.events()
-        first, last = events.page()._repr_html_(), events.page(len(events) // 20)._repr_html_()
+        first, last = events.html()._repr_html_(), events.html(len(events) // 20)._repr_html_()
         assert "rows 1 to 20 of 976" in first and first.count("<tr>") == 21
         assert "rows 961 to 976 of 976" in last
         assert trace._repr_html_() == first
-        text = repr(events.page(0, 2))
+        text = repr(events.html(0, 2))
     assert text.splitlines()[0].startswith("ts") and len(text.splitlines()) == 3
 
 

@@ -156,7 +156,7 @@ def both(request):
         theirs = Theirs(trace_files={0: request.param}, trace_dir=os.path.dirname(request.param))
     except Exception as error:  # of any kind: it is no trace to HTA
         pytest.skip(f"HTA does not read it: {type(error).__name__}: {str(error)[:80]}")
-    return theirs, Ours(trace_files={0: request.param}, edition="%d.%d" % __version_tuple__[:2])
+    return theirs, Ours(trace_files={0: request.param}, hta_version="%d.%d" % __version_tuple__[:2])
 
 
 @pytest.mark.parametrize("name", CALLS)

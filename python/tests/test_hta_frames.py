@@ -223,7 +223,7 @@ def job(request, tmp_path_factory):
         golden = json.load(file)
     folder = tmp_path_factory.mktemp("job")
     make_traces(folder)
-    return golden, pysutra.hta.TraceAnalysis(trace_dir=str(folder), edition=request.param)
+    return golden, pysutra.hta.TraceAnalysis(trace_dir=str(folder), hta_version=request.param)
 
 
 @pytest.mark.parametrize("name", calls(pysutra.hta.TimeSeriesTypes))

@@ -21,7 +21,7 @@ def program(*arguments):
 def job(tmp_path_factory):
     """The device traces of four ranks, of which the third is slow, and their folder."""
     folder = tmp_path_factory.mktemp("job")
-    program("gen", "-n", "2k", "--ranks", 4, "--ranks-per-host", 2, "--seed", 1, "--slow-rank", 2, "--clock-offset-us", 500,
+    program("gen", "-n", "2k", "--ranks", 4, "--ranks-per-host", 2, "--seed", 1, "--straggler-rank", 2, "--clock-offset-us", 500,
             "--host", folder / "h", "--device", folder / "d")
     return [str(folder / "d" / f"device.{rank}.json") for rank in range(4)]
 
@@ -92,7 +92,7 @@ def test_timeline_equals_the_program_output(job, tmp_path):
         ranks = merged.ranks.to_dict()
     assert (tmp_path / "ours.json").read_bytes() == (tmp_path / "theirs.json").read_bytes()
     assert ranks["rank"] == [0, 1, 2, 3] and ranks["path"] == job
-    with pysutra.merge(job, tmp_path / "gpu.json", only="gpu", clocks="none", arrows=False) as merged:
+    with pysutra.merge(job, tmp_path / "gpu.json", side="gpu", clocks="none", arrows=False) as merged:
         assert merged.report["n_kept"] < merged.report["n_events"] and set(merged.ranks.to_dict()["offset_ns"]) == {0}
     with pytest.raises(ValueError, match="collectives, none"):
         pysutra.merge(job, tmp_path / "x.json", clocks="atomic")
@@ -100,7 +100,7 @@ def test_timeline_equals_the_program_output(job, tmp_path):
 
 def test_cut_equals_the_program_output(job, tmp_path):
     host = job[0].replace("/d/device.", "/h/host.")
-    program("cut", job[0], "--host", host, "--to", 3000, "-o", tmp_path / "theirs.json", "--host-out",
+    program("cut", job[0], "--host", host, "--to-us", 3000, "-o", tmp_path / "theirs.json", "--host-out",
             tmp_path / "theirs.host.json", "-q")
     with pysutra.cut(job[0], host, to_us=3000) as part:
         assert part.write(tmp_path / "ours.json") == (tmp_path / "ours.json").stat().st_size
@@ -108,7 +108,7 @@ def test_cut_equals_the_program_output(job, tmp_path):
         assert 0 < part.report["n_events_kept"] < part.report["n_events"]
     for name in ("json", "host.json"):
         assert (tmp_path / f"ours.{name}").read_bytes() == (tmp_path / f"theirs.{name}").read_bytes()
-    with pysutra.DeviceTrace(job[0]) as trace, pysutra.cut(trace, only="gpu", min_us=5, python=False) as part:
+    with pysutra.DeviceTrace(job[0]) as trace, pysutra.cut(trace, side="gpu", min_us=5, python=False) as part:
         assert part.report["n_operators_kept"] == 0
         assert len(trace.events(["ts"])) == part.report["n_events"]
 
@@ -117,10 +117,10 @@ def test_truncated_trace_is_repaired(tmp_path):
     (tmp_path / "broken.json").write_text('{"traceEvents":[{"ts":NaN},{"name":"a"b","ts":1},{"ts":2},{"ts"')
     with pysutra.repair(tmp_path / "broken.json") as repaired:
         repaired.write(tmp_path / "whole.json")
-        report, places = repaired.report, repaired.places.to_dict()
+        report, places = repaired.report, repaired.repairs.to_dict()
     assert [event["ts"] for event in json.loads((tmp_path / "whole.json").read_text())["traceEvents"]] == [None, 1, 2]
-    assert report["n_mended"] == sum(report["mended"].values()) == len(places["offset"])
-    assert places["offset"][0] == 22 and all(places["mended"])
+    assert report["n_repaired"] == sum(report["repaired"].values()) == len(places["offset"])
+    assert places["offset"][0] == 22 and all(places["kind"])
     with pytest.raises(pysutra.SutraError):
         pysutra.repair(tmp_path / "nowhere.json")
 
@@ -141,6 +141,6 @@ def test_simulation_equals_the_program_output(job, tmp_path):
         assert simulation.write_trace(tmp_path / "times.json") > 1000
         assert "rank" in simulation._repr_html_()
     assert list(tables["ranks"]["rank"]) == [0, 1, 2, 3] and tables["ranks"]["time_ns"].max() == round(told["time_us"] * 1000)
-    assert tables["path"]["end_ns"].max() == tables["ranks"]["time_ns"].max() and tables["stuck"].empty
+    assert tables["path"]["end_ns"].max() == tables["ranks"]["time_ns"].max() and tables["deadlocked"].empty
     with pytest.raises(pysutra.SutraError, match="nothing"):
         pysutra.simulate(files, ["nothing"])

@@ -12,7 +12,7 @@ import pysutra
 
 PARTS = [
     (["--step", "0"], {"step": 0}),
-    (["--from", "500", "--to", "2500"], {"from_us": 500, "to_us": 2500}),
+    (["--from-us", "500", "--to-us", "2500"], {"from_us": 500, "to_us": 2500}),
     (["--name", "gemm", "--rank", "0-1,3"], {"name": "gemm", "rank": [3, 0, 1]}),
     (["--stream", "7"], {"stream": 7}),
     (["--category", "gemm", "--rank", "2"], {"category": "gemm", "rank": 2}),

@@ -152,7 +152,7 @@ def test_warnings_are_pythons(write_trace, device):
             result = pysutra.analyze.hta([path, "/nowhere/rank1.json"], context=context)
         assert any("/nowhere/rank1.json" in str(warning.message) for warning in told)
         assert all(warning.category is pysutra.SutraWarning for warning in told)
-        assert [rank.reason is None for rank in result.ranks] == [True, False]
+        assert [rank.skipped_reason is None for rank in result.ranks] == [True, False]
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             with pytest.raises(pysutra.SutraWarning):

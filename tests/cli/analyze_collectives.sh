@@ -6,7 +6,7 @@ job() {
     rm -rf h d
     sutra gen -n 2k --ranks 8 --ranks-per-host 4 --seed 1 --host h --device d "$@" || exit 1
 }
-job --clock-offset-us 2000 --skew-us 100 --slow-rank 2
+job --clock-offset-us 2000 --skew-us 100 --straggler-rank 2
 quietly sutra analyze collectives d -o tables --arrivals
 ls tables
 head -n 3 tables/collectives.csv tables/collective_types.csv tables/collective_groups.csv tables/collective_ranks.csv
@@ -31,7 +31,7 @@ echo "--- a rank is missing, one is cut, and two collectives are swapped"
 job --inject missing:3 --inject swap:6
 cp d/device.1.json d/device.9.json
 quietly sutra analyze collectives d -o checks -q --no-report
-cut -d, -f 1-7 checks/collective_checks.csv
+cut -d, -f 1-7 checks/collective_errors.csv
 quietly sutra analyze collectives d --strict -q
 echo "--- as TraceLens has them"
 quietly sutra analyze collectives d/device.0.json d/device.1.json --compat tracelens -o compat

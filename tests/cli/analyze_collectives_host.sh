@@ -38,8 +38,8 @@ PYTHON
 quietly sutra analyze collectives d -o alone --no-report
 cat alone/straggler_operators.csv
 echo "--- two ranks a host, links of 50 GB/s"
-quietly sutra analyze collectives d -o told --no-report -q --ranks-per-host 2 --link-peak 50
-quietly sutra analyze collectives d -o one --no-report -q --ranks-per-host 4 --link-peak 50
+quietly sutra analyze collectives d -o told --no-report -q --ranks-per-host 2 --link-peak-gbps 50
+quietly sutra analyze collectives d -o one --no-report -q --ranks-per-host 4 --link-peak-gbps 50
 cat told/collective_hosts.csv
 for folder in alone told one; do
     python3 - "$folder" <<'PYTHON'

@@ -3,7 +3,7 @@
 analysis_trace
 quietly sutra analyze dlrm trace.json.gz -o results --model "a/model"
 ls results
-quietly sutra analyze dlrm trace.json.gz --whole --compat --batch 1
+quietly sutra analyze dlrm trace.json.gz --full-trace --compat --batch 1
 quietly sutra analyze dlrm trace.json.gz --percentage 40:60 -q --stats stats.json
 grep -A 5 counts stats.json
 quietly sutra analyze dlrm trace.json.gz --iters 60

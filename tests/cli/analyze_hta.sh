@@ -9,13 +9,13 @@ ls json
 cat json/temporal_breakdown.json
 
 # As HTA computes it, by its newer rules, with the trace once more.
-quietly sutra analyze hta trace.json.gz -o newer --edition 0.6 --compat --sequences aten::addmm --sequence-kernels 1 \
-    --full-queue 5 --counters json --no-report --no-series | sed -n 1,3p
+quietly sutra analyze hta trace.json.gz -o newer --hta-version 0.6 --compat --sequences aten::addmm --sequence-kernels 1 \
+    --full-queue 5 --write-counters json --no-report --no-series | sed -n 1,3p
 ls newer | grep -E 'json|frequent'
 cat newer/rules.json newer/profiler_steps.json newer/potential_stragglers.json newer/time_spent_blocked_on_full_queue.csv
 cut -c 1-60 newer/frequent_cuda_kernel_sequences.rank0.csv | head -n 3
 grep -o '"ph": "C", "name": "[A-Za-z, %]*"' newer/trace_with_counters.rank0.json | sort | uniq -c
-quietly sutra analyze hta trace.json.gz --counters json
+quietly sutra analyze hta trace.json.gz --write-counters json
 
 echo '{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 2}]}' >bare.json
 quietly sutra analyze hta bare.json

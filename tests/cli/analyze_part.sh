@@ -3,14 +3,14 @@
 analysis_trace
 sutra gen -n 2k --ranks 4 --collectives --host hosts --device traces
 for analysis in "" hta collectives; do
-    quietly sutra analyze $analysis traces --rank 1,3 --step 0-1 --from 10 -o ranks$analysis -q --no-report
+    quietly sutra analyze $analysis traces --rank 1,3 --step 0-1 --from-us 10 -o ranks$analysis -q --no-report
     quietly sutra analyze $analysis traces/device.2.json --stream 7 --step 0 -o stream$analysis -q --no-report
 done
 cut -d, -f 1,3,4 ranks/rank_summary.csv rankshta/rank_summary.csv streamhta/rank_summary.csv
 cut -d, -f 1,3 rankscollectives/collective_ranks.csv
 quietly sutra analyze dlrm traces --rank 2 --step 0 -o dlrm -q --no-report
 ls dlrm
-quietly sutra analyze hta traces/device.2.json --name nccl --step 0 --to 10 -q
+quietly sutra analyze hta traces/device.2.json --name nccl --step 0 --to-us 10 -q
 quietly sutra analyze operators traces/device.2.json --step 0 --compat tracelens -o tables -q
 head -n 2 tables/gpu_timeline.csv
 quietly sutra analyze hta trace.json.gz --category gemm -o gemm -q --no-report
@@ -29,9 +29,9 @@ quietly sutra analyze hta trace.json.gz --stream 99 -q
 quietly sutra analyze hta trace.json.gz --category SDPA_fwd -q
 quietly sutra analyze hta trace.json.gz --category x -q
 quietly sutra analyze hta trace.json.gz --name 'no such name' -q
-quietly sutra analyze hta trace.json.gz --from 4G -q
-quietly sutra analyze hta trace.json.gz --from 20 --to 10 -q
-quietly sutra analyze hta trace.json.gz --step 1 --counters json -o counters -q
+quietly sutra analyze hta trace.json.gz --from-us 4G -q
+quietly sutra analyze hta trace.json.gz --from-us 20 --to-us 10 -q
+quietly sutra analyze hta trace.json.gz --step 1 --write-counters json -o counters -q
 
 # A rank that the beginning of a file tells is left out unread.
 printf '{"distributedInfo": {"rank": 5}, "traceEvents": [{"ph": "X", "broken' >traces/broken.json

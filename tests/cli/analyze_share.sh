@@ -3,14 +3,14 @@
 . "$TOOLS/common.sh"
 sutra gen -n 1k --ranks 5 --streams 3 --host h --device d
 head -c 4000 d/device.4.json >x && mv x d/device.4.json
-for what in "hta --edition 0.6" "hta --compat --no-series" "operators --rank 0 --rank 3" kernels "dlrm --compat" \
+for what in "hta --hta-version 0.6" "hta --compat --no-series" "operators --rank 0 --rank 3" kernels "dlrm --compat" \
     "collectives --arrivals" "collectives --compat tracelens" "" "--tables json --no-report" "--step 0"; do
     rm -rf one two
     sutra analyze $what d -o one -q 2>one.err
-    sutra analyze $what d -o two -q --part 1/2 || echo "exit $?"
-    sutra analyze $what d -o two -q --part 2/2 || echo "exit $?"
+    sutra analyze $what d -o two -q --shard 1/2 || echo "exit $?"
+    sutra analyze $what d -o two -q --shard 2/2 || echo "exit $?"
     ls -A two two/.parts | xargs
-    sutra analyze $what d -o two -q --finish 2>two.err || echo "exit $?"
+    sutra analyze $what d -o two -q --combine 2>two.err || echo "exit $?"
     diff -r one two && cmp one.err two.err && echo "${what:-overview}: the same"
 done
 echo "--- tasks of a Slurm array"
@@ -18,32 +18,32 @@ rm -rf one two
 sutra analyze kernels d -o one -q 2>/dev/null
 for id in 4 6 8; do
     SLURM_ARRAY_TASK_ID=$id SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_STEP=2 \
-        sutra analyze kernels d -o two -q --part slurm
+        sutra analyze kernels d -o two -q --shard slurm
 done
-sutra analyze kernels d -o two -q --finish 2>/dev/null
+sutra analyze kernels d -o two -q --combine 2>/dev/null
 diff -r one two && echo "the same"
-try sutra analyze kernels d -o two -q --part slurm
+try sutra analyze kernels d -o two -q --shard slurm
 SLURM_ARRAY_TASK_ID=5 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_STEP=2 \
-    try sutra analyze kernels d -o two -q --part slurm
+    try sutra analyze kernels d -o two -q --shard slurm
 echo "--- what is missing"
-sutra analyze hta d -o two -q --part 2/2
-try sutra analyze hta d -o two -q --finish
-sutra analyze hta d -o two -q --part 1/2
-try sutra analyze hta d -o two -q --finish
+sutra analyze hta d -o two -q --shard 2/2
+try sutra analyze hta d -o two -q --combine
+sutra analyze hta d -o two -q --shard 1/2
+try sutra analyze hta d -o two -q --combine
 ls -d two/.parts 2>/dev/null
 echo "--- what has changed"
-sutra analyze collectives d -o two -q --part 1/1
+sutra analyze collectives d -o two -q --shard 1/1
 touch -d 2020-01-01 d/device.1.json
-try sutra analyze collectives d -o two -q --finish
-sutra analyze collectives d -o two -q --part 2/5
-try sutra analyze collectives d -o two -q --finish
+try sutra analyze collectives d -o two -q --combine
+sutra analyze collectives d -o two -q --shard 2/5
+try sutra analyze collectives d -o two -q --combine
 ls -d two/.parts 2>/dev/null
 echo "--- what is wrong"
-sutra analyze hta d -o two -q --part 1/1
-try sutra analyze hta d -o two -q --last-step --finish
-try sutra analyze operators d -o two -q --finish
-sutra analyze hta d -o two -q --part 1/2
-sutra analyze hta d -o two -q --part 2/2
+sutra analyze hta d -o two -q --shard 1/1
+try sutra analyze hta d -o two -q --last-step --combine
+try sutra analyze operators d -o two -q --combine
+sutra analyze hta d -o two -q --shard 1/2
+sutra analyze hta d -o two -q --shard 2/2
 cp -r two kept
 # refused N COMMAND...: the command damages part N of a copy.
 refused() {
@@ -53,7 +53,7 @@ refused() {
     shift
     printf '%s\n' "$*"
     "$@"
-    try sutra analyze hta d -o two -q --finish
+    try sutra analyze hta d -o two -q --combine
 }
 # overwrite TEXT OFFSET
 overwrite() {
@@ -81,20 +81,20 @@ refused 2 overwrite '\377' 700
 refused 2 swap_part
 refused 2 pack_zeros
 ls -A two/.parts | xargs
-sutra analyze hta d -o two -q --part 1/2
-sutra analyze hta d -o two -q --part 2/2
-try sutra analyze hta d -o two -q --finish
-try sutra analyze hta d --part 1/2
-try sutra analyze hta d -o two --part 0/2
-try sutra analyze hta d -o two --part 1/2 --finish
-try sutra analyze hta d -o two --part 1/2 --counters json
+sutra analyze hta d -o two -q --shard 1/2
+sutra analyze hta d -o two -q --shard 2/2
+try sutra analyze hta d -o two -q --combine
+try sutra analyze hta d --shard 1/2
+try sutra analyze hta d -o two --shard 0/2
+try sutra analyze hta d -o two --shard 1/2 --combine
+try sutra analyze hta d -o two --shard 1/2 --write-counters json
 # other ANALYSIS OPTION...: parts without the options.
 other() {
-    sutra analyze $1 d -o other -q --part 1/1 2>/dev/null
-    try sutra analyze $@ d -o other -q --finish
+    sutra analyze $1 d -o other -q --shard 1/1 2>/dev/null
+    try sutra analyze $@ d -o other -q --combine
     rm -r other
 }
 other collectives --compat tracelens
 other dlrm --compat
 other "" -a step
-try sutra analyze dlrm d/device.0.json -o other --part 1/2
+try sutra analyze dlrm d/device.0.json -o other --shard 1/2

@@ -22,7 +22,7 @@ echo "--- a file is cut"
 job --inject cut:0
 check
 echo "--- clocks of hosts"
-job --clock-offset-us 2000 --skew-us 100 --slow-rank 2
+job --clock-offset-us 2000 --skew-us 100 --straggler-rank 2
 check
 sutra check out --json >check.json
 python3 - <<'END'

@@ -43,8 +43,8 @@ try sutra convert group.json -o missing/bad.0.et --astra bad_astra -q
 ls -d bad_astra bad.0.et 2>/dev/null
 # Measured times from ET+ alone, and what is said of it.
 sutra convert plus.json --faithful -o faithful.0.et 2>&1 | summary
-sutra convert plus.json --faithful --gpu streams --rest -1 -o streams.0.et --quiet && sutra check faithful.0.et streams.0.et --quiet
+sutra convert plus.json --faithful --gpu streams --min-idle-us -1 -o streams.0.et --quiet && sutra check faithful.0.et streams.0.et --quiet
 try sutra convert plus.json --faithful --compat -o a.et
-try sutra convert plus.json --rest 5 -o a.et
-try sutra convert plus.json --faithful --rest five -o a.et
+try sutra convert plus.json --min-idle-us 5 -o a.et
+try sutra convert plus.json --faithful --min-idle-us five -o a.et
 try sutra convert group.json --faithful -o a.et

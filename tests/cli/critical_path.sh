@@ -29,10 +29,10 @@ spans = {event["name"][:6]: event for event in added if event["ph"] == "X"}
 covered = path["coverage"]
 assert abs(spans["critic"]["dur"] - (covered["end_us"] - covered["begin_us"])) < 1
 assert covered["path_us"] == breakdown["total_us"] <= covered["window_us"] + 1
-assert ("before" in spans) == (covered["before"]["us"] > 0) and ("after " in spans) == (covered["behind"]["us"] > 0)
+assert ("before_path" in spans) == (covered["before_path"]["us"] > 0) and ("after " in spans) == (covered["after_path"]["us"] > 0)
 first = nodes[path["path"][0]][1]
 outside = [node for node in nodes if node[2] and first - covered["begin_us"] <= node[1] < first]
-assert len(outside) == covered["before"]["operators"] + covered["before"]["kernels"]
+assert len(outside) == covered["before_path"]["operators"] + covered["before_path"]["kernels"]
 assert new["traceEvents"][:n] == old["traceEvents"]
 assert len(flows) == 2 * sum(nodes[u][0] != nodes[v][0] for u, v in steps)
 assert all(flow["ph"] in "sf" for flow in flows)
@@ -40,7 +40,7 @@ END
 # A marked trace of the path alone, as HTA's overlay; one with all edges of the graph; and HTA's newest rules.
 sutra critical-path device.json -q --format chrome --only-critical --edges arrows -o few.json || exit 1
 sutra critical-path device.json -q --format chrome --edges all -o all.json || exit 1
-sutra critical-path device.json -q --edition 0.6 --format json -o newer.json || exit 1
+sutra critical-path device.json -q --hta-version 0.6 --format json -o newer.json || exit 1
 sutra critical-path device.json -q --rules hta-0.6 --format json | cmp - newer.json
 python3 - <<'END'
 import json
@@ -59,10 +59,10 @@ assert starts(few) and all(e["args"]["critical"] and e["args"]["type"] in waits 
 between = [(u, v) for u, v, _, _ in path["edges"] if nodes[u][0] != nodes[v][0]]
 assert len(starts(whole)) == len(between)
 assert sum(e["args"]["critical"] for e in starts(whole)) == len(steps.intersection(between))
-assert (path["edition"], newer["edition"]) == ("0.5", "0.6") and newer["map"] == path["map"]
+assert (path["hta_version"], newer["hta_version"]) == ("0.5", "0.6") and newer["map"] == path["map"]
 END
 quietly sutra critical-path device.json --only-critical
-quietly sutra critical-path device.json --rules full --edition 0.6
+quietly sutra critical-path device.json --rules full --hta-version 0.6
 quietly sutra critical-path device.json --data-loading DataLoader
 sutra critical-path device.json -q --rules full | sed -E 's/[0-9][0-9,.]*/N/g; s/^ +N +N +% +N/N N % N/' | sed '/waits  kind/,$d'
 sutra critical-path device.json -q --rules full | awk 'length($0) > 80'

@@ -47,9 +47,9 @@ trace =op - 1 1 >rank1.json
 sutra analyze operators formula.json rank1.json -o ranks -q --compat tracelens
 cells ranks/ops_summary.rank0.csv
 for part in 1/2 2/2; do
-    sutra analyze operators formula.json rank1.json -o shared -q --compat tracelens --part $part
+    sutra analyze operators formula.json rank1.json -o shared -q --compat tracelens --shard $part
 done
-sutra analyze operators formula.json rank1.json -o shared -q --compat tracelens --finish
+sutra analyze operators formula.json rank1.json -o shared -q --compat tracelens --combine
 for rank in 0 1; do cmp ranks/ops_summary.rank$rank.csv shared/ops_summary.rank$rank.csv; done
 sutra analyze dlrm formula.json -o dlrm -q --iters 1 --model =model 2>/dev/null
 cut -d, -f1-4 dlrm/overheads_by_shape_raw.csv

@@ -21,7 +21,7 @@ cat >host.json <<'END'
 ]}
 END
 try sutra cut device.json --step 4 -q
-try sutra cut device.json --only gpu --no-python -q
+try sutra cut device.json --side gpu --no-python -q
 echo "a pair:"
 sutra cut device.json --step 3 -o d.json --host host.json --host-out h.json 2>&1 | sed '/peak memory$/d'
 cat h.json
@@ -39,8 +39,8 @@ try sutra cut device.json -o device.json
 try sutra cut device.json --host host.json
 try sutra cut device.json --host host.json --host-out host.json -o d.json
 try sutra cut device.json --host host.json --host-out d.json -o d.json
-try sutra cut device.json --host host.json --host-out h.json --only gpu -o d.json
-try sutra cut device.json --from 9 --to 9
+try sutra cut device.json --host host.json --host-out h.json --side gpu -o d.json
+try sutra cut device.json --from-us 9 --to-us 9
 try sutra cut host.json
 try sutra cut missing.json
 try sutra cut device.json -o missing/d.json

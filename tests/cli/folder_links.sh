@@ -23,13 +23,13 @@ echo "--- the ending of the plan"
 for ending in /../../victim/file .et/../../victim/file .etx .json.gz.gz et ''; do
     fresh et
     sed "s|^ending.*|ending\t$ending|" et/.job/plan >out/.job/plan
-    try sutra link --finish out -q
+    try sutra link --combine out -q
     outside
 done
 for ending in .json.zst .et.gz; do
     fresh json
     sed "s|^ending.*|ending\t$ending|" json/.job/plan >out/.job/plan
-    try sutra link --finish out -q
+    try sutra link --combine out -q
     outside
 done
 
@@ -38,7 +38,7 @@ fresh et
 for name in rank.0.et job.json comm_groups.json system.json .job/rank.0.met; do
     ln -sf "$PWD/victim/file" out/$name
 done
-try sutra link --finish out -q
+try sutra link --combine out -q
 outside
 find out -type l
 cmp out/rank.0.et et/rank.0.et
@@ -55,7 +55,7 @@ cmp out/rank.0.json json/rank.0.json
 echo "--- a pipe in place of job.json"
 fresh json
 rm out/job.json && mkfifo out/job.json
-try sutra link --finish out -q
+try sutra link --combine out -q
 cmp out/job.json json/job.json
 outside
 
@@ -63,22 +63,22 @@ echo "--- a link in place of the folder of records"
 fresh json
 mv out/.job elsewhere && ln -s ../elsewhere out/.job
 try sutra check out
-try sutra link --finish out -q
+try sutra link --combine out -q
 try sutra link h d -o out -q
 outside
 
 echo "--- links in the folder of an analysis"
 fresh json
 mkdir res && ln -s "$PWD/victim" res/.parts
-try sutra analyze hta d -o res --part 1/2 -q
+try sutra analyze hta d -o res --shard 1/2 -q
 rm -r res && mkdir -p res/.parts && ln -s "$PWD/victim/file" res/.parts/0
 ln -s "$PWD/victim" res/.parts/0.files && ln -s "$PWD/victim/dir" res/.parts/1.files
 ln -s "$PWD/victim/file" res/rank_summary.csv
 for part in 1/2 2/2; do
-    sutra analyze dlrm d -o res --part $part -q
+    sutra analyze dlrm d -o res --shard $part -q
 done
 ln -s "$PWD/victim" res/rank0
-try sutra analyze dlrm d -o res --finish -q
+try sutra analyze dlrm d -o res --combine -q
 outside
 rm -rf res
 cp -R json/.job/rank.0 before

@@ -57,7 +57,7 @@ job() {
 job --ranks 4
 python3 check.py d 4
 echo "--- a slow rank, and clocks"
-job --ranks 8 --ranks-per-host 4 --skew-us 300 --clock-offset-us 900 --slow-rank 5
+job --ranks 8 --ranks-per-host 4 --skew-us 300 --clock-offset-us 900 --straggler-rank 5
 python3 check.py d 4
 echo "--- faults"
 job --ranks 4 --inject swap:2 --inject missing:1 --inject cut:3
@@ -71,7 +71,7 @@ diff -r h h1 && diff -r d d1 && python3 check.py d 3
 echo "--- what is refused"
 sutra gen -n 2k --ranks 1 --host one_h --device one_d 2>&1
 ls -d one_h one_d 2>/dev/null
-sutra gen -n 2k --ranks 4 --slow-rank 4 --host h --device d 2>&1
+sutra gen -n 2k --ranks 4 --straggler-rank 4 --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --inject lost:4 --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --inject resize:4 --host h --device d 2>&1
 sutra gen -n 2k --ranks 4 --streams 1 --host h --device d 2>&1

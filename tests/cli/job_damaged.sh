@@ -5,7 +5,7 @@ sutra gen -n 2k --ranks 3 --seed 1 --host h --device d || exit 1
 sutra link h d -o json -q || exit 1
 sutra link h d -o et --format et -q || exit 1
 
-# damage FILE SED...: what link --finish reports after the edit of FILE in a copy of the job, and the exit code of check.
+# damage FILE SED...: what link --combine reports after the edit of FILE in a copy of the job, and the exit code of check.
 damage() {
     file=$1
     shift
@@ -13,7 +13,7 @@ damage() {
     for job in json et; do
         rm -rf out && cp -R $job out
         sed "$@" <$job/.job/$file >out/.job/$file
-        sutra link --finish out -q 2>err
+        sutra link --combine out -q 2>err
         finished=$?
         sutra check out >checked 2>&1
         echo "$job: exit $finished, $?: $(sed -n "/$file/{s/byte [0-9]*, //; s/^sutra: //p}" err)"
@@ -60,14 +60,14 @@ for job in json et; do
     : >out/.job/rank.0
     rm out/.job/rank.1 && mkdir out/.job/rank.1
     rm out/.job/rank.2 && mkfifo out/.job/rank.2
-    sutra link --finish out -q 2>&1
+    sutra link --combine out -q 2>&1
     echo "exit $?"
 done
 
 echo "--- what is not used of a damaged record"
 rm -rf out && cp -R et out
 sed 's/^end/end\nend/' <et/.job/rank.1 >out/.job/rank.1
-sutra link --finish out -q 2>/dev/null
+sutra link --combine out -q 2>/dev/null
 ls out
 grep -c '"state": "not linked"' out/job.json
 
@@ -84,12 +84,12 @@ for text in '' x 'ffffffffffffffff 1' '99999999999999999999999999 99999999999999
     rm -rf out && cp -R et out
     printf '%s' "$text" >out/.job/rank.1.met
     echo old >out/rank.1.et
-    sutra link --finish out -q
+    sutra link --combine out -q
     echo "exit $?"
     cmp out/rank.1.et et/rank.1.et && cmp out/.job/rank.1.met et/.job/rank.1.met
 done
 rm -rf out && cp -R et out && rm out/.job/rank.1.met && mkfifo out/.job/rank.1.met
-sutra link --finish out -q
+sutra link --combine out -q
 echo "exit $?"
 cmp out/.job/rank.1.met et/.job/rank.1.met
 

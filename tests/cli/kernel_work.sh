@@ -17,13 +17,13 @@ work() { sutra jsonize "$1" --lines | grep -o '"name": "\(num_ops\|tensor_size\)
 sutra convert plus.json -o plus.0.et 2>&1 | grep operations
 work plus.0.et
 sutra check plus.0.et --roofline
-sutra convert plus.json -o none.0.et --no-work --quiet
+sutra convert plus.json -o none.0.et --no-flops --quiet
 work none.0.et
 
 sum() { work "$1" | sed -n "s/.*$2.*\"\([0-9]*\)\"/\1/p" | awk '{ n++; sum += $1 } END { printf "%d %.0f\n", n, sum }'; }
 sutra gen --events 2k --seed 1 --sync stream --host host.json --device device.json 2>/dev/null
 sutra link host.json device.json -o parts.0.et --no-sync 2>&1 | grep -E 'operations|parts'
 sutra link host.json device.json -o whole.0.et --no-sync --plain --quiet 2>&1
-sutra link host.json device.json -o none.0.et --no-sync --no-work --quiet
+sutra link host.json device.json -o none.0.et --no-sync --no-flops --quiet
 for file in parts.0.et whole.0.et none.0.et; do sum $file num_ops; sum $file tensor_size; done
-try sutra link host.json device.json -o linked.json --no-work
+try sutra link host.json device.json -o linked.json --no-flops

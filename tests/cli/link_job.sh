@@ -24,7 +24,7 @@ touch -d 2020-01-01 hosts/host.1.json
 rm out/rank.2.json
 try sutra link hosts devices -o out
 try sutra link hosts devices -o out --no-sync
-try sutra link hosts devices -o out --no-sync --again
+try sutra link hosts devices -o out --no-sync --relink
 echo "--- for simulators, compressed, with little memory"
 sutra link hosts devices -o et --format et --plain --memory 1M -q
 same .et et --plain
@@ -33,17 +33,17 @@ sutra link hosts devices -o gz --format json.gz --threads 1 -q && gzip -dc gz/ra
 sutra link hosts devices -o out -q && gzip -dc gz/rank.3.json.gz | cmp - out/rank.3.json && echo "the same"
 echo "--- by a table, and in parts"
 sutra link hosts devices --dry-run >table
-sutra link --ranks table -o parts --part 2/3
+sutra link --ranks table -o parts --shard 2/3
 ls parts
-try sutra link --finish parts
-sutra link --ranks table -o parts --part 1/3 && sutra link --ranks table -o parts --part 3/3
-try sutra link --finish parts
+try sutra link --combine parts
+sutra link --ranks table -o parts --shard 1/3 && sutra link --ranks table -o parts --shard 3/3
+try sutra link --combine parts
 for rank in 0 1 2 3; do cmp out/rank.$rank.json parts/rank.$rank.json; done
 touch -d 2021-01-01 devices/device.2.json
-sutra link --ranks table -o parts --part 3/4 --no-sync
-sutra link --ranks table -o parts --part 4/4
+sutra link --ranks table -o parts --shard 3/4 --no-sync
+sutra link --ranks table -o parts --shard 4/4
 touch -d 2022-01-01 devices/device.2.json
-try sutra link --finish parts
+try sutra link --combine parts
 echo "--- one folder for both"
 mkdir both && cp hosts/* devices/* both && sutra link both both -o one -q && diff -r -x .job -x job.json out one && echo same
 echo "--- a broken rank"
@@ -61,9 +61,9 @@ cp devices/device.0.json hosts
 try sutra link hosts devices -o misfits
 echo "--- usage"
 touch file
-for words in "hosts devices" "hosts file -o x" "hosts -o x" "hosts devices -o hosts" "hosts devices -o x --part 4/3" \
-    "hosts devices -o x --part 1" "--finish out -o x" "--finish none" "--ranks none -o x" "--ranks table hosts -o x" \
+for words in "hosts devices" "hosts file -o x" "hosts -o x" "hosts devices -o hosts" "hosts devices -o x --shard 4/3" \
+    "hosts devices -o x --shard 1" "--combine out -o x" "--combine none" "--ranks none -o x" "--ranks table hosts -o x" \
     "hosts devices -o x --stats s" "hosts devices -o x --gpu streams" "hosts devices -o none/x" "hosts both -o x" \
-    "nowhere none --dry-run" "nowhere none -o x.json --format json.gz" "file file -o x.json --part 1/2"; do
+    "nowhere none --dry-run" "nowhere none -o x.json --format json.gz" "file file -o x.json --shard 1/2"; do
     try sutra link $words
 done

@@ -1,7 +1,7 @@
 # A job whose ranks meet when they are simulated: two passes, what-ifs, what is told of ranks that are not there.
 . "$TOOLS/common.sh"
 need python3
-sutra gen -n 2k --ranks 4 --seed 5 --ranks-per-host 2 --clock-offset-us 700 --skew-us 300 --slow-rank 2 --sync stream \
+sutra gen -n 2k --ranks 4 --seed 5 --ranks-per-host 2 --clock-offset-us 700 --skew-us 300 --straggler-rank 2 --sync stream \
     --host hosts --device devices
 sutra link hosts devices -o met --format et -q
 ls met
@@ -17,7 +17,7 @@ slow = {rank["rank"]: rank["gpu_slowness"] > 1.05 for rank in simulated["ranks"]
 print("waited for:", sorted({wait["for"] for wait in simulated["waits"][:3]}), "slow:", [r for r in slow if slow[r]])
 PYTHON
 sutra simulate met/rank.*.et --format json | python3 times.py
-sutra simulate met/rank.*.et --worth | sed -n '/what-if/,/no time/p' | cut -c1-34
+sutra simulate met/rank.*.et --what-if-summary | sed -n '/what-if/,/no time/p' | cut -c1-34
 echo "--- one clock for what was measured"
 sutra simulate met/rank.*.et --quiet --trace trace.json >/dev/null
 python3 - <<'PYTHON'
@@ -33,8 +33,8 @@ for rank in range(4):
 PYTHON
 echo "--- the same for any number of threads, and in parts"
 sutra link hosts devices -o one --format et --threads 1 -q
-for part in 1 2 3; do sutra link hosts devices -o parts --format et --part $part/3 -q; done
-sutra link --finish parts -q
+for part in 1 2 3; do sutra link hosts devices -o parts --format et --shard $part/3 -q; done
+sutra link --combine parts -q
 for rank in 0 1 2 3; do cmp met/rank.$rank.et one/rank.$rank.et && cmp met/rank.$rank.et parts/rank.$rank.et; done
 echo "--- only what has changed is made again"
 touch -d 2020-01-01 met/rank.*.et

@@ -69,8 +69,8 @@ sutra merge d/device.0.json d/device.1.json.gz d/device.2.json d/device.3.json -
 gzip -d d/device.1.json.gz
 echo "--- parts"
 summary sutra merge d --clocks none --no-arrows -o none.json
-summary sutra merge d --only gpu --min-us 100 -o gpu.json
-sutra merge d --only communication -o communication.json -q --stats - | head -n 9
+summary sutra merge d --side gpu --min-us 100 -o gpu.json
+sutra merge d --side communication -o communication.json -q --stats - | head -n 9
 try sutra merge d --step 77 -o step.json
 echo "--- what is refused"
 try sutra merge d

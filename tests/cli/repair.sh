@@ -41,7 +41,7 @@ sutra repair names.json -o names.good.json -q --stats - | sed -n '/counts/,/}/p'
 echo "lenient:"
 try sutra info names.json
 sutra info names.json --lenient 2>&1 | head -n 4
-try sutra cut cut.json --only cpu -q --lenient
+try sutra cut cut.json --side cpu -q --lenient
 echo "refused:"
 echo hello >hello.json
 echo '{"a": }' >value.json

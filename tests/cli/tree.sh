@@ -48,4 +48,4 @@ try sutra tree --events events.json device.json
 try sutra tree --events events.json --host-trace device.json
 try sutra tree --events events.json --format chrome
 try sutra tree --events device.json
-try sutra tree device.json --edition 3
+try sutra tree device.json --torch-version 3

@@ -8,7 +8,7 @@ try sutra analyze dlrm x --iters 0
 try sutra analyze dlrm x --percentage 40
 try sutra analyze dlrm x --percentage 60:40
 try sutra analyze dlrm x --time a:b
-try sutra analyze dlrm x --time 1:2 --whole
+try sutra analyze dlrm x --time 1:2 --full-trace
 try sutra analyze dlrm nowhere.json
 echo '{"traceEvents": [{"name": "a", "cat": "cpu_op", "tid": 1, "ts": 1, "dur": 2}]}' >trace.json
 try sutra analyze dlrm trace.json --time 5:6

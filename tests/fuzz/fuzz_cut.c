@@ -24,7 +24,7 @@ static struct written cut(unsigned n_threads, const void *data, size_t size, con
     struct sutra_cut *made = NULL;
     struct sutra_error error = {0};
     if (!sutra_device_trace_parse(context, "device", data, size, &trace, &error)) {
-        enum sutra_status status = sutra_cut_make(context, trace, NULL, selection, &made, &error);
+        enum sutra_status status = sutra_cut_run(context, trace, NULL, selection, &made, &error);
         check_outcome(status, &error, made);
     }
     if (made) {

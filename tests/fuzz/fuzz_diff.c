@@ -43,7 +43,7 @@ static struct made make(unsigned n_threads, const struct sides *sides, bool swap
         check_outcome(status, &error, traces[side]);
     }
     if (!status) {
-        status = sutra_diff_make_of(made.context, traces[0], traces[1], &options, &made.diff, &error);
+        status = sutra_diff_run_of(made.context, traces[0], traces[1], &options, &made.diff, &error);
         check_outcome(status, &error, made.diff);
     }
     for (int side = 0; side < 2; side++)

@@ -24,10 +24,10 @@ static void check_tree(const struct sutra_profile *profile, const struct sutra_t
 }
 
 static void check_profile(struct sutra_context *context, const struct sutra_profile *profile,
-                          enum sutra_edition edition) {
+                          enum sutra_torch_version hta_version) {
     struct sutra_tree *tree = NULL;
     struct sutra_error error = {0};
-    enum sutra_status status = sutra_tree_build(context, profile, edition, &tree, &error);
+    enum sutra_status status = sutra_tree_build(context, profile, hta_version, &tree, &error);
     check_outcome(status, &error, tree);
     if (!tree)
         return;
@@ -46,8 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     enum sutra_status status = sutra_profile_parse(context, "events", data, size, &profile, &error);
     check_outcome(status, &error, profile);
     if (profile) {
-        check_profile(context, profile, SUTRA_EDITION_2);
-        check_profile(context, profile, SUTRA_EDITION_1_13);
+        check_profile(context, profile, SUTRA_TORCH_VERSION_2);
+        check_profile(context, profile, SUTRA_TORCH_VERSION_1_13);
         sutra_profile_free(profile);
     }
     sutra_context_free(context);

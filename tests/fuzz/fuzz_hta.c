@@ -18,7 +18,7 @@ static struct made make(unsigned n_threads, const uint8_t *data, size_t size, co
     enum sutra_status status = sutra_device_trace_parse(made.context, "device", data, size, &trace, &error);
     check_outcome(status, &error, trace);
     if (trace) {
-        status = sutra_hta_make(made.context, trace, options, &made.hta, &error);
+        status = sutra_hta_run(made.context, trace, options, &made.hta, &error);
         check_outcome(status, &error, made.hta);
     }
     sutra_device_trace_free(trace);
@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                         .all_launches = bits & 4,
                                         .nanoseconds = bits & 8,
                                         .compat = size & 1,
-                                        .edition = size & 2 ? SUTRA_HTA_EDITION_0_6 : SUTRA_HTA_EDITION_0_5,
+                                        .hta_version = size & 2 ? SUTRA_HTA_VERSION_0_6 : SUTRA_HTA_VERSION_0_5,
                                         .full_queue = 2,
                                         .rows = bits & 16,
                                         .short_names = bits & 32,

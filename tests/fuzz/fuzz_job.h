@@ -79,7 +79,7 @@ static inline void fuzz_plan(void) {
     fuzz_file(".job/plan", plan, sizeof plan - 1);
 }
 
-/* Reads the job and makes of it what `sutra link --finish` does. */
+/* Reads the job and makes of it what `sutra link --combine` does. */
 static inline enum sutra_status fuzz_job_finish(void) {
     struct sutra_context *context = new_context(1);
     struct job_whole whole;

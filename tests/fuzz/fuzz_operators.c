@@ -25,7 +25,7 @@ static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bo
         check_outcome(status, &error, status ? NULL : trace);
     }
     if (trace) {
-        status = sutra_operators_make(made.context, trace, &options, &made.operators, &error);
+        status = sutra_operators_run(made.context, trace, &options, &made.operators, &error);
         check_outcome(status, &error, made.operators);
     }
     sutra_device_trace_free(trace);

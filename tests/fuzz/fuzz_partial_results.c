@@ -1,6 +1,6 @@
 /*
  * fuzz_partial_results.c - partial results of each analysis with bytes of the input in place of their own, under a
- * correct header: --finish gives a result or an error.
+ * correct header: --combine gives a result or an error.
  *
  * The first byte selects the analysis, the rest are edits: offset (3 bytes), n (1 byte), then n % 8 + 1 bytes to write
  * there; n >= 128 truncates the content at the offset instead. The results that are edited come from a small generated
@@ -19,7 +19,7 @@
 
 static enum sutra_status make_hta(struct sutra_context *context, const char *const *paths, struct sutra_error *error) {
     struct sutra_hta_ranks *made = NULL;
-    enum sutra_status status = sutra_hta_ranks_make(context, paths, N_RANKS, NULL, &made, error);
+    enum sutra_status status = sutra_hta_ranks_run(context, paths, N_RANKS, NULL, &made, error);
     sutra_hta_ranks_free(made);
     return status;
 }
@@ -29,7 +29,7 @@ static enum sutra_status make_hta_compat(struct sutra_context *context, const ch
     const struct sutra_hta_options hta = {.size = sizeof hta, .compat = true};
     const struct sutra_hta_ranks_options options = {.size = sizeof options, .hta = &hta};
     struct sutra_hta_ranks *made = NULL;
-    enum sutra_status status = sutra_hta_ranks_make(context, paths, N_RANKS, &options, &made, error);
+    enum sutra_status status = sutra_hta_ranks_run(context, paths, N_RANKS, &options, &made, error);
     sutra_hta_ranks_free(made);
     return status;
 }
@@ -37,7 +37,7 @@ static enum sutra_status make_hta_compat(struct sutra_context *context, const ch
 static enum sutra_status make_operators(struct sutra_context *context, const char *const *paths,
                                         struct sutra_error *error) {
     struct sutra_operators_ranks *made = NULL;
-    enum sutra_status status = sutra_operators_ranks_make(context, paths, N_RANKS, NULL, &made, error);
+    enum sutra_status status = sutra_operators_ranks_run(context, paths, N_RANKS, NULL, &made, error);
     sutra_operators_ranks_free(made);
     return status;
 }
@@ -47,14 +47,14 @@ static enum sutra_status make_kernels(struct sutra_context *context, const char 
     const struct sutra_operators_options kernels = {.size = sizeof kernels, .kernels = true};
     const struct sutra_operators_ranks_options options = {.size = sizeof options, .operators = &kernels};
     struct sutra_operators_ranks *made = NULL;
-    enum sutra_status status = sutra_operators_ranks_make(context, paths, N_RANKS, &options, &made, error);
+    enum sutra_status status = sutra_operators_ranks_run(context, paths, N_RANKS, &options, &made, error);
     sutra_operators_ranks_free(made);
     return status;
 }
 
 static enum sutra_status make_dlrm(struct sutra_context *context, const char *const *paths, struct sutra_error *error) {
     struct sutra_dlrm_ranks *made = NULL;
-    enum sutra_status status = sutra_dlrm_ranks_make(context, paths, N_RANKS, NULL, &made, error);
+    enum sutra_status status = sutra_dlrm_ranks_run(context, paths, N_RANKS, NULL, &made, error);
     sutra_dlrm_ranks_free(made);
     return status;
 }
@@ -63,7 +63,7 @@ static enum sutra_status make_collectives(struct sutra_context *context, const c
                                           struct sutra_error *error) {
     const struct sutra_collectives_options options = {.size = sizeof options, .arrivals = true};
     struct sutra_collectives *made = NULL;
-    enum sutra_status status = sutra_collectives_make(context, paths, N_RANKS, &options, &made, error);
+    enum sutra_status status = sutra_collectives_run(context, paths, N_RANKS, &options, &made, error);
     sutra_collectives_free(made);
     return status;
 }
@@ -71,7 +71,7 @@ static enum sutra_status make_collectives(struct sutra_context *context, const c
 static enum sutra_status make_nccl(struct sutra_context *context, const char *const *paths, struct sutra_error *error) {
     const struct sutra_collectives_options options = {.size = sizeof options, .compat = true};
     struct sutra_collectives *made = NULL;
-    enum sutra_status status = sutra_collectives_make(context, paths, N_RANKS, &options, &made, error);
+    enum sutra_status status = sutra_collectives_run(context, paths, N_RANKS, &options, &made, error);
     sutra_collectives_free(made);
     return status;
 }
@@ -80,7 +80,7 @@ static enum sutra_status make_overview(struct sutra_context *context, const char
                                        struct sutra_error *error) {
     const struct sutra_overview_options options = {.size = sizeof options, .tables = true};
     struct sutra_overview *made = NULL;
-    enum sutra_status status = sutra_overview_make(context, paths, N_RANKS, &options, &made, error);
+    enum sutra_status status = sutra_overview_run(context, paths, N_RANKS, &options, &made, error);
     sutra_overview_free(made);
     return status;
 }

@@ -42,7 +42,7 @@ static char *repair(const void *data, size_t size, size_t *length, struct sutra_
         char *copy = padded_copy(data, size);
         sutra_repair_report(made, report);
         enum mend_result result = mend_text(copy, size, &mended, &out, &failed_at);
-        check(result == (report->n_mended ? MEND_DONE : MEND_NOTHING) || ((const uint8_t *)data)[0] != '{',
+        check(result == (report->n_repaired ? MEND_DONE : MEND_NOTHING) || ((const uint8_t *)data)[0] != '{',
               "a repair mends as the mender does");
         *length = result == MEND_DONE ? out.length : size;
         bytes = padded_copy(result == MEND_DONE ? out.bytes : copy, *length);
@@ -65,9 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     check(!plain || once, "what can be read can be repaired");
     check(!plain || is_read(data, size, true), "and read by lenient readers");
     if (once) {
-        check(!plain || first.n_mended == first.n[SUTRA_MEND_NUMBER], "what can be read is as it should be");
+        check(!plain || first.n_repaired == first.n[SUTRA_REPAIR_NUMBER], "what can be read is as it should be");
         char *twice = repair(once, length, &length_again, &second);
-        check(twice && second.n_mended == 0 && same_bytes(once, length, twice, length_again),
+        check(twice && second.n_repaired == 0 && same_bytes(once, length, twice, length_again),
               "repaired once is enough");
         check(second.n_elements == first.n_elements, "as many elements as before");
         free(twice);

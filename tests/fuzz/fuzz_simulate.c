@@ -32,21 +32,21 @@ static void check_ranks(const struct sutra_simulation *simulation) {
         end = rank.time_ns > end ? rank.time_ns : end;
     }
     check(end == sutra_simulation_time_ns(simulation), "the job ends with its last rank");
-    check(n_stuck == sutra_simulation_n_stuck(simulation), "a node runs, or it is stuck");
+    check(n_stuck == sutra_simulation_n_deadlocked(simulation), "a node runs, or it is stuck");
 }
 
 static void check_stuck(const struct sutra_simulation *simulation) {
-    struct sutra_stuck_node node = {.size = sizeof node};
-    uint64_t n_stuck = sutra_simulation_n_stuck(simulation);
-    check(sutra_simulation_stuck(simulation, 0, &node) == (n_stuck > 0), "what is stuck is explained");
-    for (uint32_t i = 1; i < 8 && sutra_simulation_stuck(simulation, i, &node); i++)
+    struct sutra_deadlocked_node node = {.size = sizeof node};
+    uint64_t n_stuck = sutra_simulation_n_deadlocked(simulation);
+    check(sutra_simulation_deadlocked(simulation, 0, &node) == (n_stuck > 0), "what is stuck is explained");
+    for (uint32_t i = 1; i < 8 && sutra_simulation_deadlocked(simulation, i, &node); i++)
         check(i < n_stuck && node.name && node.awaited_name, "by nodes that are stuck");
 }
 
 static void check_names(struct sutra_context *context, struct sutra_simulation *simulation) {
     struct sutra_error error;
     uint64_t n = sutra_simulation_n_names(simulation), longest = UINT64_MAX;
-    check(sutra_simulation_worth(context, simulation, N_WORTH, &error) == SUTRA_OK, "names are worth something");
+    check(sutra_simulation_what_if(context, simulation, N_WORTH, &error) == SUTRA_OK, "names are worth something");
     for (uint64_t i = 0; i < n; i++) {
         struct sutra_simulated_name name = {.size = sizeof name};
         sutra_simulation_name(simulation, i, &name);

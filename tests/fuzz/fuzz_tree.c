@@ -1,6 +1,6 @@
 /*
  * fuzz_tree.c - the input as a device trace, and what follows a record separator (1E, which JSON cannot contain) as its
- * host trace: tree and pairs in all formats, or a reason why not; once with the older edition, once with the newer one.
+ * host trace: tree and pairs in all formats, or a reason why not; once with the older torch_version, once with the newer one.
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"
@@ -8,11 +8,11 @@
 #define SEPARATOR 0x1E
 
 static void write_trees(struct sutra_context *context, const struct sutra_profile *profile,
-                        enum sutra_edition edition) {
+                        enum sutra_torch_version torch_version) {
     const struct sutra_tree_write_options cut = {.size = sizeof cut, .max_depth = 3, .min_us = 2};
     struct sutra_tree *tree = NULL;
     struct sutra_error error = {0};
-    enum sutra_status status = sutra_tree_build(context, profile, edition, &tree, &error);
+    enum sutra_status status = sutra_tree_build(context, profile, torch_version, &tree, &error);
     check_outcome(status, &error, tree);
     for (int format = SUTRA_TREE_JSON; tree && format <= SUTRA_TREE_EVENTS; format++) {
         status = sutra_tree_write(context, tree, (enum sutra_tree_format)format, &cut, "/dev/null", NULL, &error);
@@ -22,9 +22,9 @@ static void write_trees(struct sutra_context *context, const struct sutra_profil
 }
 
 static void write_pairs(struct sutra_context *context, const struct sutra_profile *profile,
-                        enum sutra_edition edition) {
+                        enum sutra_torch_version torch_version) {
     const struct sutra_correlation_options options = {
-        .size = sizeof options, .edition = edition, .kind = SUTRA_CORRELATION_ALL};
+        .size = sizeof options, .torch_version = torch_version, .kind = SUTRA_CORRELATION_ALL};
     struct sutra_correlation *correlation = NULL;
     struct sutra_error error = {0};
     enum sutra_status status = sutra_correlation_find(context, profile, &options, &correlation, &error);
@@ -38,17 +38,17 @@ static void write_pairs(struct sutra_context *context, const struct sutra_profil
 }
 
 static void run(struct sutra_context *context, const struct sutra_device_trace *device,
-                const struct sutra_host_trace *host, enum sutra_edition edition) {
+                const struct sutra_host_trace *host, enum sutra_torch_version torch_version) {
     const struct sutra_profile_options options = {
-        .size = sizeof options, .rocm = edition == SUTRA_EDITION_2, .inputs = true};
+        .size = sizeof options, .rocm = torch_version == SUTRA_TORCH_VERSION_2, .inputs = true};
     struct sutra_profile *profile = NULL;
     struct sutra_error error = {0};
-    enum sutra_status status = sutra_profile_take(context, device, host, &options, &profile, &error);
+    enum sutra_status status = sutra_profile_from_trace(context, device, host, &options, &profile, &error);
     check_outcome(status, &error, profile);
     if (!profile)
         return;
-    write_trees(context, profile, edition);
-    write_pairs(context, profile, edition);
+    write_trees(context, profile, torch_version);
+    write_pairs(context, profile, torch_version);
     sutra_profile_free(profile);
 }
 
@@ -66,8 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_outcome(status, &error, host);
     }
     if (device) {
-        run(context, device, host, SUTRA_EDITION_2);
-        run(context, device, host, SUTRA_EDITION_1_13);
+        run(context, device, host, SUTRA_TORCH_VERSION_2);
+        run(context, device, host, SUTRA_TORCH_VERSION_1_13);
     }
     sutra_host_trace_free(host);
     sutra_device_trace_free(device);

@@ -104,7 +104,7 @@ static enum sutra_status take(void *arg, struct rank_run *run, size_t number, st
     (void)context;
     if (spool_take_bool(reader) != of->options.compat)
         return error_file(error, SUTRA_DATA, of->tasks.list[number].path,
-                          "analyzed with other options: repeat the options of --part");
+                          "analyzed with other options: repeat the options of --shard");
     struct collective_part *part = collective_part_of(of, number);
     const int64_t rank = of->tasks.list[number].rank;
     return collective_part_restore(part, rank, reader) ? SUTRA_OK : error_memory(error);
@@ -121,7 +121,7 @@ static void name_ranks(struct sutra_collectives *of) {
                                             .source = task->source,
                                             .reason = task->status ? task->error.message : NULL};
         of->summary.n_ranks += !task->status;
-        of->summary.n_left_out += task->status && !task->is_unwanted;
+        of->summary.n_skipped += task->status && !task->is_unwanted;
     }
 }
 
@@ -149,9 +149,9 @@ static enum sutra_status make(struct sutra_collectives *of, struct sutra_context
     return status || of->tasks.is_elsewhere ? status : collectives_join(of, context, error);
 }
 
-enum sutra_status sutra_collectives_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
-                                         const struct sutra_collectives_options *options,
-                                         struct sutra_collectives **collectives, struct sutra_error *error) {
+enum sutra_status sutra_collectives_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                        const struct sutra_collectives_options *options,
+                                        struct sutra_collectives **collectives, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_collectives_options, link_gb_per_s);
     struct sutra_collectives_options taken;
     enum sutra_status status = options_take(&form, options, &taken, error);

@@ -55,7 +55,7 @@ static void add_match(struct sutra_collectives *of, const struct job_collectives
     summary->n_collectives += !match->is_message;
     summary->transfer_us += microseconds(moments.transfer_ns);
     if (rank_waits_add(job, match, &moments, of->sums))
-        summary->waited_us += moments.wait_ns / 1e3;
+        summary->wait_us += moments.wait_ns / 1e3;
 }
 
 static int compare_reals(const void *left, const void *right) {

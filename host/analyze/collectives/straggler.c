@@ -203,10 +203,10 @@ static void tell_excess(struct sutra_collectives *of, struct excess_work *work) 
         qsort(work->rows, work->n, sizeof *work->rows, compare_excess);
     double device_us = (work->device_ns[0] - work->device_ns[1]) / 1e3;
     double host_us = (work->host_ns[0] - work->host_ns[1]) / 1e3;
-    straggler->on_host = device_us < DEVICE_PART * straggler->waited_for_us && host_us > device_us;
+    straggler->on_host = device_us < DEVICE_PART * straggler->wait_caused_us && host_us > device_us;
     for (uint64_t i = 0; i < work->n; i++) {
         const struct excess_row *row = &work->rows[i];
-        if (row->on_host != straggler->on_host || excess_of(row) / 1e3 < TOLD_PART * straggler->waited_for_us)
+        if (row->on_host != straggler->on_host || excess_of(row) / 1e3 < TOLD_PART * straggler->wait_caused_us)
             continue;
         straggler->phase = phase_names[row->phase];
         straggler->operator_name =
@@ -273,7 +273,7 @@ static struct told_time tell_time(double us) {
 
 static void write_sentence(struct sutra_collectives *of) {
     struct sutra_collectives_straggler *told = &of->straggler;
-    double share = told->span_us > 0 ? 100 * told->waited_for_us / told->span_us : 0;
+    double share = told->span_us > 0 ? 100 * told->wait_caused_us / told->span_us : 0;
     size_t size = sizeof of->sentence;
     told->sentence = of->sentence;
     if (told->n_collectives == 0) {
@@ -285,7 +285,7 @@ static void write_sentence(struct sutra_collectives *of) {
             snprintf(of->sentence, size,
                      "Straggler: rank %" PRId64 " makes the other ranks wait %s, %.1f %% of the job; it arrives last "
                      "at %" PRIu64 " of its %" PRIu64 " collectives.",
-                     told->rank, tell_time(told->waited_for_us).text, share, told->n_last, told->n_collectives);
+                     told->rank, tell_time(told->wait_caused_us).text, share, told->n_last, told->n_collectives);
         if (*told->operator_name && n > 0 && (size_t)n < size)
             snprintf(of->sentence + n, size - (size_t)n,
                      " Its %s takes %s longer in %.80s (%s) than on rank %" PRId64 ".", told->on_host ? "CPU" : "GPU",
@@ -303,7 +303,7 @@ enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct
     if (!status && of->n_clocks > 1) {
         row_t most = rank_waits_most(of->sums, of->n_clocks), median = find_median(of, most, values);
         const struct rank_waits *sums = &of->sums[most];
-        told->waited_for_us = sums->waited_for_ns / 1e3;
+        told->wait_caused_us = sums->waited_for_ns / 1e3;
         told->n_last = sums->n_last;
         told->n_collectives = sums->n;
         if (rank_waits_hold_up(of->sums, of->n_clocks, most, told->span_us * 1e3))

@@ -198,9 +198,9 @@ static enum sutra_status share(struct sutra_dlrm_ranks *ranks, struct sutra_erro
 
 /* ---- The public functions ---- */
 
-enum sutra_status sutra_dlrm_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
-                                        const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
-                                        struct sutra_error *error) {
+enum sutra_status sutra_dlrm_ranks_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                       const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
+                                       struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_dlrm_ranks_options, arg);
     struct dlrm_ranks_work work;
     enum sutra_status status = options_take(&form, options, &work.options, error);
@@ -242,7 +242,7 @@ void sutra_dlrm_ranks_free(struct sutra_dlrm_ranks *ranks) {
     free(ranks);
 }
 
-const struct sutra_dlrm_rank *sutra_dlrm_ranks_at(const struct sutra_dlrm_ranks *ranks, size_t i) {
+const struct sutra_dlrm_rank *sutra_dlrm_ranks_get(const struct sutra_dlrm_ranks *ranks, size_t i) {
     return i < ranks->tasks.n_wanted ? &analyzed_at(ranks, i)->rank : NULL;
 }
 
@@ -266,7 +266,7 @@ static void fill_table(const struct sutra_dlrm_ranks *ranks, struct sutra_table 
     };
     table_init(table, "ranks", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < ranks->n_analyzed; i++) {
-        const struct sutra_dlrm_rank *rank = sutra_dlrm_ranks_at(ranks, i);
+        const struct sutra_dlrm_rank *rank = sutra_dlrm_ranks_get(ranks, i);
         table_integer(table, rank->rank);
         table_file_name(table, rank->path);
         table_integer(table, (int64_t)rank->report->iters);
@@ -302,7 +302,7 @@ static enum sutra_status write_raw(struct sutra_context *context, const struct s
         parts[i].model = model;
         parts[i].model_length = model ? strlen(model) : 0;
         if (parts[i].model_length == 0)
-            parts[i].model = dlrm_model_of(sutra_dlrm_ranks_at(ranks, i)->path, &parts[i].model_length);
+            parts[i].model = dlrm_model_of(sutra_dlrm_ranks_get(ranks, i)->path, &parts[i].model_length);
     }
     enum sutra_status status = text_file_write_in(context, folder, "overheads_merged_raw.csv", dlrm_raw_write,
                                                   &(struct dlrm_raw_table){parts, ranks->n_analyzed}, n_bytes, error);

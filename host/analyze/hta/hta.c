@@ -31,9 +31,9 @@ enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct
         taken->kept_ratio = 0.8;
     if (!(taken->kept_ratio > 0 && taken->kept_ratio <= 1))
         return error_set(error, SUTRA_USAGE, "kept_ratio %g is not between 0 and 1", taken->kept_ratio);
-    if ((unsigned)taken->edition < SUTRA_HTA_N_EDITIONS)
+    if ((unsigned)taken->hta_version < SUTRA_HTA_N_VERSIONS)
         return SUTRA_OK;
-    return error_set(error, SUTRA_USAGE, "unknown HTA version %d (supported: 0.5, 0.6)", (int)taken->edition);
+    return error_set(error, SUTRA_USAGE, "unknown HTA version %d (supported: 0.5, 0.6)", (int)taken->hta_version);
 }
 
 /* What is on streams: work, and events that only stand there, as those of synchronisation. */
@@ -156,9 +156,9 @@ enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **h
     return error_hand_on(error, status, &making->error);
 }
 
-enum sutra_status sutra_hta_make(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                 const struct sutra_hta_options *options, struct sutra_hta **hta,
-                                 struct sutra_error *error) {
+enum sutra_status sutra_hta_run(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                const struct sutra_hta_options *options, struct sutra_hta **hta,
+                                struct sutra_error *error) {
     struct hta_making making;
     context_expect(context, trace->events.n); /* which chooses the engine */
     enum sutra_status status = hta_making_begin(&making, context, trace, options, false, error);

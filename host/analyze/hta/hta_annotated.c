@@ -9,7 +9,7 @@
  * Kernels lie by thread (a stream of a device) and start in a tree of their ends, from which they are taken out, so
  * that each is found once: O((k + a) log k) for kernels and annotations.
  *
- * The reference's edition 0.6 looks kernels up by their times: a kernel also gets what one with the same times on
+ * The reference's HTA 0.6 looks kernels up by their times: a kernel also gets what one with the same times on
  * another stream has.
  *
  * The table of all rows, which has the same first columns, is made here as well.
@@ -135,7 +135,7 @@ static void give(struct annotated *annotated, row_t i) {
     }
 }
 
-/* ---- The reference's edition 0.6 ---- */
+/* ---- The reference's HTA 0.6 ---- */
 
 /* A place in the order in which it writes annotations: threads as they first occur among the annotations by falling
  * length, then that order. */
@@ -250,7 +250,7 @@ static enum sutra_status annotate(struct annotated *annotated, struct arena *are
         status = sort_kernels(annotated, arena, error);
     for (row_t i = 0; i < annotated->n_annotations && !status; i++)
         give(annotated, i);
-    if (!status && options->compat && options->edition == SUTRA_HTA_EDITION_0_6)
+    if (!status && options->compat && options->hta_version == SUTRA_HTA_VERSION_0_6)
         status = spread_by_times(annotated, arena, error);
     if (!status)
         add_rows(annotated, hta);

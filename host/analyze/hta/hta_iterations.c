@@ -121,7 +121,7 @@ static int64_t number_at_moment(struct step_stretches *stretches, int64_t at) {
 static int64_t number_of_row(const struct hta_rows *rows, const struct sutra_hta_options *options,
                              struct step_stretches *stretches, row_t event) {
     int64_t stream = rows->stream[event];
-    bool triton = options->edition == SUTRA_HTA_EDITION_0_6 && stream == 0 &&
+    bool triton = options->hta_version == SUTRA_HTA_VERSION_0_6 && stream == 0 &&
                   category_roles(rows->events, rows->roles, event) & CATEGORY_CPU_OP;
     if (stream < 0 || triton)
         return number_at_moment(stretches, rows->start[event]);

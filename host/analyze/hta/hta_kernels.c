@@ -27,7 +27,7 @@ static enum sutra_status sort_kernels(const struct hta_rows *rows, const struct 
 static enum kernel_type type_of(const struct hta_rows *rows, const struct sutra_hta_options *options, uint32_t name) {
     const char *text = strings_text(rows->strings, name);
     size_t length = strings_length(rows->strings, name);
-    bool newer = options->edition == SUTRA_HTA_EDITION_0_6;
+    bool newer = options->hta_version == SUTRA_HTA_VERSION_0_6;
     return newer ? kernel_type_of_0_6(text, length, options->compat) : kernel_type_of(text, length);
 }
 

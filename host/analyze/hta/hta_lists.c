@@ -80,7 +80,7 @@ enum sutra_status sutra_hta_ranks_write_stragglers(struct sutra_context *context
 
 static bool write_rules(const void *ranks, struct text_out *text) {
     const struct sutra_hta_options *rules = sutra_hta_ranks_rules(ranks);
-    out_format(text, "{\n \"edition\": \"%s\",\n", sutra_hta_edition_name(rules->edition));
+    out_format(text, "{\n \"hta_version\": \"%s\",\n", sutra_hta_version_name(rules->hta_version));
     out_format(text, " \"compat\": %s,\n", rules->compat ? "true" : "false");
     out_format(text, " \"last_step\": %s,\n", rules->last_step ? "true" : "false");
     out_format(text, " \"all_launches\": %s,\n", rules->all_launches ? "true" : "false");

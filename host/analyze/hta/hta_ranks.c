@@ -22,7 +22,7 @@ struct hta_analyzed {
 };
 
 struct sutra_hta_ranks {
-    struct rank_tasks own;          /* those of sutra_hta_ranks_make(), */
+    struct rank_tasks own;          /* those of sutra_hta_ranks_run(), */
     const struct rank_tasks *tasks; /* or another's, which live longer */
     struct hta_analyzed *analyzed;  /* by number */
     struct arena arena;             /* of what else lives as long */
@@ -121,7 +121,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
     struct sutra_hta_options options = work->of_each;
     options.rank = work->ranks->tasks->list[number].rank;
-    enum sutra_status status = sutra_hta_make(context, trace, &options, &analyzed->hta, error);
+    enum sutra_status status = sutra_hta_run(context, trace, &options, &analyzed->hta, error);
     analyzed->trace = trace;
     if (!status && work->options.visit_trace)
         status = rank_run_visit(run, number, visit_trace, work, error);
@@ -312,9 +312,9 @@ static enum sutra_status ranks_begin(size_t n, const struct sutra_hta_options *r
     return SUTRA_OK;
 }
 
-enum sutra_status sutra_hta_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
-                                       const struct sutra_hta_ranks_options *options, struct sutra_hta_ranks **ranks,
-                                       struct sutra_error *error) {
+enum sutra_status sutra_hta_ranks_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                      const struct sutra_hta_ranks_options *options, struct sutra_hta_ranks **ranks,
+                                      struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_hta_ranks_options, arg);
     struct hta_work work = {.of_each = {.rank = 0}};
     struct sutra_restriction restriction = {.step = NULL};
@@ -388,7 +388,7 @@ void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks) {
     free(ranks);
 }
 
-const struct sutra_hta_rank *sutra_hta_ranks_at(const struct sutra_hta_ranks *ranks, size_t i) {
+const struct sutra_hta_rank *sutra_hta_ranks_get(const struct sutra_hta_ranks *ranks, size_t i) {
     return i < ranks->tasks->n_wanted ? &analyzed_at(ranks, i)->rank : NULL;
 }
 

@@ -58,7 +58,7 @@ static bool put_times(struct row_reading *reading, row_t event) {
     return true;
 }
 
-/* To edition 0.6 "7.0" is 7: the length without such an end. */
+/* To HTA 0.6 "7.0" is 7: the length without such an end. */
 static size_t without_zeros(const char *text, size_t length) {
     const char *point = memchr(text, '.', length);
     bool zeros = point && strspn(point + 1, "0") == length - (size_t)(point - text) - 1;
@@ -80,7 +80,7 @@ static int64_t stream_of_value(const struct sutra_hta_options *options, const st
     if (value.type != VALUES_STRING || value.length >= 64)
         return STREAM_NONE;
     size_t length = value.length;
-    if (options->edition == SUTRA_HTA_EDITION_0_6)
+    if (options->hta_version == SUTRA_HTA_VERSION_0_6)
         length = without_zeros(value.text, length);
     size_t n_digits = python_int(value.text, length, digits);
     return n_digits && integer_parse(digits, n_digits, &stream) ? stream : STREAM_NONE;
@@ -164,7 +164,7 @@ static int64_t first_of_host(const struct hta_rows *rows) {
     return first;
 }
 
-/* The moment from which rows of the CPU are cut off: the last step, or to edition 0.6, where no row of the CPU is a
+/* The moment from which rows of the CPU are cut off: the last step, or to HTA 0.6, where no row of the CPU is a
  * step, all of them. */
 static int64_t last_moment(const struct row_reading *reading) {
     const struct hta_rows *rows = reading->rows;
@@ -177,7 +177,7 @@ static int64_t last_moment(const struct row_reading *reading) {
         int64_t at = rows->start[event] + (whole ? rows->dur[event] + 1 : 0);
         moment = at > moment ? at : moment;
     }
-    if (moment > INT64_MIN || reading->options->edition == SUTRA_HTA_EDITION_0_5)
+    if (moment > INT64_MIN || reading->options->hta_version == SUTRA_HTA_VERSION_0_5)
         return moment;
     return first_of_host(rows);
 }
@@ -298,7 +298,7 @@ static enum sutra_status read_rows(struct row_reading *reading, bool cut, struct
 
 static enum sutra_status make_rows(struct row_reading reading, bool cut, const struct sutra_device_trace *trace,
                                    struct arena *arena, struct sutra_error *error) {
-    bool newer = reading.options->edition == SUTRA_HTA_EDITION_0_6;
+    bool newer = reading.options->hta_version == SUTRA_HTA_VERSION_0_6;
     struct hta_rows *rows = reading.rows;
     size_t n = trace->events.n;
     *rows = (struct hta_rows){

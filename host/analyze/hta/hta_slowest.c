@@ -25,7 +25,7 @@ static int compare_reals(const void *left, const void *right) {
 /* The rank behind the first `i` that has kernels; NULL at the end. */
 static const struct sutra_hta_rank *next_rank(const struct sutra_hta_ranks *ranks, size_t *i) {
     const struct sutra_hta_rank *rank;
-    while ((rank = sutra_hta_ranks_at(ranks, (*i)++)) && !rank->reason)
+    while ((rank = sutra_hta_ranks_get(ranks, (*i)++)) && !rank->reason)
         if (rank->summary->n_kernels > 0)
             return rank;
     return NULL;

@@ -14,7 +14,7 @@ static void put_options(const struct sutra_hta_options *options, struct buffer *
     spool_put(out, options->all_launches);
     spool_put(out, options->nanoseconds);
     spool_put(out, options->compat);
-    spool_put(out, options->edition);
+    spool_put(out, options->hta_version);
     spool_put(out, options->full_queue);
     spool_put(out, options->sequence_kernels);
     spool_put_text(out, options->sequences_of);

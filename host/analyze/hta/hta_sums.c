@@ -45,9 +45,9 @@ void hta_ranks_add_up(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums
     const struct sutra_hta_rank *rank;
     *sums = (struct sutra_hta_sums){.size = sizeof *sums, .all = all};
     *all = (struct sutra_hta_summary){.size = sizeof *all};
-    for (size_t i = 0; (rank = sutra_hta_ranks_at(ranks, i)); i++)
+    for (size_t i = 0; (rank = sutra_hta_ranks_get(ranks, i)); i++)
         if (rank->reason)
-            sums->n_left_out++;
+            sums->n_skipped++;
         else
             add_rank(sums, all, rank);
     if (all->n_launches > 0)

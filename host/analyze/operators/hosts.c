@@ -242,7 +242,7 @@ static void take(struct host_walk *walk, row_t place) {
     while (walk->top != ROW_NONE && rows->stop[walk->top] <= walk->list->start[place])
         pop(walk);
     if (walk->top != ROW_NONE && !settle_crossing(walk, place))
-        walk->left_out[rows->n_left_out++] = place;
+        walk->left_out[rows->n_skipped++] = place;
     else
         walk->top = put(walk, place, walk->top);
 }
@@ -265,7 +265,7 @@ static void walk_reference(struct host_walk *walk) {
         while (walk->top != ROW_NONE)
             pop(walk);
     }
-    for (row_t i = 0; i < walk->rows->n_left_out; i++) {
+    for (row_t i = 0; i < walk->rows->n_skipped; i++) {
         walk->thread = thread_at(list, walk->left_out[i]);
         put(walk, walk->left_out[i], ROW_NONE);
     }

@@ -23,7 +23,7 @@ struct op_table_spec {
 #define INTEGER SUTRA_COLUMN_INTEGER
 
 #define SUM_COLUMNS                                                                                                    \
-    {"kernels", INTEGER}, {"device_us", REAL}, {"direct_us", REAL}, {"subtree_us", REAL}, {                            \
+    {"kernels", INTEGER}, {"device_us", REAL}, {"self_device_us", REAL}, {"total_device_us", REAL}, {                  \
         "percent", REAL                                                                                                \
     }
 
@@ -210,7 +210,7 @@ static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
         {"rates",
          {{"rank", INTEGER},      {"name", TEXT},          {"category", TEXT},        {"input_dims", TEXT},
           {"input_types", TEXT},  {"input_strides", TEXT}, {"concrete_inputs", TEXT}, {"calls", INTEGER},
-          {"kernels", INTEGER},   {"device_us", REAL},     {"direct_us", REAL},       {"percent", REAL},
+          {"kernels", INTEGER},   {"device_us", REAL},     {"self_device_us", REAL},  {"percent", REAL},
           {"gflops", REAL},       {"mbytes", REAL},        {"flops_per_byte", REAL},  {"tflops_per_s", REAL},
           {"tbytes_per_s", REAL}, {"unit", TEXT},          {"bound", TEXT},           {"roofline_percent", REAL},
           {"missing", TEXT}}},
@@ -473,9 +473,9 @@ enum sutra_status op_options_take(const struct sutra_operators_options *given, s
     return options_take(&form, given, taken, error);
 }
 
-enum sutra_status sutra_operators_make(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                       const struct sutra_operators_options *options,
-                                       struct sutra_operators **operators, struct sutra_error *error) {
+enum sutra_status sutra_operators_run(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                      const struct sutra_operators_options *options, struct sutra_operators **operators,
+                                      struct sutra_error *error) {
     struct sutra_operators_options taken;
     enum sutra_status status = op_options_take(options, &taken, error);
     if (status)

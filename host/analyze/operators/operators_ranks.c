@@ -15,7 +15,7 @@ struct ops_analyzed {
 };
 
 struct sutra_operators_ranks {
-    struct rank_tasks own;          /* those of sutra_operators_ranks_make(), */
+    struct rank_tasks own;          /* those of sutra_operators_ranks_run(), */
     const struct rank_tasks *tasks; /* or another's, which live longer */
     struct ops_analyzed *analyzed;  /* by number */
     struct sutra_table tables[SUTRA_OPERATORS_N_TABLES];
@@ -173,7 +173,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     struct ops_analyzed *analyzed = analyzed_of(work->ranks, number);
     struct sutra_operators_options options = work->of_each;
     options.rank = work->ranks->own.list[number].rank;
-    enum sutra_status status = sutra_operators_make(context, trace, &options, &analyzed->operators, error);
+    enum sutra_status status = sutra_operators_run(context, trace, &options, &analyzed->operators, error);
     sutra_device_trace_free(trace);
     return status || rank_run_is_shared(run) ? status : show(work, run, number, error);
 }
@@ -236,9 +236,9 @@ static enum sutra_status ranks_begin(size_t n, struct sutra_operators_ranks **ra
     return SUTRA_OK;
 }
 
-enum sutra_status sutra_operators_ranks_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
-                                             const struct sutra_operators_ranks_options *options,
-                                             struct sutra_operators_ranks **ranks, struct sutra_error *error) {
+enum sutra_status sutra_operators_ranks_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                            const struct sutra_operators_ranks_options *options,
+                                            struct sutra_operators_ranks **ranks, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_operators_ranks_options, arg);
     struct ops_work work;
     struct sutra_restriction restriction;
@@ -300,7 +300,7 @@ void sutra_operators_ranks_free(struct sutra_operators_ranks *ranks) {
     free(ranks);
 }
 
-const struct sutra_operators_rank *sutra_operators_ranks_at(const struct sutra_operators_ranks *ranks, size_t i) {
+const struct sutra_operators_rank *sutra_operators_ranks_get(const struct sutra_operators_ranks *ranks, size_t i) {
     return i < ranks->tasks->n_wanted ? &analyzed_at(ranks, i)->rank : NULL;
 }
 

@@ -168,18 +168,18 @@ static void put_unit(struct sutra_table *table, const struct op_flops *flops, bo
 /* FLOPs and bytes of one operator, rates of all of the row. */
 static void put_known(const struct rates_work *work, const struct rate_row *row, struct sutra_table *table) {
     const struct op_flops *flops = &work->works.flops[row->group];
-    double direct_us = (double)row->direct / work->reading->ticks_per_us, calls = row->calls, none = NAN;
+    double self_device_us = (double)row->direct / work->reading->ticks_per_us, calls = row->calls, none = NAN;
     struct roofline at = {.least_s = NAN};
     if (work->has_peaks)
         at = roofline_of(&work->peaks, flops, row->tf32);
     table_real(table, flops->flops / 1e9);
     table_real(table, flops->bytes / 1e6);
     table_real(table, flops->bytes > 0 ? flops->flops / flops->bytes : none);
-    table_real(table, direct_us > 0 ? flops->flops * calls / direct_us / 1e6 : none);
-    table_real(table, direct_us > 0 ? flops->bytes * calls / direct_us / 1e6 : none);
+    table_real(table, self_device_us > 0 ? flops->flops * calls / self_device_us / 1e6 : none);
+    table_real(table, self_device_us > 0 ? flops->bytes * calls / self_device_us / 1e6 : none);
     put_unit(table, flops, row->tf32);
     table_words(table, isnan(at.least_s) ? "" : at.by_compute ? "compute" : "memory");
-    table_real(table, direct_us > 0 ? at.least_s * 1e6 * calls / direct_us * 100 : none);
+    table_real(table, self_device_us > 0 ? at.least_s * 1e6 * calls / self_device_us * 100 : none);
     table_words(table, "");
 }
 

@@ -52,7 +52,7 @@ struct host_rows {
     int64_t *start, *stop; /* ticks */
     uint32_t *thread;      /* below n_threads; a thread of a process */
     uint8_t *kind;         /* enum host_kind */
-    row_t n_left_out;      /* at the end */
+    row_t n_skipped;       /* at the end */
 };
 
 /* Work of the device in the order of the file: kernels, copies and sets, and, of class DEVICE_NO_WORK, synchronisation

@@ -281,7 +281,7 @@ enum sutra_status tracelens_collect(const struct tracelens_models *models, struc
     *ops = (struct collected_ops){.list = arena_take(arena, (size_t)n + reading->devices.n, sizeof *ops->list)};
     struct collector of = {.reading = reading,
                            .models = models,
-                           .n = n - reading->hosts.n_left_out,
+                           .n = n - reading->hosts.n_skipped,
                            .below_model = arena_zeros(arena, n, sizeof *of.below_model),
                            .launches = arena_zeros(arena, n, sizeof *of.launches),
                            .sole = arena_zeros(arena, models->works.n, sizeof *of.sole),

@@ -79,7 +79,7 @@ static void table_categories(struct sutra_table *table, const struct op_groups *
 /* Groups by descending direct time, equal ones by label, and the running total of their shares. */
 struct ranked_groups {
     struct op_groups groups;
-    double *direct_us, *subtree_us;
+    double *self_device_us, *total_device_us;
     const char **label;
     uint32_t *order;
     double all_ms, so_far;
@@ -100,8 +100,8 @@ static const char *category_label(const struct op_reading *reading, const struct
 static int by_time_and_label(const void *left, const void *right, void *arg) {
     const struct ranked_groups *ranked = arg;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    if (ranked->direct_us[a] != ranked->direct_us[b])
-        return ranked->direct_us[a] > ranked->direct_us[b] ? -1 : 1;
+    if (ranked->self_device_us[a] != ranked->self_device_us[b])
+        return ranked->self_device_us[a] > ranked->self_device_us[b] ? -1 : 1;
     int order = strcmp(ranked->label[a], ranked->label[b]);
     return order ? order : (a > b) - (a < b);
 }
@@ -132,8 +132,8 @@ static enum sutra_status rank_groups(const struct op_reading *reading, const str
         return status;
     uint32_t n = ranked->groups.n, *rank = arena_take(arena, n, sizeof *rank);
     double *values = arena_take(arena, charges->n, sizeof *values);
-    ranked->direct_us = arena_take(arena, n, sizeof *ranked->direct_us);
-    ranked->subtree_us = arena_take(arena, n, sizeof *ranked->subtree_us);
+    ranked->self_device_us = arena_take(arena, n, sizeof *ranked->self_device_us);
+    ranked->total_device_us = arena_take(arena, n, sizeof *ranked->total_device_us);
     ranked->label = arena_take(arena, n, sizeof *ranked->label);
     ranked->order = arena_take(arena, n, sizeof *ranked->order);
     if ((status = arena_status(arena, error)) || n == 0)
@@ -146,11 +146,11 @@ static enum sutra_status rank_groups(const struct op_reading *reading, const str
     for (uint32_t i = 0; i < n; i++)
         rank[ranked->order[i]] = i;
     enum group_order order = pandas_group_order(ranked->groups.of, charges->n, rank);
-    add_up(reading, &ranked->groups, charges->direct, order, values, ranked->direct_us);
-    add_up(reading, &ranked->groups, charges->subtree, order, values, ranked->subtree_us);
+    add_up(reading, &ranked->groups, charges->direct, order, values, ranked->self_device_us);
+    add_up(reading, &ranked->groups, charges->subtree, order, values, ranked->total_device_us);
     qsort_r(ranked->order, n, sizeof *ranked->order, by_time_and_label, ranked);
     for (uint32_t i = 0; i < n; i++)
-        values[i] = ranked->direct_us[ranked->order[i]] / 1e3;
+        values[i] = ranked->self_device_us[ranked->order[i]] / 1e3;
     ranked->all_ms = numpy_sum(values, n);
     ranked->so_far = 0;
     return SUTRA_OK;
@@ -158,7 +158,7 @@ static enum sutra_status rank_groups(const struct op_reading *reading, const str
 
 /* The share of a group, and of all groups up to it. */
 static void table_shares(struct sutra_table *table, struct ranked_groups *ranked, uint32_t group) {
-    double share = ranked->direct_us[group] / 1e3 / ranked->all_ms * 100;
+    double share = ranked->self_device_us[group] / 1e3 / ranked->all_ms * 100;
     table_real(table, share);
     table_real(table, ranked->so_far += share);
 }
@@ -175,12 +175,12 @@ static enum sutra_status write_names(const struct op_input *input, struct arena 
     enum sutra_status status = rank_groups(reading, keys, name_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
         uint32_t g = ranked.order[i];
-        double subtree_us = ranked.subtree_us[g];
+        double total_device_us = ranked.total_device_us[g];
         table_string(table, reading->strings, (uint32_t)keys[ranked.groups.member[ranked.groups.first[g]]].part[0]);
-        table_number(table, ranked.direct_us[g]);
-        table_number(table, subtree_us);
-        table_real(table, ranked.direct_us[g] / 1e3);
-        table_real(table, subtree_us / 1e3);
+        table_number(table, ranked.self_device_us[g]);
+        table_number(table, total_device_us);
+        table_real(table, ranked.self_device_us[g] / 1e3);
+        table_real(table, total_device_us / 1e3);
         table_integer(table, count_of(&ranked.groups, g));
         table_categories(table, &ranked.groups, g, input->categories, &text);
         table_shares(table, &ranked, g);
@@ -198,7 +198,7 @@ static enum sutra_status write_categories(const struct op_input *input, struct a
         const char *name = op_category_names[input->categories[ranked.groups.member[ranked.groups.first[g]]]];
         table_text(table, name, strlen(name));
         table_integer(table, count_of(&ranked.groups, g));
-        table_real(table, ranked.direct_us[g] / 1e3);
+        table_real(table, ranked.self_device_us[g] / 1e3);
         table_shares(table, &ranked, g);
     }
     return status;
@@ -306,10 +306,10 @@ static enum sutra_status write_modules(const struct op_reading *reading, const u
         row_t first = ranked.groups.member[ranked.groups.first[g]];
         table_string(table, reading->strings, (uint32_t)rows->keys[first].part[0]);
         table_string(table, &rows->kinds, (uint32_t)rows->keys[first].part[1]);
-        table_real(table, ranked.direct_us[g]);
-        table_real(table, ranked.subtree_us[g]);
+        table_real(table, ranked.self_device_us[g]);
+        table_real(table, ranked.total_device_us[g]);
         table_integer(table, count_of(&ranked.groups, g));
-        table_real(table, ranked.direct_us[g] / 1e3);
+        table_real(table, ranked.self_device_us[g] / 1e3);
         table_integer(table, count_of(&ranked.groups, g));
         table_categories(table, &ranked.groups, g, categories, &text);
         table_stack(table, reading, rows->around, reading->charges.host[first], &text);

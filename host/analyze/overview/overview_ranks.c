@@ -337,7 +337,7 @@ static enum sutra_status join_ranks(struct sutra_overview *overview, struct sutr
     double busy = 0;
     size_t n = 0;
     enum sutra_status status = arena_status(&scratch, error);
-    waits_table_init(&overview->tables[SUTRA_OVERVIEW_WAITS]);
+    waits_table_init(&overview->tables[SUTRA_OVERVIEW_COLLECTIVE_WAITS]);
     for (size_t i = 0; i < overview->tasks.n && !status; i++) {
         struct rank_overview *rank = rank_of(overview, overview->tasks.order[i]);
         if (rank->made) {
@@ -347,7 +347,7 @@ static enum sutra_status join_ranks(struct sutra_overview *overview, struct sutr
         }
     }
     if (!status)
-        status = stragglers_find(ranks, n, &scratch, &found, &overview->tables[SUTRA_OVERVIEW_WAITS], error);
+        status = stragglers_find(ranks, n, &scratch, &found, &overview->tables[SUTRA_OVERVIEW_COLLECTIVE_WAITS], error);
     for (int rule = 0; rule < N_FINDING_RULES && !status; rule++)
         if (rule != FINDING_SLOW_COLLECTIVE || !found.links_used)
             join_rule(overview, (enum finding_rule)rule);
@@ -360,7 +360,7 @@ static enum sutra_status join_ranks(struct sutra_overview *overview, struct sutr
 
 static void put_findings(const struct overview_findings *findings, struct sutra_table *table) {
     static const struct column_spec columns[] = {
-        {"rule", SUTRA_COLUMN_TEXT}, {"win_percent", SUTRA_COLUMN_REAL}, {"text", SUTRA_COLUMN_TEXT}};
+        {"rule", SUTRA_COLUMN_TEXT}, {"saving_percent", SUTRA_COLUMN_REAL}, {"text", SUTRA_COLUMN_TEXT}};
     table_init(table, "findings", columns, sizeof columns / sizeof *columns);
     for (unsigned i = 0; i < findings->n; i++) {
         put_words(table, finding_names[findings->list[i].rule]);
@@ -401,7 +401,7 @@ static enum sutra_status join_table(struct sutra_overview *overview, int id, str
         step_ranks_table(table, steps);
     if (id == SUTRA_OVERVIEW_FINDINGS)
         put_findings(&overview->findings, table);
-    if (id == SUTRA_OVERVIEW_STEP_PLACES)
+    if (id == SUTRA_OVERVIEW_STEP_INDICES)
         step_places_table(table, steps);
     if (id <= SUTRA_OVERVIEW_STEPS)
         rank_overview_table(table, (enum sutra_overview_table)id);
@@ -413,9 +413,9 @@ static enum sutra_status join_table(struct sutra_overview *overview, int id, str
     return table->failed ? error_memory(error) : SUTRA_OK;
 }
 
-enum sutra_status sutra_overview_make(struct sutra_context *context, const char *const *paths, size_t n_paths,
-                                      const struct sutra_overview_options *options, struct sutra_overview **overview,
-                                      struct sutra_error *error) {
+enum sutra_status sutra_overview_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                     const struct sutra_overview_options *options, struct sutra_overview **overview,
+                                     struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_overview_options, peaks);
     struct sutra_overview_options taken;
     enum sutra_status status = options_take(&form, options, &taken, error);
@@ -467,7 +467,7 @@ int sutra_overview_finding(const struct sutra_overview *overview, size_t i, stru
         return 0;
     const struct overview_finding *found = &overview->findings.list[i];
     *finding = (struct sutra_finding){.rule = finding_names[found->rule],
-                                      .win_percent = found->win,
+                                      .saving_percent = found->win,
                                       .text = found->text,
                                       .numbers = found->numbers,
                                       .n_numbers = found->n_numbers};

@@ -30,7 +30,7 @@ void rank_overview_table(struct sutra_table *table, enum sutra_overview_table id
                                   6},
         [SUTRA_OVERVIEW_TIMELINE] = {"overview_timeline",
                                      {{"rank", SUTRA_COLUMN_INTEGER},
-                                      {"what", SUTRA_COLUMN_TEXT},
+                                      {"kind", SUTRA_COLUMN_TEXT},
                                       {"time_us", SUTRA_COLUMN_REAL},
                                       {"percent", SUTRA_COLUMN_REAL}},
                                      4},

@@ -52,7 +52,7 @@ static void add_overlap(const struct findings_work *work, double exposed, struct
                     finding_time(all / measures->n_steps).text);
     finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
     finding_number(finding, "communication_us", all / 1000 / measures->n_steps);
-    finding_number(finding, "hidden_percent", hidden);
+    finding_number(finding, "overlap_percent", hidden);
 }
 
 enum sutra_status rule_exposed_comm(struct findings_work *work, struct sutra_error *error) {

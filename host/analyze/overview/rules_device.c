@@ -139,7 +139,7 @@ enum sutra_status rule_copies(struct findings_work *work, struct sutra_error *er
     finding_add(finding, ", %s. %s.", finding_count(work, found.n).text, remedy_of_copies(work, &found));
     finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
     finding_number(finding, "copies", found.n / measures->n_steps);
-    finding_number(finding, "most_percent", fmin((double)found.ticks / exposed, 1) * 100);
+    finding_number(finding, "top_percent", fmin((double)found.ticks / exposed, 1) * 100);
     return SUTRA_OK;
 }
 

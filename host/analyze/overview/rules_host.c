@@ -67,7 +67,7 @@ enum sutra_status rule_data_loading(struct findings_work *work, struct sutra_err
               : "Load batches in worker processes, in parallel with the step",
         finding_time(floor).text, work->overview->window.n_steps ? "per step" : "in total");
     finding_number(finding, "idle_us", (double)ticks / 1000 / measures->n_steps);
-    finding_number(finding, "floor_us", floor / 1000);
+    finding_number(finding, "min_step_us", floor / 1000);
     return SUTRA_OK;
 }
 
@@ -230,7 +230,7 @@ enum sutra_status rule_host_bound(struct findings_work *work, struct sutra_error
     finding_number(finding, "busy_percent", busy / measures->window * 100);
     finding_number(finding, "launches", measures->n_launches / measures->n_steps);
     finding_number(finding, "queue_empty_percent", (double)measures->n_empty / measures->n_launches * 100);
-    finding_number(finding, "launch_every_us", measures->window / measures->n_launches / 1000);
+    finding_number(finding, "launch_interval_us", measures->window / measures->n_launches / 1000);
     finding_number(finding, "median_kernel_us", (double)median / 1000);
     return SUTRA_OK;
 }
@@ -444,7 +444,7 @@ enum sutra_status rule_sync(struct findings_work *work, struct sutra_error *erro
                          "non_blocking=True from and to pinned memory.");
     finding_number(finding, "idle_us", waits / 1000 / measures->n_steps);
     finding_number(finding, "waits", n / measures->n_steps);
-    finding_number(finding, "least_step_us", (double)needed / 1000 / measures->n_steps);
+    finding_number(finding, "min_step_us", (double)needed / 1000 / measures->n_steps);
     return SUTRA_OK;
 }
 

@@ -166,7 +166,7 @@ static void say_late(struct findings_work *work, const struct late_sum *sum) {
     finding_number(finding, "wait_us", waited / 1000 / work->measures.n_steps);
     finding_number(finding, "collectives", sum->n);
     finding_number(finding, "longest_us", (double)sum->at / 1000);
-    finding_number(finding, "quickest_us", (double)sum->least / 1000);
+    finding_number(finding, "min_us", (double)sum->least / 1000);
 }
 
 enum sutra_status rule_straggler(struct findings_work *work, struct sutra_error *error) {

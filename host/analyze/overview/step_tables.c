@@ -25,9 +25,9 @@ const char *const step_part_names[N_STEP_PARTS] = {
 
 #define PART_COLUMNS                                                                                                   \
     {"compute_us", SUTRA_COLUMN_REAL}, {"exposed_communication_us", SUTRA_COLUMN_REAL},                                \
-        {"exposed_copies_us", SUTRA_COLUMN_REAL}, {"wait_host_us", SUTRA_COLUMN_REAL},                                 \
-        {"wait_data_us", SUTRA_COLUMN_REAL}, {"wait_sync_us", SUTRA_COLUMN_REAL},                                      \
-        {"wait_device_us", SUTRA_COLUMN_REAL}, {                                                                       \
+        {"exposed_copies_us", SUTRA_COLUMN_REAL}, {"idle_host_us", SUTRA_COLUMN_REAL},                                 \
+        {"idle_dataloader_us", SUTRA_COLUMN_REAL}, {"idle_sync_us", SUTRA_COLUMN_REAL},                                \
+        {"idle_device_us", SUTRA_COLUMN_REAL}, {                                                                       \
         "idle_rest_us", SUTRA_COLUMN_REAL                                                                              \
     }
 
@@ -180,18 +180,18 @@ static void put_place(struct sutra_table *table, const struct step_group *group)
 
 /* ---- Groups ---- */
 
-struct step_places {
+struct step_indices {
     uint64_t *rows, *place; /* rows in order of places; the place of each row among the steps of its rank */
     double *values;
     uint64_t n_places;
     bool several; /* ranks */
 };
 
-static bool find_places(const struct sutra_table *steps, struct arena *arena, struct step_places *places) {
+static bool find_places(const struct sutra_table *steps, struct arena *arena, struct step_indices *places) {
     uint64_t n = steps->n_rows, *first;
-    *places = (struct step_places){.rows = arena_take(arena, n, sizeof(uint64_t)),
-                                   .place = arena_take(arena, n, sizeof(uint64_t)),
-                                   .values = arena_take(arena, n, sizeof(double))};
+    *places = (struct step_indices){.rows = arena_take(arena, n, sizeof(uint64_t)),
+                                    .place = arena_take(arena, n, sizeof(uint64_t)),
+                                    .values = arena_take(arena, n, sizeof(double))};
     for (uint64_t row = 0; row < n && !arena->failed; row++) {
         bool same =
             row > 0 && table_get_integer(steps, STEPS_RANK, row) == table_get_integer(steps, STEPS_RANK, row - 1);
@@ -243,8 +243,8 @@ void step_places_table(struct sutra_table *table, const struct sutra_table *step
         {"slowest_us", SUTRA_COLUMN_REAL}, {"slowest_rank", SUTRA_COLUMN_INTEGER}, {"cause", SUTRA_COLUMN_TEXT},
         {"more_us", SUTRA_COLUMN_REAL}};
     struct arena arena = {0};
-    struct step_places places;
-    table_init(table, "step_places", specs, sizeof specs / sizeof *specs);
+    struct step_indices places;
+    table_init(table, "step_indices", specs, sizeof specs / sizeof *specs);
     bool ok = find_places(steps, &arena, &places);
     table->failed |= !ok;
     for (uint64_t first = 0, last; ok && places.several && first < steps->n_rows; first = last) {

@@ -122,8 +122,8 @@ static void say_late(const struct late_search *search, row_t waiting, struct ove
     finding_number(finding, "rank", (double)rank->rank);
     finding_number(finding, "waiting_rank", (double)other->rank);
     finding_number(finding, "wait_us", waits / 1000 / steps);
-    finding_number(finding, "won_us", won / 1000 / steps);
-    finding_number(finding, "late_before_us", (double)before / 1000);
+    finding_number(finding, "saving_us", won / 1000 / steps);
+    finding_number(finding, "late_start_us", (double)before / 1000);
     finding_number(finding, "collectives", search->n_late);
 }
 
@@ -144,10 +144,10 @@ static double shortest_window(const struct late_search *search) {
 
 void waits_table_init(struct sutra_table *table) {
     static const struct column_spec columns[] = {
-        {"rank", SUTRA_COLUMN_INTEGER},       {"collectives", SUTRA_COLUMN_INTEGER},
-        {"waited_us", SUTRA_COLUMN_REAL},     {"waited_for_us", SUTRA_COLUMN_REAL},
-        {"times_last", SUTRA_COLUMN_INTEGER}, {"times_first", SUTRA_COLUMN_INTEGER}};
-    table_init(table, "overview_waits", columns, sizeof columns / sizeof *columns);
+        {"rank", SUTRA_COLUMN_INTEGER},           {"collectives", SUTRA_COLUMN_INTEGER},
+        {"wait_us", SUTRA_COLUMN_REAL},           {"wait_caused_us", SUTRA_COLUMN_REAL},
+        {"n_arrived_last", SUTRA_COLUMN_INTEGER}, {"n_arrived_first", SUTRA_COLUMN_INTEGER}};
+    table_init(table, "collective_waits", columns, sizeof columns / sizeof *columns);
 }
 
 static void put_waits(const struct job_collectives *job, const struct rank_waits *sums, struct sutra_table *table) {

@@ -59,7 +59,7 @@ int analysis_part_take(const struct part_values *values, struct analysis_part *p
     if (!read_ranges(&values->ranks, part))
         return SUTRA_USAGE;
     if (values->to_us && values->to_us <= values->from_us)
-        return message_fail(SUTRA_USAGE, "--to must be after --from");
+        return message_fail(SUTRA_USAGE, "--to-us must be after --from-us");
     part->restriction.ranks = part->ranks;
     return SUTRA_OK;
 }

@@ -57,16 +57,16 @@ struct analysis_values {
 
 /* Those of commands whose ranks several processes may share (analysis_share.h). */
 #define ANALYSIS_ROWS_SHARE                                                                                            \
-    {"part",                                                                                                           \
+    {"shard",                                                                                                          \
      0,                                                                                                                \
      OPTION_TEXT,                                                                                                      \
      "K/N",                                                                                                            \
      AT(analysis.part),                                                                                                \
-     .help = "analyze every N-th trace, from the K-th on, and write partial results to DIR for --finish; 'slurm' "     \
+     .help = "analyze every N-th trace, from the K-th on, and write partial results to DIR for --combine; 'slurm' "    \
              "reads K/N from the variables of a Slurm array task"},                                                    \
     {                                                                                                                  \
-        "finish", 0, OPTION_FLAG, AT(analysis.finish),                                                                 \
-            .help = "combine the partial results in DIR without reading traces; repeat the options of --part"          \
+        "combine", 0, OPTION_FLAG, AT(analysis.finish),                                                                \
+            .help = "combine the partial results in DIR without reading traces; repeat the options of --shard"         \
     }
 
 /* What a trace's analysis writes, of tables. */
@@ -95,14 +95,14 @@ struct analysis_values {
          "N",                                                                                                           \
          AT(analysis.wanted.step),                                                                                      \
          .help = "analyze only GPU activity launched in ProfilerStep#N, or in a range such as 3-5"},                    \
-        {"from",                                                                                                        \
+        {"from-us",                                                                                                     \
          0,                                                                                                             \
          OPTION_NUMBER,                                                                                                 \
          "US",                                                                                                          \
          AT(analysis.wanted.from_us),                                                                                   \
          .maximum = UINT32_MAX,                                                                                         \
          .help = "analyze only GPU activity launched at least US microseconds after the first event"},                  \
-        {"to",                                                                                                          \
+        {"to-us",                                                                                                       \
          0,                                                                                                             \
          OPTION_NUMBER,                                                                                                 \
          "US",                                                                                                          \

@@ -124,7 +124,7 @@ static int check_words(const struct analysis_values *values, const struct job_te
     if (!values->job.output)
         return message_fail(SUTRA_USAGE, "several processes need an output directory: -o DIR");
     if ((values->part != NULL) + values->finish + (processes != NULL) > 1)
-        return message_fail(SUTRA_USAGE, "--part and --finish exclude each other; MPI processes need neither");
+        return message_fail(SUTRA_USAGE, "--shard and --combine exclude each other; MPI processes need neither");
     return SUTRA_OK;
 }
 

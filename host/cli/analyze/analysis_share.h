@@ -1,9 +1,9 @@
 /*
  * analysis_share.h - share the ranks of an analysis between several processes.
  *
- *     --part 1/2: rank 0, 2, ...  --\
- *                                    --> DIR/.parts/NUMBER --> --finish: pages, tables of all ranks, report
- *     --part 2/2: rank 1, 3, ...  --/
+ *     --shard 1/2: rank 0, 2, ...  --\
+ *                                    --> DIR/.parts/NUMBER --> --combine: pages, tables of all ranks, report
+ *     --shard 2/2: rank 1, 3, ...  --/
  *
  * MPI processes do the same: each one takes the next trace when it is free, and the first process finishes. Processes
  * exchange tables, never events. All processes need the same arguments, so that they compute the same list of traces.

@@ -29,7 +29,7 @@ static const struct option_row options[] = {
      .help = "also write collective_arrivals: one row per rank of each collective"},
     {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(ranks_per_host), .minimum = 1, .maximum = INT32_MAX,
      .help = "assume N ranks per host, with a common clock (default: the recorded number of GPUs per host)"},
-    {"link-peak", 0, OPTION_NUMBER, "GB", AT(link_peak), .minimum = 1, .maximum = UINT32_MAX,
+    {"link-peak-gbps", 0, OPTION_NUMBER, "GB", AT(link_peak), .minimum = 1, .maximum = UINT32_MAX,
      .help = "set the peak link bandwidth of a GPU in one direction, in GB/s (default: NVLink or Infinity Fabric data "
              "sheet, inside hosts)"},
     {"compat", 0, OPTION_CHOICE, "TOOL", AT(compat), .choices = compats,
@@ -76,8 +76,8 @@ static enum sutra_status work(struct analysis_run *run, struct sutra_error *erro
                                                    .ranks_per_host = values->ranks_per_host,
                                                    .link_gb_per_s = (double)values->link_peak,
                                                    .restriction = &run->part.restriction};
-    enum sutra_status status = sutra_collectives_make(run->job.context, (const char *const *)run->traces.paths,
-                                                      run->traces.n, &made, &job->collectives, error);
+    enum sutra_status status = sutra_collectives_run(run->job.context, (const char *const *)run->traces.paths,
+                                                     run->traces.n, &made, &job->collectives, error);
     const char *output = values->analysis.job.output;
     if (!status && output)
         status = write_tables(job, error);
@@ -96,7 +96,7 @@ static void print_counts(FILE *file, const struct analysis_run *run) {
     struct sutra_collectives_summary summary = {.size = sizeof summary};
     sutra_collectives_summary(((const struct collectives_job *)run)->collectives, &summary);
     const struct named_count counts[] = {{"n_ranks", summary.n_ranks},
-                                         {"n_left_out", summary.n_left_out},
+                                         {"n_skipped", summary.n_skipped},
                                          {"n_collectives", summary.n_collectives},
                                          {"n_messages", summary.n_messages},
                                          {"n_faults", summary.n_faults}};

@@ -39,7 +39,7 @@ static const struct option_row options[] = {
      .help = "analyze the events that start between these percentages of the trace time instead"},
     {"time", 0, OPTION_TEXT, "FROM:TO", AT(time),
      .help = "analyze the events that start between these trace timestamps (microseconds) instead"},
-    {"whole", 0, OPTION_FLAG, AT(whole), .help = "analyze the full trace"},
+    {"full-trace", 0, OPTION_FLAG, AT(whole), .help = "analyze the full trace"},
     {"batch", 'b', OPTION_NUMBER, "B", AT(batch), .minimum = 1, .maximum = UINT32_MAX,
      .help = "set the batch size: B queries per iteration (default: 2048)"},
     {"iteration-time", 0, OPTION_TEXT, "US", AT(iteration_time),
@@ -88,7 +88,7 @@ static int read_options(const struct dlrm_values *values, struct sutra_dlrm_opti
                                         .skip_iters = values->skip_iters,
                                         .batch = values->batch};
     if ((values->whole != 0) + (values->percentage != NULL) + (values->time != NULL) > 1)
-        return message_fail(SUTRA_USAGE, "--whole, --percentage and --time exclude each other");
+        return message_fail(SUTRA_USAGE, "--full-trace, --percentage and --time exclude each other");
     if (values->iteration_time && read_iteration_time(values->iteration_time, dlrm) != SUTRA_OK)
         return SUTRA_USAGE;
     if (values->whole)
@@ -173,8 +173,8 @@ static enum sutra_status run_many(struct dlrm_job *job, const struct sutra_dlrm_
                                                            .arg = job,
                                                            .restriction = &job->run.part.restriction};
     uint64_t n_bytes = 0;
-    enum sutra_status status = sutra_dlrm_ranks_make(job->run.job.context, (const char *const *)job->run.traces.paths,
-                                                     job->run.traces.n, &ranks_options, &job->ranks, error);
+    enum sutra_status status = sutra_dlrm_ranks_run(job->run.job.context, (const char *const *)job->run.traces.paths,
+                                                    job->run.traces.n, &ranks_options, &job->ranks, error);
     if (!status && output)
         status = sutra_dlrm_ranks_write(job->run.job.context, job->ranks, job->run.results.path, job->values.model,
                                         &n_bytes, error);
@@ -225,9 +225,9 @@ static void add_counts(struct named_count *sums, const struct sutra_dlrm_report 
 static void print_counts(FILE *file, const struct analysis_run *run) {
     const struct dlrm_job *job = (const struct dlrm_job *)run;
     const struct sutra_dlrm_rank *rank;
-    struct named_count of_ranks[] = {{"n_ranks", 0}, {"n_left_out", 0}}, sums[N_COUNTS] = {{0}};
+    struct named_count of_ranks[] = {{"n_ranks", 0}, {"n_skipped", 0}}, sums[N_COUNTS] = {{0}};
     if (job->ranks) {
-        for (size_t i = 0; (rank = sutra_dlrm_ranks_at(job->ranks, i)); i++) {
+        for (size_t i = 0; (rank = sutra_dlrm_ranks_get(job->ranks, i)); i++) {
             of_ranks[rank->reason != NULL].count++;
             add_counts(sums, rank->report);
         }

@@ -17,11 +17,11 @@ struct hta_values {
     struct analysis_values analysis;
     uint64_t n_kernels, kernel_delay, full_queue, sequence_kernels;
     const char *sequences_of;
-    int edition, counters;
+    int hta_version, counters;
     bool last_step, all_launches, nanoseconds, no_series, compat;
 };
 
-static const char *const editions[] = {"0.5", "0.6", NULL}; /* in the order of enum sutra_hta_edition */
+static const char *const hta_versions[] = {"0.5", "0.6", NULL}; /* in the order of enum sutra_hta_version */
 
 /* Endings of traces with counters. */
 static const char *const endings[] = {"json", "json.gz", "json.zst", NULL};
@@ -35,7 +35,7 @@ static const struct option_row options[] = {
          "write tables as csv with the columns of Holistic Trace Analysis, or as json arrays of rows (default: csv)"},
     {"kernels", 'n', OPTION_NUMBER, "N", AT(n_kernels), .minimum = 1, .maximum = UINT32_MAX,
      .help = "list at most N kernels of each type, and sum the rest as 'others' (default: 10)"},
-    {"kernel-delay", 0, OPTION_NUMBER, "US", AT(kernel_delay), .minimum = 1, .maximum = UINT32_MAX,
+    {"kernel-gap-us", 0, OPTION_NUMBER, "US", AT(kernel_delay), .minimum = 1, .maximum = UINT32_MAX,
      .help = "count gaps below US microseconds as kernel wait (default: 30)"},
     {"last-step", 0, OPTION_FLAG, AT(last_step),
      .help = "keep the last ProfilerStep (default: skip it if there are several)"},
@@ -45,7 +45,7 @@ static const struct option_row options[] = {
          "(launch_calls always counts them)"},
     {"nanoseconds", 0, OPTION_FLAG, AT(nanoseconds),
      .help = "keep fractions of microseconds, as HTA with HTA_DISABLE_NS_ROUNDING=1"},
-    {"edition", 0, OPTION_CHOICE, "EDITION", AT(edition), .choices = editions,
+    {"hta-version", 0, OPTION_CHOICE, "VERSION", AT(hta_version), .choices = hta_versions,
      .help = "use the rules of HTA 0.5 or 0.6; 0.6 classifies more kernels (default: 0.5)"},
     {"compat", 0, OPTION_FLAG, AT(compat),
      .help = "compute all tables exactly as HTA, including its bugs, for comparison"},
@@ -55,7 +55,7 @@ static const struct option_row options[] = {
      .help = "list the kernel sequences of operators whose name contains NAME (default: aten::)"},
     {"sequence-kernels", 0, OPTION_NUMBER, "N", AT(sequence_kernels), .minimum = 1, .maximum = UINT32_MAX,
      .help = "list only sequences of at least N kernels (default: 3)"},
-    {"counters", 0, OPTION_CHOICE, "ENDING", AT(counters), .choices = endings,
+    {"write-counters", 0, OPTION_CHOICE, "ENDING", AT(counters), .choices = endings,
      .help =
          "also write trace_with_counters.rankN.ENDING for Perfetto, with counters of queue length, memory bandwidth "
          "and GPU busy share"},
@@ -158,7 +158,7 @@ static enum sutra_status work(struct analysis_run *run, struct sutra_error *erro
                                                   .all_launches = values->all_launches,
                                                   .nanoseconds = values->nanoseconds,
                                                   .compat = values->compat,
-                                                  .edition = (enum sutra_hta_edition)values->edition,
+                                                  .hta_version = (enum sutra_hta_version)values->hta_version,
                                                   .full_queue = values->full_queue,
                                                   .sequences_of = values->sequences_of,
                                                   .sequence_kernels = values->sequence_kernels};
@@ -169,8 +169,8 @@ static enum sutra_status work(struct analysis_run *run, struct sutra_error *erro
                                                           .visit_trace =
                                                               output && values->counters >= 0 ? on_trace : NULL,
                                                           .restriction = &run->part.restriction};
-    enum sutra_status status = sutra_hta_ranks_make(run->job.context, (const char *const *)run->traces.paths,
-                                                    run->traces.n, &ranks_options, &job->ranks, error);
+    enum sutra_status status = sutra_hta_ranks_run(run->job.context, (const char *const *)run->traces.paths,
+                                                   run->traces.n, &ranks_options, &job->ranks, error);
     if (!status && output)
         status = write_tables(job, error);
     if (!status && output)
@@ -187,17 +187,17 @@ static void print(const struct analysis_run *run) {
 
 static void print_counts(FILE *file, const struct analysis_run *run) {
     const struct sutra_hta_rank *rank;
-    uint64_t n_ranks = 0, n_left_out = 0, n_events = 0, n_kernels = 0, n_launches = 0, n_bad_times = 0;
-    for (size_t i = 0; (rank = sutra_hta_ranks_at(((const struct hta_job *)run)->ranks, i)); i++) {
+    uint64_t n_ranks = 0, n_skipped = 0, n_events = 0, n_kernels = 0, n_launches = 0, n_bad_times = 0;
+    for (size_t i = 0; (rank = sutra_hta_ranks_get(((const struct hta_job *)run)->ranks, i)); i++) {
         n_ranks += !rank->reason;
-        n_left_out += rank->reason != NULL;
+        n_skipped += rank->reason != NULL;
         n_events += rank->summary->n_events;
         n_kernels += rank->summary->n_kernels;
         n_launches += rank->summary->n_launches;
         n_bad_times += rank->summary->n_bad_times;
     }
     const struct named_count counts[] = {
-        {"n_ranks", n_ranks},     {"n_left_out", n_left_out}, {"n_events", n_events},
+        {"n_ranks", n_ranks},     {"n_skipped", n_skipped},   {"n_events", n_events},
         {"n_kernels", n_kernels}, {"n_launches", n_launches}, {"n_bad_times", n_bad_times},
     };
     run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
@@ -210,12 +210,13 @@ static int check(struct analysis_run *run, bool is_shared) {
     if (((const struct hta_job *)run)->values.counters < 0)
         return SUTRA_OK;
     if (!run->values->job.output)
-        return message_fail(SUTRA_USAGE, "--counters needs --output");
+        return message_fail(SUTRA_USAGE, "--write-counters needs --output");
     if (is_shared)
-        return message_fail(SUTRA_USAGE,
-                            "--counters needs the traces: run it in a single process, without --part and --finish");
+        return message_fail(
+            SUTRA_USAGE,
+            "--write-counters needs the traces: run it in a single process, without --shard and --combine");
     if (restriction_is_part(&run->part.restriction))
-        return message_fail(SUTRA_USAGE, "--counters writes full traces; extract a part first with 'sutra cut'");
+        return message_fail(SUTRA_USAGE, "--write-counters writes full traces; extract a part first with 'sutra cut'");
     return SUTRA_OK;
 }
 
@@ -249,7 +250,8 @@ static const char *const description[] = {
 static const struct example examples[] = {
     {"sutra analyze hta device.json.gz", "print the summary"},
     {"sutra analyze hta traces/ -o results --open", "write a report and CSV tables of all ranks of a job"},
-    {"sutra analyze hta device.json -o results --counters json.gz", "also write the trace with counters for Perfetto"},
+    {"sutra analyze hta device.json -o results --write-counters json.gz",
+     "also write the trace with counters for Perfetto"},
     {"sutra analyze hta rank*.json.zst -o tables --format json --no-report -q", "write JSON tables only"},
     {0},
 };

@@ -28,8 +28,8 @@ static void print_head(const struct sutra_collectives_summary *summary) {
     if (summary->n_messages)
         printf(", %s message%s", count_text(summary->n_messages).text, summary->n_messages == 1 ? "" : "s");
     putchar('\n');
-    if (summary->n_left_out)
-        printf("%s skipped; see the warnings\n", counted_text(summary->n_left_out, "trace", "traces").text);
+    if (summary->n_skipped)
+        printf("%s skipped; see the warnings\n", counted_text(summary->n_skipped, "trace", "traces").text);
     if (summary->n_untold)
         printf("%s without recorded group and number: matched by order\n",
                counted_text(summary->n_untold, "kernel", "kernels").text);
@@ -44,18 +44,18 @@ static void print_straggler(const struct sutra_collectives *collectives) {
 }
 
 static void print_times(const struct sutra_collectives_summary *summary) {
-    double waited_us = summary->n_ranks ? summary->waited_us / (double)summary->n_ranks : 0;
+    double wait_us = summary->n_ranks ? summary->wait_us / (double)summary->n_ranks : 0;
     printf("  %-11s %11s %7s  %s\n", "job", time_text(summary->span_us).text, "",
            "from the first to the last GPU activity");
-    printf("  %-11s %11s %7s  %s\n", "waiting", time_text(waited_us).text, share_text(waited_us, summary->span_us).text,
+    printf("  %-11s %11s %7s  %s\n", "waiting", time_text(wait_us).text, share_text(wait_us, summary->span_us).text,
            "in collectives, mean per rank");
     printf("  %-11s %11s %7s  %s\n", "transfer", time_text(summary->transfer_us).text, "",
            "of all collectives and messages, without waiting");
 }
 
 static void print_ranks(const struct sutra_table *table) {
-    struct sutra_column rank = column_of(table, "rank"), us = column_of(table, "waited_for_us");
-    struct sutra_column percent = column_of(table, "waited_for_percent"), last = column_of(table, "times_last");
+    struct sutra_column rank = column_of(table, "rank"), us = column_of(table, "wait_caused_us");
+    struct sutra_column percent = column_of(table, "waited_for_percent"), last = column_of(table, "n_arrived_last");
     struct sutra_column n = column_of(table, "collectives");
     uint64_t rows[N_TOP], n_rows = 0;
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) { /* the first few of a sorted list */
@@ -123,7 +123,7 @@ static void print_checks(const struct sutra_table *table) {
         wrapped_print(short_text(text, SHORT_COLUMNS).text, 14, 14);
     }
     if (n > N_CHECKS)
-        printf("  %-11s %s more in collective_checks\n", "", count_text(n - N_CHECKS).text);
+        printf("  %-11s %s more in collective_errors\n", "", count_text(n - N_CHECKS).text);
 }
 
 void collectives_page_print(const struct sutra_collectives *collectives, const char *folder) {

@@ -35,7 +35,7 @@ static void print_head(const struct dlrm_page *page, const char *trace) {
     snprintf(line + n, sizeof line - (size_t)n, "%s", counted_text(report->n_ops, "operator", "operators").text);
     printf("%s%s\n", short_path(trace, screen_columns() - (unsigned)strlen(line)).text, line);
     if (report->trimmed)
-        printf("part of the trace is analyzed (--whole: full trace)\n");
+        printf("part of the trace is analyzed (--full-trace: full trace)\n");
     putchar('\n');
 }
 

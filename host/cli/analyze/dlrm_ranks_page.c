@@ -14,18 +14,18 @@
 
 static void print_head(const struct sutra_dlrm_ranks *ranks) {
     const struct sutra_dlrm_rank *rank;
-    uint64_t n_ranks = 0, n_left_out = 0, n_events = 0, n_ops = 0;
-    for (size_t i = 0; (rank = sutra_dlrm_ranks_at(ranks, i)); i++) {
+    uint64_t n_ranks = 0, n_skipped = 0, n_events = 0, n_ops = 0;
+    for (size_t i = 0; (rank = sutra_dlrm_ranks_get(ranks, i)); i++) {
         n_ranks += !rank->reason;
-        n_left_out += rank->reason != NULL;
+        n_skipped += rank->reason != NULL;
         n_events += rank->report->n_events;
         n_ops += rank->report->n_ops;
     }
     printf("%s: ", counted_text(n_ranks, "rank", "ranks").text);
     printf("%s, ", counted_text(n_events, "event", "events").text);
     printf("%s\n", counted_text(n_ops, "operator", "operators").text);
-    if (n_left_out > 0)
-        printf("%s skipped; see the warnings\n", counted_text(n_left_out, "trace", "traces").text);
+    if (n_skipped > 0)
+        printf("%s skipped; see the warnings\n", counted_text(n_skipped, "trace", "traces").text);
     putchar('\n');
 }
 
@@ -69,7 +69,7 @@ static void print_table(const struct sutra_dlrm_ranks *ranks) {
     size_t n = 0;
     printf("  %6s %12s %10s %7s %7s %9s %9s %9s %9s %9s\n", "rank", "queries/s", "iteration", "busy", "idle", "T1",
            "T2", "T3", "T4", "T5");
-    for (; (rank = sutra_dlrm_ranks_at(ranks, n)) && !rank->reason; n++)
+    for (; (rank = sutra_dlrm_ranks_get(ranks, n)) && !rank->reason; n++)
         if (n < N_LINES)
             print_rank(rank);
     if (n > N_LINES)

@@ -32,8 +32,8 @@ static void begin(const char *what) {
 }
 
 static void print_head(const struct hta_page *page) {
-    const struct sutra_hta_rank *first = sutra_hta_ranks_at(page->ranks, 0);
-    if (page->sums.n_ranks == 1 && page->sums.n_left_out == 0)
+    const struct sutra_hta_rank *first = sutra_hta_ranks_get(page->ranks, 0);
+    if (page->sums.n_ranks == 1 && page->sums.n_skipped == 0)
         printf("rank %lld: ", (long long)first->rank);
     else
         printf("%s: ", counted_text(page->sums.n_ranks, "rank", "ranks").text);
@@ -41,11 +41,12 @@ static void print_head(const struct hta_page *page) {
     printf("%s ", counted_text(page->sums.all->n_kernels, "kernel or memcpy", "kernels and memcpys").text);
     printf("on %s\n", counted_text(page->sums.all->n_streams, "stream", "streams").text);
     const struct sutra_hta_options *rules = sutra_hta_ranks_rules(page->ranks);
-    printf("rules: HTA %s%s\n", sutra_hta_edition_name(rules->edition), rules->compat ? ", including its bugs" : "");
+    printf("rules: HTA %s%s\n", sutra_hta_version_name(rules->hta_version),
+           rules->compat ? ", including its bugs" : "");
     if (page->sums.all->n_steps > 1)
         printf("the last of %s steps is skipped (--last-step keeps it)\n", count_text(page->sums.all->n_steps).text);
-    if (page->sums.n_left_out > 0)
-        printf("%s skipped; see the warnings\n", counted_text(page->sums.n_left_out, "trace", "traces").text);
+    if (page->sums.n_skipped > 0)
+        printf("%s skipped; see the warnings\n", counted_text(page->sums.n_skipped, "trace", "traces").text);
     putchar('\n');
 }
 
@@ -54,7 +55,7 @@ static void span_range(const struct sutra_hta_ranks *ranks, double *least, doubl
     const struct sutra_hta_rank *rank;
     *least = *most = 0;
     *n = 0;
-    for (size_t i = 0; (rank = sutra_hta_ranks_at(ranks, i)); i++) {
+    for (size_t i = 0; (rank = sutra_hta_ranks_get(ranks, i)); i++) {
         if (!rank->summary || rank->summary->n_kernels == 0)
             continue;
         double span = rank->summary->span_us;
@@ -290,10 +291,10 @@ static void print_missing(const struct hta_page *page) {
 static void print_next(const struct hta_page *page, const char *folder) {
     const struct sutra_hta_summary *all = page->sums.all;
     struct sutra_hta_slowest slowest = {.size = sizeof slowest};
-    const struct sutra_hta_rank *first = sutra_hta_ranks_at(page->ranks, 0);
+    const struct sutra_hta_rank *first = sutra_hta_ranks_get(page->ranks, 0);
     bool several = sutra_hta_ranks_slowest(page->ranks, &slowest);
     for (size_t i = 0; several && first && first->rank != slowest.rank; i++)
-        first = sutra_hta_ranks_at(page->ranks, i + 1);
+        first = sutra_hta_ranks_get(page->ranks, i + 1);
     printf("\nnext:\n");
     if (all->n_kernels == 0) {
         printf("  profile with ProfilerActivity.CUDA to record kernels\n");

@@ -94,23 +94,23 @@ static void print_timeline(const struct sutra_operators_ranks *ranks, int64_t ra
 
 static void print_head(const struct sutra_operators_ranks *ranks) {
     const struct sutra_operators_rank *rank;
-    uint64_t n = 0, n_left_out = 0;
-    for (size_t i = 0; (rank = sutra_operators_ranks_at(ranks, i)); i++) {
+    uint64_t n = 0, n_skipped = 0;
+    for (size_t i = 0; (rank = sutra_operators_ranks_get(ranks, i)); i++) {
         n += !rank->reason;
-        n_left_out += rank->reason != NULL;
+        n_skipped += rank->reason != NULL;
     }
-    rank = sutra_operators_ranks_at(ranks, 0);
+    rank = sutra_operators_ranks_get(ranks, 0);
     printf("rank %" PRId64 ": %s\n", rank->rank, short_path(rank->path, 70).text);
     if (n > 1)
         printf("the first of %s ranks; the tables contain all ranks\n", count_text(n).text);
-    if (n_left_out)
-        printf("%s skipped; see the warnings\n", counted_text(n_left_out, "trace", "traces").text);
+    if (n_skipped)
+        printf("%s skipped; see the warnings\n", counted_text(n_skipped, "trace", "traces").text);
     putchar('\n');
 }
 
 static void print_page(const struct sutra_operators_ranks *ranks, const struct page_block *blocks, size_t n,
                        const char *folder, const char *command) {
-    int64_t rank = sutra_operators_ranks_at(ranks, 0)->rank;
+    int64_t rank = sutra_operators_ranks_get(ranks, 0)->rank;
     double all_us = timeline_us(ranks, rank, "all GPU activity");
     print_head(ranks);
     if (all_us > 0)

@@ -52,8 +52,8 @@ static enum sutra_status work(struct analysis_run *run, struct sutra_error *erro
                                                    .tables = output || run->share.is_on,
                                                    .peaks = job->values.peaks,
                                                    .restriction = &run->part.restriction};
-    enum sutra_status status = sutra_overview_make(run->job.context, (const char *const *)run->traces.paths,
-                                                   run->traces.n, &options, &job->overview, error);
+    enum sutra_status status = sutra_overview_run(run->job.context, (const char *const *)run->traces.paths,
+                                                  run->traces.n, &options, &job->overview, error);
     if (!status && output)
         status = write_results(job, error);
     return status;

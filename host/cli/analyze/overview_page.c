@@ -34,8 +34,8 @@ static void print_findings(const struct sutra_overview *overview) {
     struct sutra_finding finding;
     for (size_t i = 0; sutra_overview_finding(overview, i, &finding); i++) {
         char win[32] = "";
-        if (!isnan(finding.win_percent))
-            snprintf(win, sizeof win, "%.0f%%", finding.win_percent);
+        if (!isnan(finding.saving_percent))
+            snprintf(win, sizeof win, "%.0f%%", finding.saving_percent);
         int column = printf("%zu. %4s  ", i + 1, win);
         wrapped_print(finding.text, column, column);
     }
@@ -137,7 +137,7 @@ static void print_next(const struct sutra_overview *overview, const char *trace)
     printf("  sutra analyze hta TRACE...   compare ranks\n");
     printf("  sutra analyze collectives TRACE...   stragglers and bus bandwidth\n");
     if (tells_of_communication(overview))
-        printf("  sutra link HOSTS DEVICES -o DIR -f et; sutra simulate DIR/*.et --worth\n"
+        printf("  sutra link HOSTS DEVICES -o DIR -f et; sutra simulate DIR/*.et --what-if-summary\n"
                "      the price of a straggler, and of the network, by simulation\n");
 }
 
@@ -164,8 +164,8 @@ static void json_findings(const struct sutra_overview *overview) {
     struct sutra_finding finding;
     printf("{\n  \"findings\": [");
     for (size_t i = 0; sutra_overview_finding(overview, i, &finding); i++) {
-        printf("%s\n    {\"rule\": \"%s\", \"win_percent\": ", i ? "," : "", finding.rule);
-        json_number(finding.win_percent);
+        printf("%s\n    {\"rule\": \"%s\", \"saving_percent\": ", i ? "," : "", finding.rule);
+        json_number(finding.saving_percent);
         printf(",\n     \"text\": ");
         json_string_print(stdout, finding.text);
         printf(",\n     \"numbers\": {");

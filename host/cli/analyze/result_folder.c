@@ -118,7 +118,7 @@ static int begin(struct result_folder *folder) {
     if (folder_make(target) != SUTRA_OK)
         return SUTRA_NO_OUTPUT;
     errno = ENAMETOOLONG;
-    if (snprintf(folder->path, sizeof folder->path, "%s/unfinished.sutra", target) >= (int)sizeof folder->path)
+    if (snprintf(folder->path, sizeof folder->path, "%s/incomplete.sutra", target) >= (int)sizeof folder->path)
         return cannot_write(target);
     bool left = mkdir(folder->path, 0777) != 0;
     if (left && errno != EEXIST)

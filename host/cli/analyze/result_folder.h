@@ -2,7 +2,7 @@
  * result_folder.h - write a directory of results completely, or report what is missing.
  *
  *     results/                            existing files
- *     results/unfinished.sutra/           new files, moved to results/ when all are complete
+ *     results/incomplete.sutra/           new files, moved to results/ when all are complete
  *
  * A run that fails or that a signal ends removes its files. A killed run (SIGKILL) leaves the unfinished directory; the
  * next run removes it if its lock is free. Before moving any file, sutra checks that all files can be moved; a signal

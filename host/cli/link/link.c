@@ -59,7 +59,7 @@ static const struct option_row options[] = {
     {"plain", 0, OPTION_FLAG, AT(plain), .help = "write the .et file of 'sutra convert', without the measured times"},
     {"compat", 0, OPTION_FLAG, AT(compat), .help = "write the .et file of chakra_converter"},
     FAITHFUL_ROWS(how, ".et output"),
-    {"no-work", 0, OPTION_FLAG, AT(no_work), .help = "omit the operations and bytes of kernels from .et output"},
+    {"no-flops", 0, OPTION_FLAG, AT(no_work), .help = "omit the operations and bytes of kernels from .et output"},
     {"ranks", 0, OPTION_FILE, "TABLE", AT(table),
      .help = "read the ranks of a job from TABLE instead of directories; each line contains rank, host trace and "
              "device trace, separated by tabs"},
@@ -71,14 +71,14 @@ static const struct option_row options[] = {
              "configuration is added"},
     {"dry-run", 0, OPTION_FLAG, AT(dry_run),
      .help = "print the pairs of traces of a job as a table for --ranks, without linking"},
-    {"again", 0, OPTION_FLAG, AT(again), .help = "also link the ranks of a job that are already linked"},
+    {"relink", 0, OPTION_FLAG, AT(again), .help = "also link the ranks of a job that are already linked"},
     {"memory", 0, OPTION_NUMBER, "BYTES", AT(memory), .maximum = UINT64_MAX,
      .help = "limit the estimated memory of concurrently linked ranks of a job to BYTES, for example 16G (default: no "
              "limit)"},
-    {"part", 0, OPTION_TEXT, "K/N", AT(part),
+    {"shard", 0, OPTION_TEXT, "K/N", AT(part),
      .help = "link every N-th rank of a job, beginning with the K-th; 'slurm' reads K/N from the variables of a Slurm "
              "array task"},
-    {"finish", 0, OPTION_FILE, "DIR", AT(finish),
+    {"combine", 0, OPTION_FILE, "DIR", AT(finish),
      .help = "combine the results of all parts of a job in DIR, and write its job.json"},
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
      .help = "fail instead of repairing a trace with a warning, or if nothing matches"},
@@ -109,7 +109,7 @@ static int check_output(struct link_values *values, const struct command *comman
     values->et = command == &link_command && names_et(path);
     if ((values->plain || values->compat || faithful_is_asked(&values->how) || values->no_work) && !values->et)
         return message_fail(SUTRA_USAGE,
-                            "--plain, --compat, --gpu, --rest and --no-work need an output that ends in .et");
+                            "--plain, --compat, --gpu, --min-idle-us and --no-flops need an output that ends in .et");
     values->faithful = values->et && !values->plain && !values->compat;
     values->pair.job.stages = values->et ? stages_of_et : stages;
     if (values->astra && (!link_is_job(values) || !values->faithful))
@@ -123,9 +123,9 @@ static int check_output(struct link_values *values, const struct command *comman
 /* Options of a job say nothing about a pair. */
 static int check_no_job(const struct link_values *values) {
     const char *of_job = values->dry_run  ? "--dry-run"
-                         : values->again  ? "--again"
+                         : values->again  ? "--relink"
                          : values->memory ? "--memory"
-                         : values->part   ? "--part"
+                         : values->part   ? "--shard"
                          : values->format ? "--format"
                                           : NULL;
     if (!of_job || !values->pair.host)

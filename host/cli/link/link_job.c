@@ -3,7 +3,7 @@
  *
  *     directories or table --> plan --> ranks, each with its record --> job.json, summary, findings
  *
- * --part processes and MPI processes link other ranks of the same plan. They share only DIR.
+ * --shard processes and MPI processes link other ranks of the same plan. They share only DIR.
  */
 #include "cli/link/link_job.h"
 
@@ -104,7 +104,7 @@ static int check_words(struct link_values *values, const struct command *command
     if (!values->finish)
         return check_folders(values, command);
     if (values->pair.host || values->table || values->pair.job.output || values->part || values->dry_run)
-        return message_fail(SUTRA_USAGE, "--finish accepts only the directory of the job");
+        return message_fail(SUTRA_USAGE, "--combine accepts only the directory of the job");
     return SUTRA_OK;
 }
 
@@ -113,8 +113,8 @@ static void tell_options(const struct link_values *values, bool per_stream, char
     const struct job_values *job = &values->pair.job;
     snprintf(text, OPTIONS_TEXT, "--format %s%s%s%s%s%s%s%s%s%s%s%s", link_formats[values->format],
              values->no_sync ? " --no-sync" : "", values->hta_pandas3 ? " --hta-pandas3" : "",
-             values->plain ? " --plain" : "", values->compat ? " --compat" : "", values->no_work ? " --no-work" : "",
-             per_stream ? " --gpu streams" : "", values->how.rest ? " --rest " : "",
+             values->plain ? " --plain" : "", values->compat ? " --compat" : "", values->no_work ? " --no-flops" : "",
+             per_stream ? " --gpu streams" : "", values->how.rest ? " --min-idle-us " : "",
              values->how.rest ? values->how.rest : "", values->astra ? " --astra" : "", job->strict ? " --strict" : "",
              job->lenient ? " --lenient" : "");
 }

@@ -23,9 +23,9 @@ static const struct stage_share stages[] = {
 static const struct option_row options[] = {
     JOB_ROW_OUTPUT(job),
     SELECTION_ROWS(selection),
-    {"from", 0, OPTION_NUMBER, "US", AT(selection.from_us), .maximum = UINT32_MAX,
+    {"from-us", 0, OPTION_NUMBER, "US", AT(selection.from_us), .maximum = UINT32_MAX,
      .help = "keep events from US microseconds after the first event on; GPU activity is selected by its launch"},
-    {"to", 0, OPTION_NUMBER, "US", AT(selection.to_us), .minimum = 1, .maximum = UINT32_MAX,
+    {"to-us", 0, OPTION_NUMBER, "US", AT(selection.to_us), .minimum = 1, .maximum = UINT32_MAX,
      .help = "keep events before US microseconds after the first event; GPU activity is selected by its launch"},
     {"host", 0, OPTION_FILE, "ET", AT(host), .help = "also cut the host trace ET of the same run"},
     {"host-out", 0, OPTION_FILE, "OUT", AT(host_output), .help = "write the cut host trace to OUT"},
@@ -55,7 +55,7 @@ static enum sutra_status cut_traces(struct cut_job *cut, struct sutra_error *err
     enum sutra_status status = sutra_device_trace_read(context, values->trace, &cut->device, error);
     if (!status && values->host)
         status = sutra_host_trace_read(context, values->host, &cut->host, error);
-    return status ? status : sutra_cut_make(context, cut->device, cut->host, &selection, &cut->cut, error);
+    return status ? status : sutra_cut_run(context, cut->device, cut->host, &selection, &cut->cut, error);
 }
 
 static enum sutra_status write_traces(struct cut_job *cut, struct sutra_error *error) {
@@ -144,9 +144,9 @@ static int check_files(const struct cut_values *values) {
 static int check_values(const struct cut_values *values) {
     if (values->host && (values->selection.only || values->selection.min_us))
         return message_fail(SUTRA_USAGE, "--host and %s exclude each other: linking needs all events of the time range",
-                            values->selection.only ? "--only" : "--min-us");
+                            values->selection.only ? "--side" : "--min-us");
     if (values->selection.to_us && values->selection.to_us <= values->selection.from_us)
-        return message_fail(SUTRA_USAGE, "--to is not after --from");
+        return message_fail(SUTRA_USAGE, "--to-us is not after --from-us");
     return check_files(values);
 }
 
@@ -192,7 +192,8 @@ static const char *const description[] = {
 };
 static const struct example examples[] = {
     {"sutra cut device.json --step 3 -o step3.json.gz", "extract one step, for a viewer"},
-    {"sutra cut device.json --from 2M --to 2500k -o part.json", "extract half a second, from the third second on"},
+    {"sutra cut device.json --from-us 2M --to-us 2500k -o part.json",
+     "extract half a second, from the third second on"},
     {"sutra cut device.json --no-python --min-us 5 -o small.json.zst", "write a smaller file of the whole run"},
     {"sutra cut device.json --step 3-5 -o d.json --host host.json --host-out h.json",
      "extract three steps of a pair, to link"},

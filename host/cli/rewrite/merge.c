@@ -76,7 +76,7 @@ static enum sutra_status merge_traces(struct job *job, const struct merge_values
 static void print_stats(FILE *file, const void *data) {
     const struct merge_result *result = data;
     const struct named_count counts[] = {
-        {"n_ranks", result->report.n_ranks},         {"n_left_out", result->report.n_left_out},
+        {"n_ranks", result->report.n_ranks},         {"n_skipped", result->report.n_skipped},
         {"n_events", result->report.n_events},       {"n_events_kept", result->report.n_kept},
         {"n_processes", result->report.n_processes}, {"n_collectives", result->report.n_collectives},
     };
@@ -104,7 +104,7 @@ static void print_summary(const struct merge_values *values, const struct merge_
     const struct sutra_merge_report *report = &result->report;
     const struct summary_row rows[] = {
         {report->n_ranks, "ranks", true},
-        {report->n_left_out, "traces skipped", false},
+        {report->n_skipped, "traces skipped", false},
         {report->n_kept, "events kept", true},
         {report->n_events - report->n_kept, "events omitted, and metadata events that are rewritten", true},
         {report->n_processes, "processes in the timeline", true},
@@ -185,12 +185,12 @@ static const char *const description[] = {
     "Process ids, flow ids and correlations are made unique across ranks. If the ends of collectives show that a clock "
     "is off, it is aligned to the clock of the smallest rank. Arrows lead from the first rank that arrives at a "
     "collective to the last. All other fields of kept events stay byte-identical.",
-    "Viewers load a few hundred megabytes: reduce a larger timeline with --only gpu, --min-us and --step.",
+    "Viewers load a few hundred megabytes: reduce a larger timeline with --side gpu, --min-us and --step.",
     NULL,
 };
 static const struct example examples[] = {
     {"sutra merge traces/ -o all.json.gz", "merge a directory of traces"},
-    {"sutra merge traces/ --only gpu --min-us 10 --step 3 -o step3.json.gz",
+    {"sutra merge traces/ --side gpu --min-us 10 --step 3 -o step3.json.gz",
      "merge one step of many ranks, small enough for a viewer"},
     {"sutra merge rank0.json rank1.json --clocks none -o both.json", "merge two ranks of one machine"},
     {0},

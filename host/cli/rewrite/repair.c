@@ -59,17 +59,17 @@ static enum sutra_status job_run(struct repair_job *repair, struct sutra_error *
 /* ---- What was mended ---- */
 
 static void print_stats(FILE *file, const void *result) {
-    static const char *const names[SUTRA_N_MENDS] = {
+    static const char *const names[SUTRA_N_REPAIR_KINDS] = {
         "n_quotes", "n_controls",   "n_backslashes", "n_not_utf8",          "n_end_quotes", "n_numbers", "n_commas",
         "n_arrays", "n_beginnings", "n_cut_off",     "n_elements_left_out", "n_objects",    "n_rests"};
     const struct repair_job *repair = result;
-    struct named_count kinds[SUTRA_N_MENDS];
+    struct named_count kinds[SUTRA_N_REPAIR_KINDS];
     const struct named_count counts[] = {{"n_elements", repair->report.n_elements},
-                                         {"n_left_out_bytes", repair->report.n_left_out_bytes},
-                                         {"n_mended", repair->report.n_mended}};
-    for (int kind = 0; kind < SUTRA_N_MENDS; kind++)
+                                         {"n_skipped_bytes", repair->report.n_skipped_bytes},
+                                         {"n_repaired", repair->report.n_repaired}};
+    for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS; kind++)
         kinds[kind] = (struct named_count){names[kind], repair->report.n[kind]};
-    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, kinds, SUTRA_N_MENDS);
+    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, kinds, SUTRA_N_REPAIR_KINDS);
     run_figures_print_json(file, &repair->job.figures);
 }
 
@@ -77,7 +77,7 @@ static void print_stats(FILE *file, const void *result) {
 static void print_first(const struct sutra_repair_report *report, int kind) {
     unsigned n = 0;
     for (size_t i = 0; i < report->n_places && n < PLACES_TOLD; i++)
-        if (report->places[i].kind == (enum sutra_mend)kind)
+        if (report->places[i].kind == (enum sutra_repair_kind)kind)
             fprintf(stderr, "%s%" PRIu64,
                     n++                   ? ", "
                     : report->n[kind] > 1 ? "                  at bytes "
@@ -90,7 +90,7 @@ static void print_first(const struct sutra_repair_report *report, int kind) {
 static void print_places(const struct sutra_repair_report *report) {
     for (size_t i = 0; i < report->n_places; i++)
         fprintf(stderr, "byte %" PRIu64 ": %s\n", report->places[i].offset,
-                sutra_mend_name(report->places[i].kind, false));
+                sutra_repair_kind_name(report->places[i].kind, false));
 }
 
 static void print_summary(const struct repair_job *repair) {
@@ -98,16 +98,16 @@ static void print_summary(const struct repair_job *repair) {
     const char *output = repair->values->job.output;
     if (repair->values->job.verbose)
         print_places(report);
-    fprintf(stderr, report->n_mended ? "sutra: repaired into %s\n" : "sutra: nothing to repair: copied to %s\n",
+    fprintf(stderr, report->n_repaired ? "sutra: repaired into %s\n" : "sutra: nothing to repair: copied to %s\n",
             path_is_stream(output) ? "standard output" : output);
-    for (int kind = 0; kind < SUTRA_N_MENDS; kind++)
+    for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS; kind++)
         if (report->n[kind]) {
             fprintf(stderr, "%16s  %s\n", count_text(report->n[kind]).text,
-                    sutra_mend_name((enum sutra_mend)kind, report->n[kind] > 1));
+                    sutra_repair_kind_name((enum sutra_repair_kind)kind, report->n[kind] > 1));
             print_first(report, kind);
         }
     const struct summary_row rows[] = {{report->n_elements, "events or nodes in the trace", true},
-                                       {report->n_left_out_bytes, "bytes skipped", false}};
+                                       {report->n_skipped_bytes, "bytes skipped", false}};
     summary_print(rows, sizeof rows / sizeof *rows);
     run_figures_print(&repair->job.figures);
 }

@@ -26,7 +26,7 @@ extern const char *const selection_sides[]; /* in the order of enum sutra_only *
      AT(selection.step),                                                                                               \
      .help = "keep the events of ProfilerStep#N, or of several steps, such as 3-5; GPU activity is selected by its "   \
              "launch"},                                                                                                \
-        {"only",                                                                                                       \
+        {"side",                                                                                                       \
          0,                                                                                                            \
          OPTION_CHOICE,                                                                                                \
          "SIDE",                                                                                                       \

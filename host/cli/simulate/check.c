@@ -90,10 +90,10 @@ static void print_finding_json(const struct sutra_et_finding *finding) {
     for (uint32_t i = 0; i < finding->n_ids; i++)
         printf("%s%" PRIu64, i ? ", " : "", finding->ids[i]);
     printf("]");
-    print_member("what", finding->what);
+    print_member("kind", finding->what);
     print_member("detail", finding->detail);
     print_member("why", finding->why);
-    print_member("mend", finding->mend);
+    print_member("remedy", finding->mend);
     printf("}");
 }
 

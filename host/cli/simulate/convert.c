@@ -80,7 +80,7 @@ static const struct option_row options[] = {
      .help = "keep names of process groups that are not numbers"},
     {"no-start-times", 0, OPTION_FLAG, AT(no_start_times), .help = "omit start times of nodes"},
     {"no-peers", 0, OPTION_FLAG, AT(no_peers), .help = "omit peers and tags of sends and receives"},
-    {"no-work", 0, OPTION_FLAG, AT(no_work), .help = "omit operations and bytes of kernels (num_ops, tensor_size)"},
+    {"no-flops", 0, OPTION_FLAG, AT(no_work), .help = "omit operations and bytes of kernels (num_ops, tensor_size)"},
     {"refuse-types", 0, OPTION_FLAG, AT(refuse_types),
      .help = "fail on collectives unknown to chakra_converter: reduce, gather, scatter, unknown names"},
     {"refuse-nested", 0, OPTION_FLAG, AT(refuse_nested),
@@ -129,7 +129,7 @@ static int check_files(const struct convert_values *values) {
     if (values->faithful && (values->compat || values->lines))
         return message_fail(SUTRA_USAGE, "--faithful and --%s exclude each other", values->compat ? "compat" : "lines");
     if (faithful_is_asked(&values->how) && !values->faithful)
-        return message_fail(SUTRA_USAGE, "--gpu and --rest need --faithful");
+        return message_fail(SUTRA_USAGE, "--gpu and --min-idle-us need --faithful");
     if (values->astra && values->compat)
         return message_fail(SUTRA_USAGE,
                             "--astra and --compat exclude each other: ASTRA-sim rejects the files of --compat");
@@ -173,7 +173,7 @@ static enum sutra_status convert(struct job *job, const struct convert_values *v
     if (!status)
         status = sutra_convert(job->context, values->input, &what, converted, error);
     if (!status && values->faithful)
-        status = sutra_converted_make_faithful(job->context, *converted, NULL, &how, faithful, error);
+        status = sutra_converted_run_faithful(job->context, *converted, NULL, &how, faithful, error);
     return status ? status : write_results(job, values, *converted, error);
 }
 

@@ -12,7 +12,7 @@ struct lines_result {
 
 bool convert_lines_known(const char *input) {
     bool known = false;
-    return path_size(input) > 0 && sutra_et_lines_known(input, &known, NULL) == SUTRA_OK && known;
+    return path_size(input) > 0 && sutra_is_et_lines(input, &known, NULL) == SUTRA_OK && known;
 }
 
 static void print_stats(FILE *file, const void *data) {

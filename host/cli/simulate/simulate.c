@@ -64,7 +64,7 @@ static const struct option_row options[] = {
          "of each rank's link"},
     {"straggler", 0, OPTION_CHOICE, "WHAT", AT(straggler), .choices = stragglers,
      .help = "estimate the time if no rank computed more slowly than the median rank (none) (default: as-is)"},
-    {"worth", 0, OPTION_FLAG, AT(worth),
+    {"what-if-summary", 0, OPTION_FLAG, AT(worth),
      .help = "print the time without stragglers, with twice the bandwidth and without communication, with the known "
              "errors of these estimates"},
     {"sensitivity", 0, OPTION_FLAG, AT(sensitivity),
@@ -238,7 +238,7 @@ static enum sutra_status run_all(struct simulate_job *job, struct sutra_error *e
     if (!status && is_changed(job))
         status = simulate(job, &plain, &job->before, error);
     if (!status && values->sensitivity)
-        status = sutra_simulation_worth(job->job.context, job->simulation, N_WORTH, error);
+        status = sutra_simulation_what_if(job->job.context, job->simulation, N_WORTH, error);
     for (int worth = 0; worth < JOB_WORTHS && values->worth && !status; worth++)
         status = find_worth(job, (enum job_worth)worth, error);
     return status;
@@ -290,7 +290,7 @@ static int job_show(const struct simulate_job *job) {
     fflush(stdout);
     if (!job->values->job.quiet)
         simulate_warn_lacking(job->simulation);
-    if (sutra_simulation_n_stuck(job->simulation) == 0)
+    if (sutra_simulation_n_deadlocked(job->simulation) == 0)
         return SUTRA_OK;
     simulate_warn_stuck(job->simulation);
     return SUTRA_DATA;
@@ -363,7 +363,7 @@ static const struct example examples[] = {
     {"sutra simulate rank.0.et --scale 'name=~gemm:0.5'", "estimate the time with GEMM kernels of twice the speed"},
     {"sutra simulate rank.*.et --bandwidth x2", "estimate the time of a job with twice the bandwidth"},
     {"sutra simulate linked", "simulate a linked job in this directory"},
-    {"sutra simulate rank.*.et --worth", "estimate the cost of stragglers and communication"},
+    {"sutra simulate rank.*.et --what-if-summary", "estimate the cost of stragglers and communication"},
     {"sutra simulate rank.0.et --sensitivity", "find the operators and kernels that are worth optimizing"},
     {"sutra simulate rank.0.et --trace simulated.json.gz", "write the simulated times for Perfetto"},
     {0},

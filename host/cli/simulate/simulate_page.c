@@ -267,8 +267,8 @@ static void json_ranks(const struct sutra_simulation *simulation) {
                i ? "," : "", rank.rank, us_of(rank.time_ns), rank.n_nodes, rank.n_ran);
         printf(", \"processor_us\": %.3f, \"computation_us\": %.3f, \"communication_us\": %.3f", us_of(rank.cpu_ns),
                us_of(rank.compute_ns), us_of(rank.comm_ns));
-        printf(", \"wait_us\": %.3f, \"meetings\": %" PRIu64 ", \"absent_dependencies\": %" PRIu64, us_of(rank.wait_ns),
-               rank.n_meetings, rank.n_absent);
+        printf(", \"wait_us\": %.3f, \"collectives\": %" PRIu64 ", \"absent_dependencies\": %" PRIu64,
+               us_of(rank.wait_ns), rank.n_meetings, rank.n_absent);
         printf(", \"gpu_slowness\": %.4f, \"processor_slowness\": %.4f}", rank.gpu_slowness, rank.cpu_slowness);
     }
     printf("\n  ],\n");
@@ -286,9 +286,9 @@ static void json_waits(const struct sutra_simulation *simulation) {
 
 static void json_meetings(const struct sutra_simulation *simulation) {
     printf("  \"collectives\": [");
-    for (uint64_t i = 0; i < sutra_simulation_n_meetings(simulation); i++) {
-        struct sutra_simulated_meeting meeting = {.size = sizeof meeting};
-        sutra_simulation_meeting(simulation, i, &meeting);
+    for (uint64_t i = 0; i < sutra_simulation_n_collectives(simulation); i++) {
+        struct sutra_simulated_collective meeting = {.size = sizeof meeting};
+        sutra_simulation_collective(simulation, i, &meeting);
         printf("%s\n    {\"name\": ", i ? "," : "");
         json_string_print(stdout, meeting.name);
         printf(", \"kind\": \"%s\", \"ranks\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"last_rank\": %" PRIu64,
@@ -315,7 +315,7 @@ static void json_network(const struct sutra_simulation *simulation) {
 static void json_worth(const struct simulate_result *result) {
     static const char *const keys[JOB_WORTHS] = {"no_straggler", "network_x2", "no_communication"};
     double end = us_of(sutra_simulation_time_ns(result->simulation));
-    printf("  \"worth\": {");
+    printf("  \"what_if\": {");
     for (int worth = 0; worth < JOB_WORTHS; worth++) {
         double us = us_of(result->worth_ns[worth]);
         double bound = worth_bounds[result->per_stream][worth];
@@ -362,7 +362,7 @@ void simulate_json_print(const struct simulate_result *result) {
     printf("{\n  \"time_us\": %.3f,\n", us_of(sutra_simulation_time_ns(result->simulation)));
     if (result->before)
         printf("  \"time_before_us\": %.3f,\n", us_of(sutra_simulation_time_ns(result->before)));
-    printf("  \"never_ran\": %" PRIu64 ",\n", sutra_simulation_n_stuck(result->simulation));
+    printf("  \"never_ran\": %" PRIu64 ",\n", sutra_simulation_n_deadlocked(result->simulation));
     json_ranks(result->simulation);
     json_waits(result->simulation);
     json_meetings(result->simulation);
@@ -377,10 +377,10 @@ void simulate_json_print(const struct simulate_result *result) {
 /* ---- Missing ranks ---- */
 
 void simulate_warn_lacking(const struct sutra_simulation *simulation) {
-    uint64_t n = sutra_simulation_n_meetings(simulation), n_lacking = 0;
+    uint64_t n = sutra_simulation_n_collectives(simulation), n_lacking = 0;
     for (uint64_t i = 0; i < n; i++) {
-        struct sutra_simulated_meeting meeting = {.size = sizeof meeting};
-        sutra_simulation_meeting(simulation, i, &meeting);
+        struct sutra_simulated_collective meeting = {.size = sizeof meeting};
+        sutra_simulation_collective(simulation, i, &meeting);
         n_lacking += meeting.n_told > meeting.n_ranks;
     }
     if (n_lacking)
@@ -392,7 +392,7 @@ void simulate_warn_lacking(const struct sutra_simulation *simulation) {
 
 /* ---- Nodes that never run ---- */
 
-static void warn_of(const struct sutra_stuck_node *node) {
+static void warn_of(const struct sutra_deadlocked_node *node) {
     static const char *const whys[] = {
         [SUTRA_STUCK_DEPENDS] = "depends on",
         [SUTRA_STUCK_MEETS] = "waits to synchronize with",
@@ -407,11 +407,11 @@ static void warn_of(const struct sutra_stuck_node *node) {
 }
 
 void simulate_warn_stuck(const struct sutra_simulation *simulation) {
-    struct sutra_stuck_node node = {.size = sizeof node};
+    struct sutra_deadlocked_node node = {.size = sizeof node};
     uint32_t n = 0;
     message_warn("deadlock: %s can never run:",
-                 counted_text(sutra_simulation_n_stuck(simulation), "node", "nodes").text);
-    for (; sutra_simulation_stuck(simulation, n, &node); n++)
+                 counted_text(sutra_simulation_n_deadlocked(simulation), "node", "nodes").text);
+    for (; sutra_simulation_deadlocked(simulation, n, &node); n++)
         if (n < STUCK_MAX)
             warn_of(&node);
     if (n > STUCK_MAX)

@@ -31,7 +31,7 @@ static bool read_rest(const char *text, double *us) {
 
 int faithful_check(struct faithful_values *values) {
     if (values->rest && !read_rest(values->rest, &values->rest_us))
-        return message_fail(SUTRA_USAGE, "--rest: '%s' is not a number of microseconds", values->rest);
+        return message_fail(SUTRA_USAGE, "--min-idle-us: '%s' is not a number of microseconds", values->rest);
     return SUTRA_OK;
 }
 

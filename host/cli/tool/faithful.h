@@ -31,7 +31,7 @@ extern const char *const faithful_gpus[];
      .help = "run one GPU activity at a time (one), as ASTRA-sim does, or one per stream (streams), in " what          \
              " (default: one; streams for the ranks of a job)"},                                                       \
     {                                                                                                                  \
-        "rest", 0, OPTION_TEXT, "US", AT(faithful.rest),                                                               \
+        "min-idle-us", 0, OPTION_TEXT, "US", AT(faithful.rest),                                                        \
             .help = "write gaps without recorded work that are longer than US microseconds as nodes of " what          \
                     ", -1 for none (default: 5)"                                                                       \
     }

@@ -24,8 +24,8 @@ static int read_slurm_task(size_t *part, size_t *n_parts) {
     uint64_t id, n, first, step;
     if (!read_variable("SLURM_ARRAY_TASK_ID", &id) || !read_variable("SLURM_ARRAY_TASK_COUNT", &n))
         return message_fail(SUTRA_USAGE,
-                            "--part slurm: SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT are not set: run "
-                            "it as a task of 'sbatch --array', or use --part K/N");
+                            "--shard slurm: SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT are not set: run "
+                            "it as a task of 'sbatch --array', or use --shard K/N");
     if (!read_variable("SLURM_ARRAY_TASK_MIN", &first))
         first = 1;
     if (!read_variable("SLURM_ARRAY_TASK_STEP", &step) || step == 0)
@@ -33,7 +33,8 @@ static int read_slurm_task(size_t *part, size_t *n_parts) {
     uint64_t k = id >= first ? (id - first) / step : n;
     if (k >= n || id != first + k * step)
         return message_fail(
-            SUTRA_USAGE, "--part slurm: task %s is not one of the %s evenly spaced tasks of the array: use --part K/N",
+            SUTRA_USAGE,
+            "--shard slurm: task %s is not one of the %s evenly spaced tasks of the array: use --shard K/N",
             getenv("SLURM_ARRAY_TASK_ID"), getenv("SLURM_ARRAY_TASK_COUNT"));
     *part = k;
     *n_parts = n;
@@ -49,7 +50,7 @@ int part_read(const char *text, size_t *part, size_t *n_parts) {
         n = strtoull(slash + 1, &end, 10);
     if (slash == text || *slash != '/' || *text == '-' || end == slash + 1 || *end || slash[1] == '-' || k == 0 ||
         k > n)
-        return message_fail(SUTRA_USAGE, "--part: '%s' is neither K/N, such as 3/64, nor 'slurm'", text);
+        return message_fail(SUTRA_USAGE, "--shard: '%s' is neither K/N, such as 3/64, nor 'slurm'", text);
     *part = k - 1;
     *n_parts = n;
     return SUTRA_OK;

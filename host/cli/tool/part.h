@@ -1,5 +1,5 @@
 /*
- * part.h - the part of the work of one of several processes, as given by --part: "3/64".
+ * part.h - the part of the work of one of several processes, as given by --shard: "3/64".
  */
 #ifndef CLI_PART_H
 #define CLI_PART_H

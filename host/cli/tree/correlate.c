@@ -68,7 +68,8 @@ static enum sutra_status job_run(struct profile_job *job, const struct correlate
                                  struct sutra_error *error) {
     struct sutra_correlation *correlation = NULL;
     const struct sutra_correlation_options what = {.size = sizeof what,
-                                                   .edition = (enum sutra_edition)values->profile.edition,
+                                                   .torch_version =
+                                                       (enum sutra_torch_version)values->profile.torch_version,
                                                    .kind = (enum sutra_correlation_kind)values->kind};
     enum sutra_status status = profile_job_read(job, NULL, false, error);
     if (!status)

@@ -10,7 +10,7 @@
 #include "cli/tool/figures.h"
 #include "cli/tool/paths.h"
 
-const char *const profile_editions[] = {"2", "1.13", NULL};
+const char *const torch_versions[] = {"2", "1.13", NULL};
 
 int profile_values_check(struct profile_values *values, const char *input, bool there, const struct command *command) {
     const char *output = values->job.output;
@@ -38,7 +38,7 @@ static enum sutra_status read_traces(struct profile_job *job, bool inputs, struc
     enum sutra_status status = sutra_device_trace_read(context, values->trace, &job->device, error);
     if (!status && values->host)
         status = sutra_host_trace_read(context, values->host, &job->host, error);
-    return status ? status : sutra_profile_take(context, job->device, job->host, &options, &job->profile, error);
+    return status ? status : sutra_profile_from_trace(context, job->device, job->host, &options, &job->profile, error);
 }
 
 enum sutra_status profile_job_read(struct profile_job *job, const char *events, bool inputs,

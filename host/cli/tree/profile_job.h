@@ -9,13 +9,13 @@
 #include "cli/tool/arguments.h"
 #include "cli/tool/job.h"
 
-extern const char *const profile_editions[]; /* in the order of enum sutra_edition */
+extern const char *const torch_versions[]; /* in the order of enum sutra_torch_version */
 
 /* First member, `profile`, of the values of such a command. */
 struct profile_values {
     const char *trace, *host;
     struct job_values job;
-    int edition;
+    int torch_version;
     bool rocm;
 };
 
@@ -25,12 +25,12 @@ struct profile_values {
             .help = "read thread numbers and tensor addresses from the host trace ET of the same run"                  \
     }
 #define PROFILE_ROWS_HOW                                                                                               \
-    {"edition",                                                                                                        \
+    {"torch-version",                                                                                                  \
      0,                                                                                                                \
      OPTION_CHOICE,                                                                                                    \
-     "EDITION",                                                                                                        \
-     AT(profile.edition),                                                                                              \
-     .choices = profile_editions,                                                                                      \
+     "VERSION",                                                                                                        \
+     AT(profile.torch_version),                                                                                        \
+     .choices = torch_versions,                                                                                        \
      .help = "apply the rules of PyTorch 2 (2), or of PyTorch up to 1.13 (1.13) (default: 2)"},                        \
         {"rocm", 0, OPTION_FLAG, AT(profile.rocm),                                                                     \
          .help = "use the first of several starts of a flow, not the last one before its end"},                        \

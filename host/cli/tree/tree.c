@@ -110,10 +110,10 @@ static enum sutra_status job_run(struct profile_job *job, const struct tree_valu
     struct sutra_tree *tree = NULL;
     const struct sutra_tree_write_options how = extent_of(values);
     enum sutra_tree_format format = format_of(values);
-    enum sutra_edition edition = (enum sutra_edition)values->profile.edition;
+    enum sutra_torch_version torch_version = (enum sutra_torch_version)values->profile.torch_version;
     enum sutra_status status = profile_job_read(job, values->events, format == SUTRA_TREE_JSON, error);
     if (!status)
-        status = sutra_tree_build(job->job.context, job->profile, edition, &tree, error);
+        status = sutra_tree_build(job->job.context, job->profile, torch_version, &tree, error);
     if (!status)
         status = sutra_tree_write(job->job.context, tree, format, &how, values->profile.job.output,
                                   &job->job.figures.output_bytes, error);
