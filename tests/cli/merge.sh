@@ -50,7 +50,7 @@ PYTHON
 sutra gen -n 1k --ranks 4 --ranks-per-host 2 --clock-offset-us 5000 --skew-us 100 --host h --device d
 summary() {
     echo "\$ $*"
-    "$@" 2>&1 | grep -v -e '  read$' -e '  written$' -e ' of memory '
+    "$@" 2>&1 | grep -v -e '  read$' -e '  written$' -e ' peak memory'
 }
 summary sutra merge d -o all.json
 python3 check.py all.json d/device.0.json d/device.1.json d/device.2.json d/device.3.json
