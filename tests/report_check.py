@@ -121,7 +121,7 @@ def shown(text):
     out = []
     for character in text:
         code = ord(character)
-        turns = 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069 or code in (0x200E, 0x200F, 0x61C)
+        turns = 0x2028 <= code <= 0x202E or 0x2066 <= code <= 0x2069 or code in (0x200E, 0x200F, 0x61C)
         none = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF or 0x7F < code < 0xA0 or 0xD800 <= code < 0xE000
         out.append("\ufffd" if turns or none else chr(0x2400 + code) if code < 32 else "\u2421" if code == 127 else character)
     return "".join(out)
@@ -134,9 +134,14 @@ def text_matches(seen, whole):
     return seen == whole or (dots and whole.startswith(front) and whole.endswith(back) and len(seen) < len(whole))
 
 
+# The prefix of text that a spreadsheet would run as a formula; the bytes of a lone surrogate, as CSV escapes them.
+FORMULA = re.compile("^'(?=[=+@\\t\\r-])")
+SURROGATE = re.compile(r"\\xed\\x[ab][0-9a-f]\\x[89ab][0-9a-f]")
+
+
 def read_csv(path):
     with open(path, newline="", encoding="utf-8", errors="surrogatepass") as file:
-        lines = list(csv.reader(file))
+        lines = [[SURROGATE.sub("\ufffd", FORMULA.sub("", cell)) for cell in line] for line in csv.reader(file)]
     if len(lines) == 2 and lines[0][0] == "":  # describe() of nothing: two lines of headings
         return []
     if len(lines) > 2 and lines[0][0] == "":  # its three lines of headings
@@ -342,8 +347,8 @@ def check_operators(page, folder, whole=True, only_kernels=False):
 
 
 PARTS = {"compute": ["compute"], "exposed_communication": ["exposed communication"], "exposed_copies": ["exposed memcpy"],
-         "wait_host": ["idle: host", "idle: launching", "idle: setup"], "wait_data": ["idle: data loading"],
-         "wait_sync": ["idle: synchronizing", "idle: after synchronizing"], "wait_device": ["idle: launched before"],
+         "idle_host": ["idle: host", "idle: launching", "idle: setup"], "idle_dataloader": ["idle: data loading"],
+         "idle_sync": ["idle: synchronizing", "idle: after synchronizing"], "idle_device": ["idle: launched before"],
          "idle_rest": ["idle: unknown launch", "idle: after the last activity"]}
 CAUSES = ["compute", "exposed communication", "exposed memcpy", "idle: host", "idle: data loading",
           "idle: synchronizing", "idle: launched before", "idle: unknown cause"]
@@ -371,7 +376,7 @@ def check_overview(page, folder):
     check(all(near(win, number(row["saving_percent"])) for (_, win, _), row in zip(page.findings, found)), "wins")
     lines, windows = defaultdict(dict), {row["rank"]: number(row["window_us"]) for row in table("overview_ranks")}
     for row in table("overview_timeline"):
-        lines[row["rank"]][row["what"]] = number(row["time_us"])
+        lines[row["rank"]][row["kind"]] = number(row["time_us"])
     expected = [dict({part + "_us": sum(times[what] for what in whats) for part, whats in PARTS.items()}, rank=rank,
                      window_us=windows[rank]) for rank, times in lines.items()]
     check(("time_of_ranks" in page.tables) == bool(table("overview_kernels")), "time of no work")
@@ -388,8 +393,8 @@ def check_overview(page, folder):
         same_rows(page, "overview_overlap", overlaps)
     whole = sum(windows.values())
     for name, parts in {"Compute": ["compute"], "Exposed communication": ["exposed_communication"],
-                        "Exposed memcpy": ["exposed_copies"], "GPU idle: host": ["wait_host"],
-                        "GPU idle: other": ["wait_data", "wait_sync", "wait_device", "idle_rest"]
+                        "Exposed memcpy": ["exposed_copies"], "GPU idle: host": ["idle_host"],
+                        "GPU idle: other": ["idle_dataloader", "idle_sync", "idle_device", "idle_rest"]
                         }.items() if table("overview_kernels") else ():
         us = sum(row[part + "_us"] for row in expected for part in parts)
         check(near(page.figures[name], 100 * us / whole if whole else math.nan), name, page.figures[name], us, whole)
