@@ -1,10 +1,10 @@
-"""Whether the house stands: no room includes from a floor above its own, no struct, enum or union has two meanings, and
-prose keeps to its width.
+"""Checks the source tree: the order of includes between folders, unique names of structs, enums and unions, the width of
+prose, and the project's terms in documentation and messages.
 
-    python3 tests/house.py [FOLDER]     of a source tree; what is wrong is told line by line, and the exit status is 1
+    python3 tests/house.py [DIRECTORY]     prints one line per error; the exit status is then 1
 
-A room is a folder of host/, or cuda/. Includes of the same floor but another room go sideways, which is wrong as well:
-so no rooms can include each other in a ring, and each floor can be read knowing those below it only.
+A room is a folder of host/, or cuda/. A file includes only from its own room and from rooms on lower floors, so that
+includes between rooms have no cycles.
 """
 
 import os
@@ -48,6 +48,33 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 WIDTH = 120
 LAID_OUT = re.compile(r'"|\S  +\S')
+# Phrases that users cannot search for, and the term to write instead; for documentation and string literals.
+PHRASES = [(re.compile(pattern, re.IGNORECASE), term) for pattern, term in (
+    (r"\b(?:is|are|was|were) told\b|\btells?\b(?! apart)|\buntold\b", "report, record, contain, show"),
+    (r"\bleft out\b|\bleaves? (?:it |them |out )*out\b", "skipped"),
+    (r"\bmend(?:s|ed|ing)?\b", "repair"),
+    (r"\b(?:nobody|whoever|whom)\b", "name the rank, operator or caller"),
+    (r"\bholds? (?:the others|launches|all) up\b", "straggler, blocks"),
+    (r"\bcharged? to\b", "attributed to"),
+    (r"\bstretch(?:es)? of\b", "interval, range"),
+    (r"\bside by side\b|\bbeside\b", "next to, in parallel, overlapping"),
+    (r"\bwhole or not at all\b", "atomically"),
+    (r"\bbroken (?:trace|file|rank|text)s?\b", "malformed, truncated"),
+    (r"\blonely\b", "unmatched"),
+    (r"\bmade[- ]up\b", "synthetic, generated"),
+    (r"\bprocessors?\b(?! time)", "CPU, CPU thread"),
+    (r"\bso many\b", "N"),
+    (r"\bthe reference's\b|\bthe original's\b", "name the tool"),
+    (r"\brising\b|\bfalling\b", "ascending, descending"),
+    (r"\bcopies and sets of memory\b", "memcpy and memset"),
+    (r"\bedition\b", "version"),
+    (r"\bmeetings?\b", "collective, match"),
+    (r"\bstands? (?:in|below|above|behind|there)\b", "is in, follows"),
+)]
+CODE_IN_PROSE = re.compile(r"```.*?```|`[^`\n]*`|<!--.*?-->", re.DOTALL)
+STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"', re.DOTALL)
+# Texts of other programs that are reproduced byte for byte.
+OTHER_PROGRAMS = ("host/legacy/log.c", "host/legacy/advice.c")
 DEFINITION = re.compile(r"\b(struct|enum|union)\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(\w+)\s*\{")
 
 
@@ -109,6 +136,36 @@ def check_width(path, text):
             yield f"{path}:{number}: {len(line)} columns"
 
 
+def messages(text):
+    """Line number and content of each string literal with at least two words."""
+    for match in STRING.finditer(text):
+        if match[1] and " " in match[1].strip():
+            yield text.count("\n", 0, match.start()) + 1, match[1]
+
+
+def prose(text):
+    """Line number and content of each line of a page, without code."""
+    text = CODE_IN_PROSE.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return enumerate(text.splitlines(), 1)
+
+
+def check_phrases(path, lines):
+    for number, line in lines:
+        for pattern, term in PHRASES:
+            found = pattern.search(line)
+            if found:
+                yield f"{path}:{number}: '{found[0]}': write: {term}"
+
+
+def pages(top):
+    for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md", "python/README.md"):
+        if os.path.isfile(os.path.join(top, name)):
+            yield name
+    for name in sorted(os.listdir(os.path.join(top, "docs"))):
+        if name.endswith(".md"):
+            yield os.path.join("docs", name)
+
+
 def main():
     top = sys.argv[1] if len(sys.argv) > 1 else "."
     texts = {}
@@ -118,6 +175,12 @@ def main():
     wrong = [line for path, text in texts.items() for line in check_includes(path, text)]
     wrong += check_tags(texts)
     wrong += [line for path, text in texts.items() for line in check_width(path, text)]
+    for path, text in texts.items():
+        if path not in OTHER_PROGRAMS:
+            wrong += check_phrases(path, messages(text))
+    for path in pages(top):
+        with open(os.path.join(top, path), encoding="utf-8") as file:
+            wrong += check_phrases(path, prose(file.read()))
     print("\n".join(wrong) if wrong else f"{len(texts)} files: all is well")
     return 1 if wrong else 0
 

@@ -515,7 +515,7 @@ static void find_in_groups(const struct checking *checking) {
         (list[begin].is_message ? look_at_route : look_at_group)(checking, list + begin, end - begin);
     }
     if (checking->calls->n_untold)
-        find(checking, check_of(checking, CHECK_NOTE, "untold collectives", "", UINT32_MAX),
+        find(checking, check_of(checking, CHECK_NOTE, "unrecorded collectives", "", UINT32_MAX),
              "%" PRIu64
              " communication kernels have no group, size and number (older PyTorch versions do not record them)",
              checking->calls->n_untold);

@@ -100,10 +100,10 @@ static void find_broken(struct job_whole *whole) {
         if (whole->ranks[i].state != RANK_BROKEN)
             continue;
         rank_list_add(&ranks, whole->ranks[i].rank);
-        find(whole, CHECK_ERROR, "broken rank", rank_list_text(&ranks), "%.700s", whole->ranks[i].error);
+        find(whole, CHECK_ERROR, "malformed rank", rank_list_text(&ranks), "%.700s", whole->ranks[i].error);
     }
     for (size_t i = 0; i < whole->n_left; i++)
-        find(whole, CHECK_WARNING, "left out", "", "%.400s: %.380s", whole->left[i].path, whole->left[i].why);
+        find(whole, CHECK_WARNING, "skipped file", "", "%.400s: %.380s", whole->left[i].path, whole->left[i].why);
 }
 
 /* ---- Collectives ---- */

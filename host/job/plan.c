@@ -236,12 +236,12 @@ static bool has_own_rank(const struct pairing_work *work, size_t i) {
                  (i + 1 < work->n_devices && device[1].head.rank == device->head.rank);
     bool in_range = device->head.rank >= 0 && device->head.rank < RANK_LIMIT;
     if (device->head.rank == NOT_TOLD)
-        leave_out(work->plan, device->path, "it tells no rank, nor does its name");
+        leave_out(work->plan, device->path, "neither the trace nor its name contains a rank");
     else if (!in_range)
         leave_out(work->plan, device->path, "rank %" PRId64 " is out of range (0 to %d)", device->head.rank,
                   RANK_LIMIT - 1);
     else if (twice)
-        leave_out(work->plan, device->path, "rank %" PRId64 " is told by several device traces", device->head.rank);
+        leave_out(work->plan, device->path, "rank %" PRId64 " is recorded in several device traces", device->head.rank);
     return in_range && !twice;
 }
 
@@ -257,7 +257,7 @@ static void settle_claim(struct pairing_work *work, const struct device_claim *c
     if (host->n_claims == 1 || host->number == device->head.rank)
         keep_pair(work, host, device, host->n_claims == 1 ? claim->by : PAIR_BY_PROCESS_AND_NAME);
     else
-        leave_out(work->plan, device->path, "rank %" PRId64 ": its host trace, %.200s, may be that of another rank",
+        leave_out(work->plan, device->path, "rank %" PRId64 ": its host trace, %.200s, may belong to another rank",
                   device->head.rank, base_name(host->path));
 }
 
@@ -384,7 +384,7 @@ static void drop_twice(struct job_plan *plan) {
         for (end = begin + 1; end < plan->n_pairs && plan->pairs[end].rank == plan->pairs[begin].rank; end++)
             continue;
         for (size_t i = begin; i < end && end - begin > 1; i++)
-            leave_out(plan, plan->pairs[i].device.path, "rank %" PRId64 " stands in the table more than once",
+            leave_out(plan, plan->pairs[i].device.path, "rank %" PRId64 " is in the table more than once",
                       plan->pairs[i].rank);
         if (end - begin == 1)
             plan->pairs[n++] = plan->pairs[begin];

@@ -63,9 +63,9 @@ enum sutra_status sutra_inputs_create(enum sutra_torch_version torch_version, st
 void sutra_inputs_free(struct sutra_inputs *inputs);
 
 /* Appends an input of the current operator. sutra_inputs_add() accepts the tags without a value: UNDEFINED, LIST, OTHER
- * and END. Each list and each operator ends with END. SUTRA_TORCH_VERSION_1_13 skips members of lists. `sizes` and `strides`
- * have tensor->dim elements; `strides` is ignored unless the layout is strided. Errors: SUTRA_USAGE: nested lists;
- * SUTRA_SYSTEM: out of memory. */
+ * and END. Each list and each operator ends with END. SUTRA_TORCH_VERSION_1_13 skips members of lists. `sizes` and
+ * `strides` have tensor->dim elements; `strides` is ignored unless the layout is strided. Errors: SUTRA_USAGE: nested
+ * lists; SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_inputs_add(struct sutra_inputs *inputs, enum sutra_input_tag tag, struct sutra_error *error);
 enum sutra_status sutra_inputs_add_tensor(struct sutra_inputs *inputs, const struct sutra_tensor *tensor,
                                           const int64_t *sizes, const int64_t *strides, struct sutra_error *error);

@@ -56,7 +56,7 @@ static void put_mark(const struct host_rows *hosts, int64_t begin, row_t row, ui
 #define ROW_CAPTURES 64
 #define ROW_CAPTURED 128
 
-_Static_assert(OVERVIEW_N_KINDS < ROW_CAPTURES, "a kind beside both");
+_Static_assert(OVERVIEW_N_KINDS < ROW_CAPTURES, "kinds fit below the flags");
 
 /* The kind of each row, and whether it begins or ends the capture of a graph; returns how many can make a mark. */
 static row_t find_kinds(const struct overview *overview, uint8_t *kinds) {
