@@ -280,14 +280,6 @@ static void put_part(struct sutra_table *table, const struct part *whole, const 
 }
 
 static void make_steps(const struct part *whole, struct sutra_diff *diff) {
-    static const char *const parts[N_STEP_PARTS] = {[STEP_COMPUTE] = "compute",
-                                                    [STEP_COMMUNICATION] = "exposed communication",
-                                                    [STEP_COPIES] = "exposed memcpy",
-                                                    [STEP_WAIT_HOST] = "idle: host",
-                                                    [STEP_WAIT_DATA] = "idle: data loading",
-                                                    [STEP_WAIT_SYNC] = "idle: synchronizing",
-                                                    [STEP_WAIT_DEVICE] = "idle: launched before",
-                                                    [STEP_IDLE_REST] = "idle: unknown cause"};
     struct sutra_table *table = diff_table_begin(diff, SUTRA_DIFF_STEPS);
     const struct part_side *a = &whole->sides[0], *b = &whole->sides[1];
     struct sutra_diff_summary *summary = &diff->summary;
@@ -297,7 +289,7 @@ static void make_steps(const struct part *whole, struct sutra_diff *diff) {
     const struct spread devices[2] = {a->device, b->device};
     put_part(table, whole, "step", DIFF_PART_STEP);
     for (int part = 0; part < N_STEP_PARTS; part++)
-        put_part(table, whole, parts[part], DIFF_PART_FIRST + part);
+        put_part(table, whole, step_part_names[part], DIFF_PART_FIRST + part);
     put_step(table, whole, "GPU activity", device, devices);
     for (int side = 0; side < 2; side++) {
         summary->n_steps[side] = whole->sides[side].n_samples;
