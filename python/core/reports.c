@@ -65,7 +65,7 @@ PyObject *core_ranks(PyObject *self, PyObject *object) {
     else if (box)
         PyErr_SetString(PyExc_TypeError, "the result has no ranks");
     for (size_t i = 0; list && box->kind->rank(box->thing, i, &rank); i++)
-        list = list_add(list, Py_BuildValue("(NLz)", text_of(rank.path), rank.rank, rank.skipped_reason));
+        list = list_add(list, Py_BuildValue("(NLz)", text_of(rank.path), rank.rank, rank.reason));
     box_leave(box);
     return list;
 }

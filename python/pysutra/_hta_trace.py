@@ -19,7 +19,7 @@ RANK = re.compile(rb'"rank":\s+(\d+)')
 def rank_of_file(path: str) -> Optional[int]:
     """Returns the first ``"rank": N`` of a file, or None."""
     opened = gzip.open if path.endswith("gz") else open
-    with as_trace(path, "rb") as file:
+    with opened(path, "rb") as file:
         for line in file:
             found = RANK.search(line)
             if found:
@@ -204,7 +204,7 @@ class Trace:
             raise ValueError(f"no trace of rank {rank}; available ranks: {self.get_ranks()}")
         path = self.trace_files[rank]
         opened = gzip.open if path.endswith("gz") else open
-        with as_trace(path, "rt", encoding="utf-8") as file:
+        with opened(path, "rt", encoding="utf-8") as file:
             return dict(json.load(file))
 
     def decode_symbol_ids(self, use_shorten_name: bool = False) -> None:

@@ -57,7 +57,7 @@ class TraceAnalysis:
             found = {rank: _path_below(folder, path) for rank, path in files_by_rank(trace_files).items()}
         self.trace_files: Dict[int, str] = dict(sorted(found.items()))
         self._context = context or shared()
-        self._edition = hta_version
+        self._hta_version = hta_version
         self._options: Dict[str, Any] = {"compat": True, "hta_version": hta_version, "last_step": bool(include_last_profiler_step)}
         self._results: Dict[Any, analyze.HtaResult] = {}
         #: The events of each rank, read when they are requested.
@@ -120,7 +120,7 @@ class TraceAnalysis:
             with analyze.hta_rank(trace, rank, rows=True, **self._options) as result:
                 frame = self._shifted(self._frame(result, "rows"), rank)
                 counters = self._frame(result, "cuda_profiler_counters")
-            arguments = [*(ARGUMENTS_0_6 if self._edition == "0.6" else ARGUMENTS),
+            arguments = [*(ARGUMENTS_0_6 if self._hta_version == "0.6" else ARGUMENTS),
                          *(Argument(name, name, -1) for name in ([] if counters is None else counters["counter"]))]
             columns = argument_columns(trace, arguments, frame["index"])
         frame = frame.rename(columns={"s_cat": "cat", "s_name": "name"})

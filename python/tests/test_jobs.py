@@ -60,7 +60,7 @@ def test_findings_are_sentences_with_numbers(job):
 
 def test_the_slow_rank_is_the_straggler(job):
     with pysutra.analyze.collectives(job, arrivals=True) as result:
-        assert result.straggler["rank"] == 2 and "Rank 2 holds" in result.straggler["sentence"]
+        assert result.straggler["rank"] == 2 and "Straggler: rank 2" in result.straggler["sentence"]
         assert [rank.rank for rank in result.ranks] == [0, 1, 2, 3]
         arrivals = result.tables["collective_arrivals"].to_pandas()
         assert result.report["n_calls"] == len(arrivals) and result.report["n_clocks_set"] == 2
