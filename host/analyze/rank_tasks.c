@@ -178,9 +178,9 @@ static enum sutra_status refuse_result(struct rank_task *task, size_t number, co
                                        struct spool_writer writer) {
     task->ends_all = true;
     if (writer.n_parts > 0 && number % writer.n_parts == writer.part) /* else the header is damaged */
-        return error_file(&task->error, SUTRA_DATA, name, "%s: run part %u/%u again", what, writer.part + 1,
+        return error_file(&task->error, SUTRA_DATA, name, "%s: run shard %u/%u again", what, writer.part + 1,
                           writer.n_parts);
-    return error_file(&task->error, SUTRA_DATA, name, "%s: run the part of %s again", what, task->path);
+    return error_file(&task->error, SUTRA_DATA, name, "%s: run the shard of %s again", what, task->path);
 }
 
 static enum sutra_status take_bytes(struct rank_run *run, size_t number, const struct source *source) {
@@ -213,7 +213,7 @@ static enum sutra_status take_bytes(struct rank_run *run, size_t number, const s
     if (file_stamps_differ(file_stamp_at(task->path), task->stamp)) {
         unlink(source->name); /* as if that part had not run */
         return error_file(&task->error, SUTRA_DATA, task->path,
-                          "changed since its part was analyzed: run this part again");
+                          "changed since its shard was analyzed: run this shard again");
     }
     if (task->status)
         return task->status;

@@ -227,7 +227,7 @@ def job(request, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", calls(pysutra.hta.TimeSeriesTypes))
-def test_frames_are_those_of_hta(name, job):
+def test_frames_equal_hta(name, job):
     golden, analysis = job
     ours = plain(calls(pysutra.hta.TimeSeriesTypes)[name](analysis))
     assert is_near(ours, golden[name]), (ours, golden[name])

@@ -79,7 +79,7 @@ static const struct option_row options[] = {
      .help = "link every N-th rank of a job, beginning with the K-th; 'slurm' reads K/N from the variables of a Slurm "
              "array task"},
     {"combine", 0, OPTION_FILE, "DIR", AT(finish),
-     .help = "combine the results of all parts of a job in DIR, and write its job.json"},
+     .help = "combine the results of all shards of a job in DIR, and write its job.json"},
     {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
      .help = "fail instead of repairing a trace with a warning, or if nothing matches"},
     {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
