@@ -6,7 +6,7 @@ for signal in INT TERM HUP; do
     sleep 3 >pipe &
     timeout --preserve-status -s $signal 0.3 sutra link pipe device.json -o out.json
     echo "$signal: exit $?"
-    kill $!
+    kill $! 2>/dev/null # ThreadSanitizer delivers the signal only when the pipe is closed
     wait
 done
 ls
