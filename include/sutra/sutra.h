@@ -22,6 +22,7 @@
 #include "sutra/error.h"
 #include "sutra/legacy.h"
 #include "sutra/link.h"
+#include "sutra/memory.h"
 #include "sutra/merge.h"
 #include "sutra/operators.h"
 #include "sutra/overview.h"

@@ -1,0 +1,472 @@
+/*
+ * device.c - peak, lifetimes, steps and growth of a device, from its points and allocations.
+ *
+ * Cost: O(points + allocations), and a logarithm for each step and for sorting names.
+ */
+#include <inttypes.h>
+#include <libdeflate.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/memory/memory.h"
+#include "base/error.h"
+#include "text/number_text.h"
+
+#define STACK_BYTES_MAX  ((uint64_t)1 << 34) /* of the stacks of all live allocations, for their checksum */
+#define GROWTH_BYTES_MIN ((int64_t)1 << 20)
+#define GROWTH_STEPS_MIN 4
+
+const char *const memory_size_labels[] = {"<=4KiB", "<=64KiB", "<=1MiB", "<=16MiB", "<=256MiB", "<=1GiB", ">1GiB"};
+const char *const memory_lifetime_labels[] = {"<10us", "<100us", "<1ms", "<10ms", "<100ms", "<1s", ">=1s"};
+
+static const int64_t size_limits[] = {4096, 65536, 1 << 20, 16 << 20, 256 << 20, 1 << 30};
+static const int64_t lifetime_limits_us[] = {10, 100, 1000, 10000, 100000, 1000000};
+
+/* ---- Names ---- */
+
+uint32_t memory_name(struct sutra_memory *memory, const char *bytes, size_t n) {
+    if (memory->names.n_bytes + n > memory->names_limit) {
+        memory->names_are_full = true;
+        return STRING_NONE;
+    }
+    return strings_intern(&memory->names, bytes, n);
+}
+
+enum sutra_status memory_name_error(const struct sutra_memory *memory, struct sutra_error *error) {
+    if (!memory->names_are_full)
+        return error_memory(error);
+    return error_set(error, SUTRA_DATA, "frames and stacks exceed %.0f MB of text", (double)memory->names_limit / 1e6);
+}
+
+int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b) {
+    if (a == b)
+        return 0;
+    size_t length_a = strings_length(names, a), length_b = strings_length(names, b);
+    int order = memcmp(strings_text(names, a), strings_text(names, b), length_a < length_b ? length_a : length_b);
+    return order ? order : (length_a > length_b) - (length_a < length_b);
+}
+
+/* ---- Tree of maxima ---- */
+
+static uint32_t better(const struct max_tree *tree, uint32_t a, uint32_t b) {
+    if (tree->values[a] != tree->values[b])
+        return tree->values[a] > tree->values[b] ? a : b;
+    return a < b ? a : b;
+}
+
+bool max_tree_init(struct max_tree *tree, struct arena *arena, uint32_t n) {
+    tree->n_leaves = n;
+    if (!tree->values && (tree->values = arena_take(arena, n, sizeof *tree->values)))
+        memset(tree->values, 0xff, n * sizeof *tree->values);
+    tree->best = arena_take(arena, 2 * (size_t)n, sizeof *tree->best);
+    if (!tree->values || !tree->best)
+        return false;
+    max_tree_build(tree);
+    return true;
+}
+
+void max_tree_build(struct max_tree *tree) {
+    for (uint32_t i = 0; i < tree->n_leaves; i++)
+        tree->best[tree->n_leaves + i] = i;
+    for (uint32_t i = tree->n_leaves; i-- > 1;)
+        tree->best[i] = better(tree, tree->best[2 * i], tree->best[2 * i + 1]);
+}
+
+void max_tree_set(struct max_tree *tree, uint32_t slot, int64_t value) {
+    tree->values[slot] = value;
+    for (uint32_t i = (slot + tree->n_leaves) / 2; i; i /= 2)
+        tree->best[i] = better(tree, tree->best[2 * i], tree->best[2 * i + 1]);
+}
+
+uint32_t max_tree_find(const struct max_tree *tree, uint32_t from, uint32_t to) {
+    uint32_t best = from;
+    for (uint32_t a = from + tree->n_leaves, b = to + tree->n_leaves; a < b; a /= 2, b /= 2) {
+        if (a & 1)
+            best = better(tree, best, tree->best[a++]);
+        if (b & 1)
+            best = better(tree, best, tree->best[--b]);
+    }
+    return best;
+}
+
+/* ---- Groups ---- */
+
+/* Sums by name. `slot` of a name is 0 while it has no group. */
+struct grouping {
+    struct memory_group *list;
+    uint32_t *slot;
+    uint32_t n;
+};
+
+static void add_to_group(struct grouping *grouping, uint32_t name, int64_t bytes) {
+    uint32_t slot = grouping->slot[name];
+    if (!slot) {
+        slot = grouping->slot[name] = ++grouping->n;
+        grouping->list[slot - 1] = (struct memory_group){.name = name};
+    }
+    grouping->list[slot - 1].count++;
+    grouping->list[slot - 1].bytes += bytes;
+}
+
+struct named_group {
+    struct memory_group group;
+    const struct strings *names;
+};
+
+static int compare_groups(const void *a, const void *b) {
+    const struct named_group *x = a, *y = b;
+    if (x->group.bytes != y->group.bytes)
+        return x->group.bytes > y->group.bytes ? -1 : 1;
+    return memory_compare_names(x->names, x->group.name, y->group.name);
+}
+
+/* Sorts the groups into memory of the result, and empties the grouping. */
+static struct memory_groups take_groups(struct sutra_memory *memory, struct grouping *grouping, struct arena *scratch) {
+    struct memory_groups groups = {.n = grouping->n};
+    struct arena_mark mark = arena_mark(scratch);
+    struct named_group *sorted = arena_take(scratch, groups.n, sizeof *sorted);
+    groups.list = arena_take(&memory->arena, groups.n, sizeof *groups.list);
+    for (uint32_t i = 0; sorted && i < groups.n; i++) {
+        sorted[i] = (struct named_group){grouping->list[i], &memory->names};
+        groups.bytes += grouping->list[i].bytes;
+        grouping->slot[grouping->list[i].name] = 0;
+    }
+    if (sorted && groups.list && groups.n)
+        qsort(sorted, groups.n, sizeof *sorted, compare_groups);
+    for (uint32_t i = 0; sorted && groups.list && i < groups.n; i++)
+        groups.list[i] = sorted[i].group;
+    grouping->n = 0;
+    arena_release(scratch, mark);
+    return groups;
+}
+
+/* ---- Timeline and peak ---- */
+
+/* Checksum of lines "time,allocated,active,reserved", as memory viewers of other programs can compute it. */
+static void checksum_timeline(struct memory_device *device) {
+    char text[(1 << 14) + 4 * (NUMBER_TEXT_MAX + 1)], *at = text;
+    uint32_t crc = 0;
+    const int64_t *columns[] = {device->time_ns, device->allocated, device->active, device->reserved};
+    /* Most points repeat the values of the point before in some columns: their text is kept. */
+    char last_text[4][NUMBER_TEXT_MAX];
+    size_t last_length[4] = {0};
+    int64_t last[4] = {0};
+    for (uint32_t i = 0; i <= device->n_events; i++) {
+        for (size_t c = 0; c < 4; c++) {
+            if (!last_length[c] || last[c] != columns[c][i]) {
+                last[c] = columns[c][i];
+                last_length[c] = integer_format(last[c], last_text[c]);
+            }
+            memcpy(at, last_text[c], NUMBER_TEXT_MAX);
+            at += last_length[c];
+            *at++ = c < 3 ? ',' : '\n';
+        }
+        if (at - text > 1 << 14 || i == device->n_events) {
+            crc = libdeflate_crc32(crc, text, (size_t)(at - text));
+            at = text;
+        }
+        device->max_allocated =
+            device->allocated[i] > device->max_allocated || !i ? device->allocated[i] : device->max_allocated;
+        device->max_reserved =
+            device->reserved[i] > device->max_reserved || !i ? device->reserved[i] : device->max_reserved;
+        if (device->active[i] > device->active[device->peak])
+            device->peak = i;
+    }
+    device->timeline_crc = crc;
+}
+
+struct live_stack {
+    const struct strings *names;
+    uint32_t name;
+    int64_t size;
+};
+
+static int compare_stacks(const void *a, const void *b) {
+    const struct live_stack *x = a, *y = b;
+    int order = memory_compare_names(x->names, x->name, y->name);
+    return order ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+static enum sutra_status checksum_stacks(struct sutra_memory *memory, struct memory_device *device,
+                                         struct live_stack *live, struct sutra_error *error) {
+    uint64_t n_bytes = 0;
+    for (uint32_t i = 0; i < device->n_live; i++)
+        n_bytes += strings_length(&memory->names, live[i].name);
+    if (n_bytes > STACK_BYTES_MAX)
+        return error_set(error, SUTRA_DATA, "the stacks of live allocations exceed %.0f MB of text",
+                         (double)STACK_BYTES_MAX / 1e6);
+    if (device->n_live)
+        qsort(live, device->n_live, sizeof *live, compare_stacks);
+    for (uint32_t i = 0; i < device->n_live; i++) {
+        char number[NUMBER_TEXT_MAX + 2] = " ";
+        size_t length = 1 + integer_format(live[i].size, number + 1);
+        number[length] = '\n';
+        device->stack_crc = libdeflate_crc32(device->stack_crc, strings_text(&memory->names, live[i].name),
+                                             strings_length(&memory->names, live[i].name));
+        device->stack_crc = libdeflate_crc32(device->stack_crc, number, length + (i + 1 < device->n_live));
+    }
+    return SUTRA_OK;
+}
+
+static size_t range_of(int64_t value, const int64_t *limits, size_t n, bool inclusive) {
+    size_t range = 0;
+    while (range < n && (inclusive ? value > limits[range] : value >= limits[range]))
+        range++;
+    return range;
+}
+
+/* Groups the allocations that are live at the peak. */
+static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_device *device,
+                                    const struct memory_facts *facts, struct arena *scratch,
+                                    struct sutra_error *error) {
+    const struct memory_allocs *allocs = facts->allocs;
+    uint32_t *rows = arena_take(scratch, allocs->n, sizeof *rows);
+    if (!rows)
+        return error_memory(error);
+    device->largest = EVENT_NONE;
+    for (uint32_t i = 0; i < allocs->n; i++) {
+        if (allocs->begin[i] > device->peak || allocs->end[i] < device->peak)
+            continue;
+        rows[device->n_live++] = i;
+        device->live_bytes += allocs->size[i];
+        device->before_bytes += allocs->before[i] ? allocs->size[i] : 0;
+        size_t range = range_of(allocs->size[i], size_limits, MEMORY_N_SIZES - 1, true);
+        device->sizes[range].count++;
+        device->sizes[range].bytes += allocs->size[i];
+        uint32_t largest = device->largest;
+        if (largest == EVENT_NONE || allocs->size[i] > allocs->size[largest] ||
+            (allocs->size[i] == allocs->size[largest] && allocs->begin[i] < allocs->begin[largest]))
+            device->largest = i;
+    }
+    struct live_stack *live = arena_take(scratch, device->n_live, sizeof *live);
+    for (uint32_t i = 0; live && i < device->n_live; i++) {
+        live[i] = (struct live_stack){&memory->names, facts->stack_name(facts->arg, rows[i]), allocs->size[rows[i]]};
+        if (live[i].name == STRING_NONE)
+            return memory_name_error(memory, error);
+    }
+    struct grouping grouping = {arena_take(scratch, device->n_live, sizeof *grouping.list),
+                                arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};
+    if (!live || !grouping.list || !grouping.slot)
+        return error_memory(error);
+    for (uint32_t i = 0; i < device->n_live; i++)
+        add_to_group(&grouping, allocs->category[rows[i]], allocs->size[rows[i]]);
+    device->categories = take_groups(memory, &grouping, scratch);
+    for (uint32_t i = 0; i < device->n_live; i++)
+        add_to_group(&grouping, allocs->operator_name[rows[i]], allocs->size[rows[i]]);
+    device->operators = take_groups(memory, &grouping, scratch);
+    for (uint32_t i = 0; i < device->n_live; i++)
+        add_to_group(&grouping, allocs->frame[rows[i]], allocs->size[rows[i]]);
+    device->frames = take_groups(memory, &grouping, scratch);
+    for (uint32_t i = 0; i < device->n_live; i++)
+        add_to_group(&grouping, live[i].name, live[i].size);
+    device->stacks = take_groups(memory, &grouping, scratch);
+    if (device->largest != EVENT_NONE) {
+        uint32_t i = device->largest;
+        device->largest_alloc = (struct memory_group){allocs->frame[i], 1, allocs->size[i]};
+        device->largest_operator = allocs->operator_name[i];
+        device->largest_before = allocs->before[i];
+        device->largest_ns = device->time_ns[allocs->begin[i]];
+    }
+    return checksum_stacks(memory, device, live, error);
+}
+
+static enum sutra_status group_lifetimes(struct sutra_memory *memory, struct memory_device *device,
+                                         const struct memory_allocs *allocs, struct arena *scratch,
+                                         struct sutra_error *error) {
+    struct grouping grouping = {arena_take(scratch, memory->names.n, sizeof *grouping.list),
+                                arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};
+    if (!grouping.list || !grouping.slot)
+        return error_memory(error);
+    for (uint32_t i = 0; i < allocs->n; i++) {
+        if (allocs->before[i])
+            continue;
+        if (allocs->end[i] == EVENT_NONE) {
+            add_to_group(&grouping, allocs->frame[i], allocs->size[i]);
+            continue;
+        }
+        int64_t ns = device->time_ns[allocs->end[i] + 1] - device->time_ns[allocs->begin[i]];
+        size_t range = range_of(ns < 0 ? 0 : ns / 1000, lifetime_limits_us, MEMORY_N_LIFETIMES - 1, false);
+        device->lifetimes[range].count++;
+        device->lifetimes[range].bytes += allocs->size[i];
+    }
+    device->not_freed = take_groups(memory, &grouping, scratch);
+    return SUTRA_OK;
+}
+
+/* ---- Steps ---- */
+
+uint32_t memory_event_at(const struct memory_device *device, int64_t time_ns) {
+    uint32_t from = 0, to = device->n_events;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (device->time_ns[middle + 1] < time_ns)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static enum sutra_status fill_steps(struct memory_device *device, const struct memory_facts *facts,
+                                    struct arena *scratch, struct sutra_error *error) {
+    const struct memory_allocs *allocs = facts->allocs;
+    uint32_t n = device->n_events;
+    struct max_tree active = {.values = device->active}, reserved = {.values = device->reserved};
+    uint32_t *counts = arena_zeros(scratch, (size_t)n + 1, sizeof *counts);
+    int64_t *bytes = arena_zeros(scratch, (size_t)n + 1, sizeof *bytes);
+    if (!max_tree_init(&active, scratch, n + 1) || !max_tree_init(&reserved, scratch, n + 1) || !counts || !bytes)
+        return error_memory(error);
+    for (uint32_t i = 0; i < allocs->n; i++) {
+        if (allocs->before[i])
+            continue;
+        counts[allocs->begin[i]]++; /* up to the event begin - 1 */
+        bytes[allocs->begin[i]] += allocs->size[i];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        counts[i + 1] += counts[i];
+        bytes[i + 1] += bytes[i];
+    }
+    for (uint32_t i = 0; i < device->n_steps; i++) {
+        struct memory_step *step = &device->steps[i];
+        uint32_t a = memory_event_at(device, step->start_ns), b = memory_event_at(device, step->end_ns);
+        if (a > b)
+            return error_set(error, SUTRA_DATA, "step %" PRId64 " of %s ends before it starts", step->number,
+                             device->name);
+        uint32_t peak = max_tree_find(&active, a, b + 1);
+        step->first_event = a;
+        step->end_event = b;
+        step->start_active = device->active[a];
+        step->end_active = device->active[b];
+        step->peak_active = device->active[peak];
+        step->peak_event = peak - 1; /* EVENT_NONE: the state before the first event */
+        step->max_reserved = device->reserved[max_tree_find(&reserved, a, b + 1)];
+        step->n_allocs = counts[b] - counts[a];
+        step->allocated_bytes = bytes[b] - bytes[a];
+        step->n_segment_allocs = facts->segment_allocs[b] - facts->segment_allocs[a];
+        step->growth = i ? step->end_active - step[-1].end_active : 0;
+        if (!device->has_step && step->start_ns <= device->time_ns[device->peak] &&
+            device->time_ns[device->peak] < step->end_ns) {
+            device->has_step = true;
+            device->peak_step = step->number;
+        }
+    }
+    return SUTRA_OK;
+}
+
+/* ---- Growth ---- */
+
+struct step_end {
+    uint32_t event, step;
+};
+
+static int compare_ends(const void *a, const void *b) {
+    const struct step_end *x = a, *y = b;
+    return x->event != y->event ? (x->event > y->event) - (x->event < y->event)
+                                : (x->step > y->step) - (x->step < y->step);
+}
+
+/* Number of step ends at or before an event. */
+static uint32_t ends_until(const struct step_end *ends, uint32_t n, uint32_t event) {
+    uint32_t from = 0, to = n;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (ends[middle].event <= event)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+struct named_growth {
+    struct memory_growth growth;
+    const struct strings *names;
+};
+
+static int compare_growth(const void *a, const void *b) {
+    const struct named_growth *x = a, *y = b;
+    int64_t of_x = x->growth.last - x->growth.first, of_y = y->growth.last - y->growth.first;
+    return of_x != of_y ? (of_x > of_y ? -1 : 1) : memory_compare_names(x->names, x->growth.frame, y->growth.frame);
+}
+
+/* Frames whose live bytes rise from each step's end to the next, the first step excepted. A frame that rises n times
+ * has n allocations at least; frames with fewer cost nothing, so that the cost is O(allocations), not frames x steps. */
+static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_device *device,
+                                     const struct memory_allocs *allocs, struct arena *scratch,
+                                     struct sutra_error *error) {
+    uint32_t n_steps = device->n_steps, n_names = memory->names.n;
+    if (n_steps < GROWTH_STEPS_MIN)
+        return SUTRA_OK;
+    struct step_end *ends = arena_take(scratch, n_steps, sizeof *ends);
+    uint32_t *first = arena_zeros(scratch, (size_t)n_names + 1, sizeof *first);
+    uint32_t *rows = arena_take(scratch, allocs->n, sizeof *rows);
+    int64_t *changes = arena_take(scratch, (size_t)n_steps + 1, sizeof *changes);
+    int64_t *live = arena_take(scratch, n_steps, sizeof *live);
+    struct named_growth *found = arena_take(scratch, allocs->n / (n_steps - 2) + 1, sizeof *found);
+    if (!ends || !first || !rows || !changes || !live || !found)
+        return error_memory(error);
+    for (uint32_t i = 0; i < n_steps; i++)
+        ends[i] = (struct step_end){device->steps[i].end_event, i};
+    qsort(ends, n_steps, sizeof *ends, compare_ends);
+    for (uint32_t i = 0; i < allocs->n; i++)
+        first[allocs->frame[i]] += !allocs->before[i];
+    for (uint32_t name = 0, at = 0; name <= n_names; name++) {
+        uint32_t n = first[name];
+        first[name] = at;
+        at += n;
+    }
+    for (uint32_t i = 0; i < allocs->n; i++)
+        if (!allocs->before[i])
+            rows[first[allocs->frame[i]]++] = i;
+    int64_t floor = device->active[device->peak] / 1000;
+    floor = floor > GROWTH_BYTES_MIN ? floor : GROWTH_BYTES_MIN;
+    uint32_t n_found = 0;
+    for (uint32_t name = 0, from = 0; name < n_names; from = first[name++]) {
+        if (first[name] - from < n_steps - 2)
+            continue;
+        memset(changes, 0, ((size_t)n_steps + 1) * sizeof *changes);
+        for (uint32_t i = from; i < first[name]; i++) {
+            uint32_t row = rows[i], a = ends_until(ends, n_steps, allocs->begin[row] - 1);
+            uint32_t b = allocs->end[row] == EVENT_NONE ? n_steps : ends_until(ends, n_steps, allocs->end[row]);
+            if (a < b) {
+                changes[a] += allocs->size[row];
+                changes[b] -= allocs->size[row];
+            }
+        }
+        int64_t sum = 0;
+        for (uint32_t i = 0; i < n_steps; i++)
+            live[ends[i].step] = sum += changes[i];
+        bool rises = true;
+        for (uint32_t i = 2; i < n_steps && rises; i++)
+            rises = live[i] > live[i - 1];
+        int64_t last = live[n_steps - 1];
+        if (rises && last - live[1] >= floor)
+            found[n_found++] =
+                (struct named_growth){{name, live[1], last, (last - live[1]) / (int64_t)(n_steps - 2)}, &memory->names};
+    }
+    if (n_found)
+        qsort(found, n_found, sizeof *found, compare_growth);
+    device->growing = arena_take(&memory->arena, n_found, sizeof *device->growing);
+    if (!device->growing)
+        return error_memory(error);
+    device->n_growing = n_found;
+    for (uint32_t i = 0; i < n_found; i++)
+        device->growing[i] = found[i].growth;
+    return SUTRA_OK;
+}
+
+enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_device *device,
+                                   const struct memory_facts *facts, struct arena *scratch, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(scratch);
+    checksum_timeline(device);
+    enum sutra_status status = group_peak(memory, device, facts, scratch, error);
+    if (!status)
+        status = group_lifetimes(memory, device, facts->allocs, scratch, error);
+    if (!status && device->n_steps)
+        status = fill_steps(device, facts, scratch, error);
+    if (!status)
+        status = find_growth(memory, device, facts->allocs, scratch, error);
+    arena_release(scratch, mark);
+    return status ? status : arena_status(&memory->arena, error);
+}

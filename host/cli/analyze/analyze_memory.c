@@ -1,0 +1,314 @@
+/*
+ * analyze_memory.c - `sutra analyze memory`: reads memory snapshots or Kineto traces with memory events; prints
+ * findings and the peak of each device, and writes tables.
+ */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/memory/memory.h"
+#include "cli/analyze/analysis_run.h"
+#include "cli/analyze/shared_analyses.h"
+#include "cli/tool/figures.h"
+#include "cli/tool/screen.h"
+
+#define N_ROWS     4 /* of each list on the terminal */
+#define NAME_WIDTH 40
+#define TEXT_MAX   1200 /* bytes of a row */
+
+enum memory_format { MEMORY_TEXT, MEMORY_JSON, MEMORY_MARKDOWN };
+static const char *const formats[] = {"text", "json", "markdown", NULL}; /* in this order */
+
+struct memory_values {
+    struct analysis_values analysis;
+    int format;
+    const char *against;
+    uint64_t n_top;
+};
+
+/* What lives while inputs are analyzed. */
+struct memory_job {
+    struct analysis_run run;
+    struct memory_values values;
+    struct sutra_memory *memory;
+};
+
+/* ---- Page ---- */
+
+/* "1.25 GiB" */
+static struct figure binary_bytes(int64_t bytes) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    struct figure figure;
+    double value = bytes < 0 ? -(double)bytes : (double)bytes;
+    size_t unit = 0;
+    for (; value >= 1000 && unit < 6; unit++)
+        value /= 1024;
+    int digits = unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    snprintf(figure.text, sizeof figure.text, "%s%.*f %s", bytes < 0 ? "-" : "", digits, value, units[unit]);
+    return figure;
+}
+
+/* One row: title (only in the first row of a list), bytes, share, text. */
+static void print_row(bool is_markdown, const char *title, int64_t bytes, double share, const char *text) {
+    char percent[16] = "";
+    if (share >= 0)
+        snprintf(percent, sizeof percent, "%.1f %%", share);
+    const char *format = is_markdown ? "| %s | %s | %s | %s |\n" : "  %-12s %10s %8s  %s\n";
+    printf(format, title, binary_bytes(bytes).text, percent, text);
+}
+
+static void print_groups(const struct sutra_memory *memory, bool is_markdown, const char *title,
+                         const struct memory_groups *groups) {
+    for (uint32_t i = 0; i < groups->n && i < N_ROWS; i++) {
+        const struct memory_group *group = &groups->list[i];
+        const char *name = strings_text(&memory->names, group->name);
+        char text[TEXT_MAX];
+        snprintf(text, sizeof text, "%s, %s", counted_text(group->count, "allocation", "allocations").text,
+                 *name ? short_text(name, NAME_WIDTH).text : "no operator");
+        print_row(is_markdown, i ? "" : title, group->bytes,
+                  groups->bytes ? 100 * (double)group->bytes / (double)groups->bytes : 0, text);
+    }
+}
+
+/* "event 12, step 3" */
+static void print_peak(const struct memory_device *d, bool is_markdown) {
+    char text[TEXT_MAX] = "active before the first event";
+    if (d->peak)
+        snprintf(text, sizeof text, "active after event %s of %s", count_text(d->peak - 1).text,
+                 count_text(d->n_events).text);
+    if (d->has_step)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ", step %" PRId64, d->peak_step);
+    print_row(is_markdown, "peak", d->active[d->peak], -1, text);
+    int64_t reserved = d->reserved[d->peak];
+    if (reserved)
+        print_row(is_markdown, "", reserved, -1, "reserved at the peak");
+    print_row(is_markdown, "end", d->active[d->n_events], -1, "active after the last event");
+}
+
+static void print_steps(const struct memory_device *d, bool is_markdown) {
+    if (!d->n_steps)
+        return;
+    const struct memory_step *largest = d->steps;
+    for (uint32_t i = 1; i < d->n_steps; i++)
+        if (d->steps[i].peak_active > largest->peak_active)
+            largest = &d->steps[i];
+    char text[TEXT_MAX];
+    snprintf(text, sizeof text, "largest peak of %s, in step %" PRId64, counted_text(d->n_steps, "step", "steps").text,
+             largest->number);
+    print_row(is_markdown, "steps", largest->peak_active, -1, text);
+    int64_t growth = d->steps[d->n_steps - 1].end_active - d->steps[0].end_active;
+    print_row(is_markdown, "", growth, -1, "growth from the end of the first step to the end of the last step");
+}
+
+static void print_segments(const struct memory_device *d, bool is_markdown) {
+    const struct memory_segments *s = &d->segments;
+    char text[TEXT_MAX];
+    if (!s->n_segments)
+        return;
+    snprintf(text, sizeof text, "reserved in %s at the end", counted_text(s->n_segments, "segment", "segments").text);
+    print_row(is_markdown, "segments", s->reserved, -1, text);
+    print_row(is_markdown, "", s->inactive_split,
+              100 * (double)s->inactive_split / (double)(s->reserved ? s->reserved : 1),
+              "inactive split blocks (fragmentation)");
+    print_row(is_markdown, "", s->largest_free_block, -1, "largest free block");
+}
+
+static void print_device(const struct sutra_memory *memory, const struct memory_device *d, bool is_markdown) {
+    char span[140] = "";
+    if (d->has_time)
+        snprintf(span, sizeof span, " in %s", time_text((double)(d->time_ns[d->n_events] - d->time_ns[0]) / 1000).text);
+    printf(is_markdown ? "\n### %s: %s%s\n\n| | bytes | share | |\n|---|---:|---:|---|\n" : "\n%s: %s%s\n", d->name,
+           counted_text(d->n_events, "event", "events").text, span);
+    print_peak(d, is_markdown);
+    print_groups(memory, is_markdown, "categories", &d->categories);
+    print_groups(memory, is_markdown, "operators", &d->operators);
+    print_groups(memory, is_markdown, "frames", &d->frames);
+    print_steps(d, is_markdown);
+    print_segments(d, is_markdown);
+    if (d->not_freed.n)
+        print_row(is_markdown, "not freed", d->not_freed.bytes, -1, "allocated during the recording");
+}
+
+static void print_input(const struct sutra_memory *memory, const struct memory_input *input, bool is_markdown) {
+    const char *kind = input->is_snapshot ? "memory snapshot" : "Kineto trace with memory events";
+    printf(is_markdown ? "## %s: %s\n\n" : "%s: %s\n", short_path(input->path, 80 - (unsigned)strlen(kind) - 2).text,
+           kind);
+    for (uint32_t i = 0; i < input->n_findings; i++) {
+        const struct memory_finding *finding = &input->findings[i];
+        if (i == 5) {
+            printf("%s of %s; all are in --format json\n",
+                   counted_text(input->n_findings - i, "more finding", "more findings").text,
+                   short_path(input->path, 30).text);
+            break;
+        }
+        int column = printf("%" PRIu32 ". %s: ", i + 1, input->devices[finding->device].name);
+        if (is_markdown)
+            printf("%s\n", finding->text);
+        else
+            wrapped_print(finding->text, column, 3);
+    }
+    if (!input->n_findings)
+        puts("No findings: no rule fires for this input.");
+    for (uint32_t i = 0; i < input->n_devices; i++)
+        print_device(memory, &input->devices[i], is_markdown);
+}
+
+static void print_changes(const struct sutra_memory *memory, bool is_markdown) {
+    struct sutra_column devices, kinds, names, differences;
+    const struct sutra_table *table = sutra_memory_table(memory, SUTRA_MEMORY_COMPARISON);
+    sutra_table_column(table, 0, &devices);
+    sutra_table_column(table, 1, &kinds);
+    sutra_table_column(table, 2, &names);
+    sutra_table_column(table, 5, &differences);
+    uint64_t n_shown = 0;
+    for (uint64_t i = 0; i < sutra_table_rows(table); i++) {
+        const char *kind = sutra_column_text(&kinds, i), *device = sutra_column_text(&devices, i);
+        bool is_same = i && strcmp(kind, sutra_column_text(&kinds, i - 1)) == 0 &&
+                       strcmp(device, sutra_column_text(&devices, i - 1)) == 0;
+        n_shown = is_same ? n_shown + 1 : 0;
+        if (n_shown >= N_ROWS || differences.integers[i] == 0)
+            continue;
+        char text[TEXT_MAX];
+        const char *name = sutra_column_text(&names, i);
+        snprintf(text, sizeof text, "%s, %s", device, *name ? short_text(name, NAME_WIDTH).text : "no operator");
+        print_row(is_markdown, is_same ? "" : kind, differences.integers[i], -1, text);
+    }
+}
+
+static void print_comparison(const struct sutra_memory *memory, bool is_markdown) {
+    const struct memory_input *a = &memory->inputs[0], *b = &memory->inputs[1];
+    char text[TEXT_MAX];
+    printf(is_markdown
+               ? "## Difference of memory: B - A\n\nA: %s, B: %s\n\n| | bytes | share | |\n|---|---:|---:|---|\n"
+               : "Difference of memory: B - A\nA: %s\nB: %s\n\n",
+           short_path(a->path, 70).text, short_path(b->path, 70).text);
+    for (uint32_t i = 0; i < a->n_devices; i++)
+        for (uint32_t k = 0; k < b->n_devices; k++) {
+            const struct memory_device *x = &a->devices[i], *y = &b->devices[k];
+            if (strcmp(x->name, y->name) != 0)
+                continue;
+            int64_t of_x = x->active[x->peak], of_y = y->active[y->peak];
+            snprintf(text, sizeof text, "%s, %s in A", x->name, binary_bytes(of_x).text);
+            print_row(is_markdown, "peak", of_y - of_x, -1, text);
+            snprintf(text, sizeof text, "%s, %s in A", x->name, binary_bytes(x->max_reserved).text);
+            print_row(is_markdown, "reserved", y->max_reserved - x->max_reserved, -1, text);
+        }
+    print_changes(memory, is_markdown);
+}
+
+/* ---- Work ---- */
+
+static enum sutra_status work(struct analysis_run *run, struct sutra_error *error) {
+    struct memory_job *job = (struct memory_job *)run;
+    const struct memory_values *values = &job->values;
+    const char *output = values->analysis.job.output;
+    const struct sutra_memory_options options = {.size = sizeof options,
+                                                 .against = values->against,
+                                                 .n_top = values->n_top,
+                                                 .tables =
+                                                     output || (values->against && values->format != MEMORY_JSON)};
+    enum sutra_status status = sutra_memory_run(run->job.context, (const char *const *)run->traces.paths, run->traces.n,
+                                                &options, &job->memory, error);
+    for (int id = 0; output && id < SUTRA_MEMORY_N_TABLES && !status; id++) {
+        const struct sutra_table *table = sutra_memory_table(job->memory, (enum sutra_memory_table)id);
+        if (table)
+            status = analysis_write_table(run, table, RANK_ALL, error);
+    }
+    if (!status && values->format == MEMORY_JSON) {
+        progress_clear(&run->job.watch.progress);
+        status = sutra_memory_write_json(run->job.context, job->memory, "-", NULL, error);
+    }
+    return status;
+}
+
+static void print(const struct analysis_run *run) {
+    const struct memory_job *job = (const struct memory_job *)run;
+    bool is_markdown = job->values.format == MEMORY_MARKDOWN;
+    if (run->values->job.quiet || job->values.format == MEMORY_JSON)
+        return;
+    if (job->memory->is_comparison) {
+        print_comparison(job->memory, is_markdown);
+        return;
+    }
+    for (size_t i = 0; i < job->memory->n_inputs; i++) {
+        if (i)
+            puts("");
+        print_input(job->memory, &job->memory->inputs[i], is_markdown);
+    }
+}
+
+static void print_counts(FILE *file, const struct analysis_run *run) {
+    const struct sutra_memory *memory = ((const struct memory_job *)run)->memory;
+    uint64_t n_devices = 0, n_events = 0, n_findings = 0;
+    for (size_t i = 0; i < memory->n_inputs; i++) {
+        n_devices += memory->inputs[i].n_devices;
+        n_findings += memory->inputs[i].n_findings;
+        for (uint32_t k = 0; k < memory->inputs[i].n_devices; k++)
+            n_events += memory->inputs[i].devices[k].n_events;
+    }
+    const struct named_count counts[] = {
+        {"n_inputs", memory->n_inputs}, {"n_devices", n_devices}, {"n_events", n_events}, {"n_findings", n_findings}};
+    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
+}
+
+/* ---- The command ---- */
+
+static const struct analysis_kind kind = {.work = work, .print = print, .print_counts = print_counts};
+static const struct stage_share stages[] = {{"open snapshot", 20, false},
+                                            {"parse snapshot", 40, false},
+                                            {"analyze memory", 30, false},
+                                            {"write", 10, false},
+                                            {0}};
+
+static int run(const struct command *command, int argc, char **argv) {
+    struct memory_job job = {.values.analysis.job.stages = stages};
+    int exit_code = analysis_run(&kind, &job.run, &job.values.analysis, command, argc, argv, NULL);
+    sutra_memory_free(job.memory);
+    analysis_run_free(&job.run);
+    return exit_code;
+}
+
+#define AT(field) .offset = offsetof(struct memory_values, field)
+
+static const struct option_row options[] = {
+    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
+     .help = "write a file for each table into the folder DIR"},
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+     .help = "print text, json with all numbers, or markdown (default: text)"},
+    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
+     .help = "write tables as csv or json (default: csv)"},
+    {"against", 0, OPTION_FILE, "B", AT(against), .help = "compare INPUT with B and print the differences"},
+    {"top", 0, OPTION_NUMBER, "N", AT(n_top), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "limit each list of the JSON output to N rows (default: 10)"},
+    WHERE_ROWS(analysis.job.where),
+    ANALYSIS_ROWS_HOW,
+    {0},
+};
+
+static const char *const synopses[] = {"INPUT... [-o DIR] [OPTIONS]", NULL};
+static const char *const description[] = {
+    "Reports where GPU memory goes: the peak by category, operator and frame, growth from step to step, fragmentation, "
+    "and out-of-memory events with their largest holders.",
+    "An INPUT is a file of torch.cuda.memory._dump_snapshot() (a pickle, or its JSON form), or a Kineto trace recorded "
+    "with profile_memory=True. Pickles are read, never executed: an opcode that could run code is an error.",
+    NULL,
+};
+static const struct example examples[] = {
+    {"sutra analyze memory snapshot.pickle", "findings, and what the peak consists of"},
+    {"sutra analyze memory snapshot.pickle -o tables", "also write the timeline and all lists as CSV"},
+    {"sutra analyze memory before.pickle --against after.pickle", "differences of the peak"},
+    {0},
+};
+
+const struct command analyze_memory_command = {
+    .name = "memory",
+    .called = "sutra analyze memory",
+    .summary = "peak, growth and fragmentation of GPU memory",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .n_operands_max = OPERANDS_ANY,
+    .run = run,
+};
