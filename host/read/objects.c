@@ -114,7 +114,7 @@ object_t objects_wide(struct objects *objects, enum object_type type, uint64_t l
 /* ---- Shapes ---- */
 
 static bool shape_has(const struct objects *objects, uint32_t shape, const object_t *pairs, size_t n) {
-    const struct shape *known = &objects->shapes[shape];
+    const struct dict_shape *known = &objects->shapes[shape];
     const object_t *keys = objects->shape_keys + known->first;
     if (known->n != n)
         return false;
@@ -124,7 +124,7 @@ static bool shape_has(const struct objects *objects, uint32_t shape, const objec
     return true;
 }
 
-static uint64_t shape_hash(const struct objects *objects, const struct shape *shape) {
+static uint64_t shape_hash(const struct objects *objects, const struct dict_shape *shape) {
     return hash_bytes(objects->shape_keys + shape->first, shape->n * sizeof(object_t), objects->shape_turn);
 }
 
@@ -158,8 +158,8 @@ static uint32_t find_shape(struct objects *objects, const object_t *pairs, size_
     if (!grow(&objects->shape_keys, objects->n_shape_keys, n, &objects->shape_keys_capacity, sizeof(object_t)) ||
         !grow_short(&objects->shapes, objects->n_shapes, &objects->shapes_capacity, sizeof *objects->shapes))
         return SHAPE_PAIRS;
-    struct shape *made = &objects->shapes[objects->n_shapes];
-    *made = (struct shape){.first = objects->n_shape_keys, .n = (uint32_t)n};
+    struct dict_shape *made = &objects->shapes[objects->n_shapes];
+    *made = (struct dict_shape){.first = objects->n_shape_keys, .n = (uint32_t)n};
     for (size_t i = 0; i < n; i++) {
         objects->shape_keys[made->first + i] = pairs[2 * i];
         if (object_type(pairs[2 * i]) == OBJECT_STRING && object_payload(pairs[2 * i]) < WORD_N_KEYS)
@@ -264,7 +264,7 @@ bool objects_update(struct objects *objects, object_t dict, const object_t *pair
     }
     if (container->shape != SHAPE_PAIRS) { /* copies it as pairs, behind the number of items that there is room for */
         struct container pairs_of = {.n = 1, .first = objects->n_items};
-        const struct shape *shape = &objects->shapes[container->shape];
+        const struct dict_shape *shape = &objects->shapes[container->shape];
         if (!grow(&objects->items, objects->n_items, 1 + 2 * (uint64_t)shape->n, &objects->items_capacity,
                   sizeof(object_t)))
             return false;

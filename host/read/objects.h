@@ -93,7 +93,7 @@ struct container {
 /* While a dict grows by parts, its items are keys and values in turn. objects_finish() gives it a shape. */
 #define SHAPE_PAIRS UINT32_MAX
 
-struct shape {
+struct dict_shape {
     uint64_t first; /* key in shape_keys */
     uint32_t n;
     uint32_t position[WORD_N_KEYS]; /* of the last value with this key, plus 1; 0: absent */
@@ -109,7 +109,7 @@ struct objects {
     struct strings strings;
     object_t *items, *shape_keys;
     struct container *containers;
-    struct shape *shapes;
+    struct dict_shape *shapes;
     uint32_t *shape_slots; /* number + 1, or 0 */
     struct wide_value *wide;
     uint64_t n_items, items_capacity, n_shape_keys, shape_keys_capacity, n_wide, wide_capacity;

@@ -49,37 +49,37 @@ int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b) {
 
 /* ---- Tree of maxima ---- */
 
-static uint32_t better(const struct max_tree *tree, uint32_t a, uint32_t b) {
+static uint32_t better(const struct peak_tree *tree, uint32_t a, uint32_t b) {
     if (tree->values[a] != tree->values[b])
         return tree->values[a] > tree->values[b] ? a : b;
     return a < b ? a : b;
 }
 
-bool max_tree_init(struct max_tree *tree, struct arena *arena, uint32_t n) {
+bool peak_tree_init(struct peak_tree *tree, struct arena *arena, uint32_t n) {
     tree->n_leaves = n;
     if (!tree->values && (tree->values = arena_take(arena, n, sizeof *tree->values)))
         memset(tree->values, 0xff, n * sizeof *tree->values);
     tree->best = arena_take(arena, 2 * (size_t)n, sizeof *tree->best);
     if (!tree->values || !tree->best)
         return false;
-    max_tree_build(tree);
+    peak_tree_build(tree);
     return true;
 }
 
-void max_tree_build(struct max_tree *tree) {
+void peak_tree_build(struct peak_tree *tree) {
     for (uint32_t i = 0; i < tree->n_leaves; i++)
         tree->best[tree->n_leaves + i] = i;
     for (uint32_t i = tree->n_leaves; i-- > 1;)
         tree->best[i] = better(tree, tree->best[2 * i], tree->best[2 * i + 1]);
 }
 
-void max_tree_set(struct max_tree *tree, uint32_t slot, int64_t value) {
+void peak_tree_set(struct peak_tree *tree, uint32_t slot, int64_t value) {
     tree->values[slot] = value;
     for (uint32_t i = (slot + tree->n_leaves) / 2; i; i /= 2)
         tree->best[i] = better(tree, tree->best[2 * i], tree->best[2 * i + 1]);
 }
 
-uint32_t max_tree_find(const struct max_tree *tree, uint32_t from, uint32_t to) {
+uint32_t peak_tree_find(const struct peak_tree *tree, uint32_t from, uint32_t to) {
     uint32_t best = from;
     for (uint32_t a = from + tree->n_leaves, b = to + tree->n_leaves; a < b; a /= 2, b /= 2) {
         if (a & 1)
@@ -93,13 +93,13 @@ uint32_t max_tree_find(const struct max_tree *tree, uint32_t from, uint32_t to) 
 /* ---- Groups ---- */
 
 /* Sums by name. `slot` of a name is 0 while it has no group. */
-struct grouping {
+struct memory_grouping {
     struct memory_group *list;
     uint32_t *slot;
     uint32_t n;
 };
 
-static void add_to_group(struct grouping *grouping, uint32_t name, int64_t bytes) {
+static void add_to_group(struct memory_grouping *grouping, uint32_t name, int64_t bytes) {
     uint32_t slot = grouping->slot[name];
     if (!slot) {
         slot = grouping->slot[name] = ++grouping->n;
@@ -122,7 +122,8 @@ static int compare_groups(const void *a, const void *b) {
 }
 
 /* Sorts the groups into memory of the result, and empties the grouping. */
-static struct memory_groups take_groups(struct sutra_memory *memory, struct grouping *grouping, struct arena *scratch) {
+static struct memory_groups take_groups(struct sutra_memory *memory, struct memory_grouping *grouping,
+                                        struct arena *scratch) {
     struct memory_groups groups = {.n = grouping->n};
     struct arena_mark mark = arena_mark(scratch);
     struct named_group *sorted = arena_take(scratch, groups.n, sizeof *sorted);
@@ -245,8 +246,8 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
         if (live[i].name == STRING_NONE)
             return memory_name_error(memory, error);
     }
-    struct grouping grouping = {arena_take(scratch, device->n_live, sizeof *grouping.list),
-                                arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};
+    struct memory_grouping grouping = {arena_take(scratch, device->n_live, sizeof *grouping.list),
+                                       arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};
     if (!live || !grouping.list || !grouping.slot)
         return error_memory(error);
     for (uint32_t i = 0; i < device->n_live; i++)
@@ -274,8 +275,8 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
 static enum sutra_status group_lifetimes(struct sutra_memory *memory, struct memory_device *device,
                                          const struct memory_allocs *allocs, struct arena *scratch,
                                          struct sutra_error *error) {
-    struct grouping grouping = {arena_take(scratch, memory->names.n, sizeof *grouping.list),
-                                arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};
+    struct memory_grouping grouping = {arena_take(scratch, memory->names.n, sizeof *grouping.list),
+                                       arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};
     if (!grouping.list || !grouping.slot)
         return error_memory(error);
     for (uint32_t i = 0; i < allocs->n; i++) {
@@ -296,6 +297,18 @@ static enum sutra_status group_lifetimes(struct sutra_memory *memory, struct mem
 
 /* ---- Steps ---- */
 
+bool memory_step_number(const char *text, int64_t *number) {
+    static const char begin[] = "ProfilerStep#";
+    if (strncmp(text, begin, sizeof begin - 1) != 0)
+        return false;
+    const char *digits = text + sizeof begin - 1;
+    size_t n = strspn(digits, "0123456789");
+    *number = 0;
+    for (size_t i = 0; i < n && n <= 18; i++)
+        *number = 10 * *number + digits[i] - '0';
+    return n && n <= 18 && !digits[n];
+}
+
 uint32_t memory_event_at(const struct memory_device *device, int64_t time_ns) {
     uint32_t from = 0, to = device->n_events;
     while (from < to) {
@@ -312,10 +325,10 @@ static enum sutra_status fill_steps(struct memory_device *device, const struct m
                                     struct arena *scratch, struct sutra_error *error) {
     const struct memory_allocs *allocs = facts->allocs;
     uint32_t n = device->n_events;
-    struct max_tree active = {.values = device->active}, reserved = {.values = device->reserved};
+    struct peak_tree active = {.values = device->active}, reserved = {.values = device->reserved};
     uint32_t *counts = arena_zeros(scratch, (size_t)n + 1, sizeof *counts);
     int64_t *bytes = arena_zeros(scratch, (size_t)n + 1, sizeof *bytes);
-    if (!max_tree_init(&active, scratch, n + 1) || !max_tree_init(&reserved, scratch, n + 1) || !counts || !bytes)
+    if (!peak_tree_init(&active, scratch, n + 1) || !peak_tree_init(&reserved, scratch, n + 1) || !counts || !bytes)
         return error_memory(error);
     for (uint32_t i = 0; i < allocs->n; i++) {
         if (allocs->before[i])
@@ -333,14 +346,14 @@ static enum sutra_status fill_steps(struct memory_device *device, const struct m
         if (a > b)
             return error_set(error, SUTRA_DATA, "step %" PRId64 " of %s ends before it starts", step->number,
                              device->name);
-        uint32_t peak = max_tree_find(&active, a, b + 1);
+        uint32_t peak = peak_tree_find(&active, a, b + 1);
         step->first_event = a;
         step->end_event = b;
         step->start_active = device->active[a];
         step->end_active = device->active[b];
         step->peak_active = device->active[peak];
         step->peak_event = peak - 1; /* EVENT_NONE: the state before the first event */
-        step->max_reserved = device->reserved[max_tree_find(&reserved, a, b + 1)];
+        step->max_reserved = device->reserved[peak_tree_find(&reserved, a, b + 1)];
         step->n_allocs = counts[b] - counts[a];
         step->allocated_bytes = bytes[b] - bytes[a];
         step->n_segment_allocs = facts->segment_allocs[b] - facts->segment_allocs[a];

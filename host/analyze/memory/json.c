@@ -8,16 +8,16 @@
 #include "base/error.h"
 #include "write/text_file.h"
 
-struct writing {
+struct memory_writing {
     const struct sutra_memory *memory;
     struct text_out *text;
 };
 
-static void add_string(struct writing *w, const char *string) {
+static void add_string(struct memory_writing *w, const char *string) {
     out_string(w->text, string, strlen(string));
 }
 
-static void add_name(struct writing *w, uint32_t name) {
+static void add_name(struct memory_writing *w, uint32_t name) {
     const struct strings *names = &w->memory->names;
     if (name == STRING_NONE)
         out_add(w->text, "null");
@@ -25,17 +25,17 @@ static void add_name(struct writing *w, uint32_t name) {
         out_string(w->text, strings_text(names, name), strings_length(names, name));
 }
 
-static void add_key(struct writing *w, const char *key) {
+static void add_key(struct memory_writing *w, const char *key) {
     out_format(w->text, ", \"%s\": ", key);
 }
 
-static void add_integer(struct writing *w, const char *key, int64_t value) {
+static void add_integer(struct memory_writing *w, const char *key, int64_t value) {
     add_key(w, key);
     out_integer(w->text, value);
 }
 
 /* Microseconds with three decimals. */
-static void add_time(struct writing *w, const char *key, int64_t ns) {
+static void add_time(struct memory_writing *w, const char *key, int64_t ns) {
     uint64_t magnitude = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
     out_format(w->text, ", \"%s\": %s%" PRIu64 ".%03u", key, ns < 0 ? "-" : "", magnitude / 1000,
                (unsigned)(magnitude % 1000));
@@ -45,7 +45,7 @@ static double percent(int64_t part, int64_t whole) {
     return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-static void add_groups(struct writing *w, const char *key, const char *name, const struct memory_group *list,
+static void add_groups(struct memory_writing *w, const char *key, const char *name, const struct memory_group *list,
                        uint64_t n, int64_t total) {
     add_key(w, key);
     out_add(w->text, "[");
@@ -58,20 +58,20 @@ static void add_groups(struct writing *w, const char *key, const char *name, con
     out_add(w->text, "]");
 }
 
-static uint64_t top(const struct writing *w, uint64_t n) {
+static uint64_t top(const struct memory_writing *w, uint64_t n) {
     return n < w->memory->n_top ? n : w->memory->n_top;
 }
 
-static void add_top(struct writing *w, const char *key, const char *name, const struct memory_groups *groups) {
+static void add_top(struct memory_writing *w, const char *key, const char *name, const struct memory_groups *groups) {
     add_groups(w, key, name, groups->list, top(w, groups->n), groups->bytes);
 }
 
-static void add_point(struct writing *w, const char *key, const struct memory_device *d, uint32_t point) {
+static void add_point(struct memory_writing *w, const char *key, const struct memory_device *d, uint32_t point) {
     out_format(w->text, ", \"%s\": {\"allocated\": %" PRId64 ", \"active\": %" PRId64 ", \"reserved\": %" PRId64 "}",
                key, d->allocated[point], d->active[point], d->reserved[point]);
 }
 
-static void add_peak(struct writing *w, const struct memory_device *d) {
+static void add_peak(struct memory_writing *w, const struct memory_device *d) {
     out_format(w->text, ", \"peak\": {\"event\": %" PRId64, (int64_t)d->peak - 1);
     add_time(w, "time_us", d->time_ns[d->peak]);
     add_integer(w, "active", d->active[d->peak]);
@@ -110,7 +110,7 @@ static void add_peak(struct writing *w, const struct memory_device *d) {
     out_add(w->text, "}}");
 }
 
-static void add_lifetimes(struct writing *w, const struct memory_device *d) {
+static void add_lifetimes(struct memory_writing *w, const struct memory_device *d) {
     static const char row[] = "{\"lifetime\": \"%s\", \"count\": %" PRIu64 ", \"bytes\": %" PRId64 "}";
     uint64_t count = 0;
     add_key(w, "lifetime");
@@ -127,7 +127,7 @@ static void add_lifetimes(struct writing *w, const struct memory_device *d) {
     out_add(w->text, "}");
 }
 
-static void add_steps(struct writing *w, const struct memory_device *d) {
+static void add_steps(struct memory_writing *w, const struct memory_device *d) {
     add_key(w, "step_source");
     add_name(w, d->step_source);
     add_key(w, "growing");
@@ -164,7 +164,7 @@ static void add_steps(struct writing *w, const struct memory_device *d) {
     out_add(w->text, "]");
 }
 
-static void add_state(struct writing *w, const struct memory_segments *s) {
+static void add_state(struct memory_writing *w, const struct memory_segments *s) {
     out_format(w->text, "\"n_segments\": %" PRIu32, s->n_segments);
     add_integer(w, "reserved", s->reserved);
     add_integer(w, "allocated", s->allocated);
@@ -179,7 +179,7 @@ static void add_state(struct writing *w, const struct memory_segments *s) {
     out_format(w->text, ", \"fragmentation_percent\": %.2f}", percent(s->inactive_split, s->reserved));
 }
 
-static void add_segments(struct writing *w, const struct memory_device *d) {
+static void add_segments(struct memory_writing *w, const struct memory_device *d) {
     out_format(w->text, ", \"has_time\": %s, \"segments\": {", d->has_time ? "true" : "false");
     add_state(w, &d->segments);
     out_add(w->text, ", \"segments_by\": [");
@@ -205,7 +205,7 @@ static void add_segments(struct writing *w, const struct memory_device *d) {
     out_add(w->text, "]}");
 }
 
-static void add_ooms(struct writing *w, const struct memory_device *d) {
+static void add_ooms(struct memory_writing *w, const struct memory_device *d) {
     out_add(w->text, ", \"ooms\": [");
     for (uint32_t i = 0; i < d->n_ooms; i++) {
         const struct memory_oom *oom = &d->ooms[i];
@@ -235,7 +235,7 @@ static void add_ooms(struct writing *w, const struct memory_device *d) {
     out_add(w->text, "]");
 }
 
-static void add_device(struct writing *w, const struct memory_device *d, bool is_snapshot) {
+static void add_device(struct memory_writing *w, const struct memory_device *d, bool is_snapshot) {
     out_add(w->text, "{\"device\": ");
     add_string(w, d->name);
     add_integer(w, "n_events", d->n_events);
@@ -265,7 +265,7 @@ static void add_device(struct writing *w, const struct memory_device *d, bool is
     out_step(w->text);
 }
 
-static void add_input(struct writing *w, const struct memory_input *input) {
+static void add_input(struct memory_writing *w, const struct memory_input *input) {
     out_format(w->text, "{\"kind\": \"%s\", \"input\": ", input->is_snapshot ? "snapshot" : "kineto");
     add_string(w, input->path);
     out_add(w->text, ", \"devices\": [");
@@ -307,12 +307,12 @@ static const struct memory_device *device_of(const struct memory_input *input, c
     return NULL;
 }
 
-static void add_change(struct writing *w, const char *key, int64_t a, int64_t b) {
+static void add_change(struct memory_writing *w, const char *key, int64_t a, int64_t b) {
     add_key(w, key);
     out_format(w->text, "{\"a\": %" PRId64 ", \"b\": %" PRId64 ", \"diff\": %" PRId64 "}", a, b, b - a);
 }
 
-static bool add_changes(struct writing *w, const char *key, const char *name, const struct memory_groups *a,
+static bool add_changes(struct memory_writing *w, const char *key, const char *name, const struct memory_groups *a,
                         const struct memory_groups *b) {
     struct arena scratch = {0};
     uint32_t n;
@@ -339,7 +339,7 @@ static int order_of_segments(const struct memory_segment *x, const struct memory
 }
 
 /* Segments of x that y has not. */
-static void add_only(struct writing *w, const struct memory_device *x, const struct memory_device *y) {
+static void add_only(struct memory_writing *w, const struct memory_device *x, const struct memory_device *y) {
     uint32_t count = 0, n_y = y ? y->n_segment_list : 0;
     int64_t bytes = 0;
     for (uint32_t i = 0, k = 0; x && i < x->n_segment_list; i++) {
@@ -353,7 +353,7 @@ static void add_only(struct writing *w, const struct memory_device *x, const str
     out_format(w->text, "{\"count\": %" PRIu32 ", \"bytes\": %" PRId64 "}", count, bytes);
 }
 
-static bool add_comparison(struct writing *w, const char *name, bool is_first) {
+static bool add_comparison(struct memory_writing *w, const char *name, bool is_first) {
     const struct memory_input *inputs = w->memory->inputs;
     const struct memory_device *a = device_of(&inputs[0], name), *b = device_of(&inputs[1], name);
     out_add(w->text, is_first ? "{\"device\": " : ",\n{\"device\": ");
@@ -377,7 +377,7 @@ static bool add_comparison(struct writing *w, const char *name, bool is_first) {
 }
 
 /* Devices of both inputs, ascending by name: cuda:10 precedes cuda:2. */
-static bool add_comparisons(struct writing *w) {
+static bool add_comparisons(struct memory_writing *w) {
     const struct memory_input *inputs = w->memory->inputs;
     const char *last = NULL;
     bool ok = true;
@@ -401,7 +401,7 @@ static bool add_comparisons(struct writing *w) {
 
 static bool write_json(const void *of, struct text_out *text) {
     const struct sutra_memory *memory = of;
-    struct writing w = {memory, text};
+    struct memory_writing w = {memory, text};
     if (memory->is_comparison)
         return add_comparisons(&w) && !text->out.failed;
     if (memory->n_inputs > 1)

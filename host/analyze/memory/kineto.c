@@ -41,7 +41,7 @@ struct enclosing {
     bool is_backward;
 };
 
-struct ranges {
+struct kineto_ranges {
     row_t *event;
     int64_t *start_ns, *end_ns;
     uint8_t *kind;
@@ -56,7 +56,7 @@ struct kineto {
     struct exact_times times;
     uint8_t *name_flags; /* by string of the trace */
     uint32_t *copied;    /* result's name of a string, plus 1 */
-    struct ranges ranges;
+    struct kineto_ranges ranges;
     struct asked_column bytes, address, device_type, device_id, allocated, reserved;
     row_t *memory_events, *oom_events;
     row_t n_memory, n_ooms;
@@ -119,18 +119,6 @@ static uint8_t classify(struct kineto *k, uint32_t string) {
     return k->name_flags[string] = (uint8_t)flags;
 }
 
-static bool profiler_step(const char *text, int64_t *number) {
-    static const char begin[] = "ProfilerStep#";
-    if (!starts_with(text, begin))
-        return false;
-    const char *digits = text + sizeof begin - 1;
-    size_t n = strspn(digits, "0123456789");
-    *number = 0;
-    for (size_t i = 0; i < n && n <= 18; i++)
-        *number = 10 * *number + digits[i] - '0';
-    return n && n <= 18 && !digits[n];
-}
-
 static uint32_t copy_name(struct kineto *k, row_t range) {
     uint32_t string = k->trace->events.name[k->ranges.event[range]];
     if (!k->copied[string]) {
@@ -154,7 +142,7 @@ static enum sutra_status list_events(struct kineto *k, struct sutra_error *error
                    python_category = strings_find(strings, "python_function", 15),
                    memory_name_id = strings_find(strings, "[memory]", 8),
                    oom_name = strings_find(strings, "[OutOfMemory]", 13);
-    struct ranges *ranges = &k->ranges;
+    struct kineto_ranges *ranges = &k->ranges;
     k->memory_events = arena_take(k->arena, events->n, sizeof(row_t));
     k->oom_events = arena_take(k->arena, events->n, sizeof(row_t));
     ranges->event = arena_take(k->arena, events->n, sizeof(row_t));
@@ -296,7 +284,7 @@ static struct enclosing enter(struct kineto *k, struct enclosing around, row_t r
 /* What encloses each memory event. */
 static enum sutra_status sweep_threads(struct kineto *k, struct sutra_error *error) {
     const struct device_events *events = &k->trace->events;
-    const struct ranges *ranges = &k->ranges;
+    const struct kineto_ranges *ranges = &k->ranges;
     row_t n = ranges->n, n_memory = k->n_memory, most = n > n_memory ? n : n_memory;
     int64_t *threads = arena_take(k->arena, n, sizeof *threads),
             *memory_threads = arena_take(k->arena, n_memory, sizeof *threads);
@@ -399,7 +387,7 @@ static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error
             k->backward[k->n_backward++] = start;
         if (kind == RANGE_PYTHON && flags & NAME_MODULE)
             k->modules[k->n_modules++] = start;
-        if (kind == RANGE_ANNOTATION && profiler_step(strings_text(&k->trace->strings, name), &number))
+        if (kind == RANGE_ANNOTATION && memory_step_number(strings_text(&k->trace->strings, name), &number))
             k->steps[k->n_steps++] =
                 (struct memory_step){.number = number, .start_ns = start, .end_ns = end, .first_event = i};
         else if (kind == RANGE_ANNOTATION && flags & NAME_OPTIMIZER) {

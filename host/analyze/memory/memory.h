@@ -187,20 +187,23 @@ enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_de
 /* The first index whose time is not before `time_ns`, among the events of a device (Python's bisect_left). */
 uint32_t memory_event_at(const struct memory_device *device, int64_t time_ns);
 
+/* N of "ProfilerStep#N"; false: another name. */
+bool memory_step_number(const char *text, int64_t *number);
+
 /* A name, new if it is; STRING_NONE: out of memory, or names of this input exceed the limit. */
 uint32_t memory_name(struct sutra_memory *memory, const char *bytes, size_t n);
 enum sutra_status memory_name_error(const struct sutra_memory *memory, struct sutra_error *error);
 
 /* A tree of maxima over n slots, all -1 at first: the largest value, of several the lowest slot. */
-struct max_tree {
+struct peak_tree {
     int64_t *values; /* of each slot */
     uint32_t *best;  /* slot of each node */
     uint32_t n_leaves;
 };
-bool max_tree_init(struct max_tree *tree, struct arena *arena, uint32_t n);
-void max_tree_build(struct max_tree *tree);
-void max_tree_set(struct max_tree *tree, uint32_t slot, int64_t value);
-uint32_t max_tree_find(const struct max_tree *tree, uint32_t from, uint32_t to); /* in [from, to), not empty */
+bool peak_tree_init(struct peak_tree *tree, struct arena *arena, uint32_t n);
+void peak_tree_build(struct peak_tree *tree);
+void peak_tree_set(struct peak_tree *tree, uint32_t slot, int64_t value);
+uint32_t peak_tree_find(const struct peak_tree *tree, uint32_t from, uint32_t to); /* in [from, to), not empty */
 
 /* Rows of names[0..n_names) in ascending order of their bytes; false: out of memory. */
 int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b);

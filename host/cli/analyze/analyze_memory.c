@@ -17,7 +17,7 @@
 #define NAME_WIDTH 40
 #define TEXT_MAX   1200 /* bytes of a row */
 
-enum memory_format { MEMORY_TEXT, MEMORY_JSON, MEMORY_MARKDOWN };
+enum memory_output { MEMORY_TEXT, MEMORY_JSON, MEMORY_MARKDOWN };
 static const char *const formats[] = {"text", "json", "markdown", NULL}; /* in this order */
 
 struct memory_values {

@@ -79,9 +79,9 @@ struct command {
 
 extern const struct command link_command, link_legacy_command, info_command, critical_path_command, tree_command,
     correlate_command, analyze_command, analyze_collectives_command, analyze_dlrm_command, analyze_hta_command,
-    analyze_kernels_command, analyze_memory_command, analyze_operators_command, gen_command, devices_command, help_command, completion_command,
-    manual_command, jsonize_command, check_command, draw_command, simulate_command, diff_command, cut_command,
-    merge_command, repair_command;
+    analyze_kernels_command, analyze_memory_command, analyze_operators_command, gen_command, devices_command,
+    help_command, completion_command, manual_command, jsonize_command, check_command, draw_command, simulate_command,
+    diff_command, cut_command, merge_command, repair_command;
 extern const struct command trace_link_command;       /* the program under its other name, chakra_trace_link */
 extern const struct command older_trace_link_command; /* and under the name trace_link */
 extern const struct command jsonizer_command;         /* and under the name chakra_jsonizer */

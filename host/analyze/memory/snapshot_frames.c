@@ -1,0 +1,385 @@
+/*
+ * snapshot_frames.c - frames of memory snapshots: user frame, operator and stack of an allocation.
+ *
+ * Each list of frames is classified once, and each text once, whatever the number of allocations that share them.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/memory/snapshot.h"
+#include "base/error.h"
+
+enum frame_flag {
+    FRAME_KNOWN = 1,
+    FRAME_PYTHON = 2,    /* of a file name: Python source */
+    FRAME_LIBRARY = 4,   /* of torch or the standard library */
+    FRAME_OMITTED = 8,   /* of the interpreter or the dispatcher: not in stacks */
+    FRAME_OPERATOR = 16, /* of a function name: at::_ops::NAME::call */
+    FRAME_NODE = 32,     /* torch::autograd::NAME::apply */
+    FRAME_EMPTY_CACHE = 64,
+};
+
+enum sutra_status snapshot_malformed(const struct snapshot *s, struct sutra_error *error, const char *format, ...) {
+    char message[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return error_file(error, SUTRA_DATA, s->source->name, "malformed memory snapshot: %s", message);
+}
+
+/* The result's name of a string of the input. */
+uint32_t snapshot_copy_name(struct snapshot *s, uint32_t string) {
+    if (!s->copied[string]) {
+        const struct strings *strings = &s->objects->strings;
+        uint32_t name = memory_name(s->memory, strings_text(strings, string), strings_length(strings, string));
+        if (name == STRING_NONE)
+            return STRING_NONE;
+        s->copied[string] = name + 1;
+    }
+    return s->copied[string] - 1;
+}
+
+static bool contains(const char *text, size_t n, const char *part) {
+    return memmem(text, n, part, strlen(part)) != NULL;
+}
+
+static bool starts_with(const char *text, size_t n, const char *part) {
+    return n >= strlen(part) && memcmp(text, part, strlen(part)) == 0;
+}
+
+/* A directory "torch/" of the path, for instance. */
+static bool has_folder(const char *text, size_t n, const char *folder) {
+    size_t length = strlen(folder);
+    for (const char *at = text; (at = memmem(at, n - (size_t)(at - text), folder, length)); at++)
+        if (at == text || at[-1] == '/')
+            return true;
+    return false;
+}
+
+/* ".../lib/python3.12/" that no directory of installed packages follows. */
+static bool is_standard_library(const char *text, size_t n) {
+    static const char begin[] = "/lib/python3";
+    const char *end = text + n;
+    for (const char *at = text; (at = memmem(at, (size_t)(end - at), begin, sizeof begin - 1));) {
+        at += sizeof begin - 1;
+        const char *slash = memchr(at, '/', (size_t)(end - at));
+        if (!slash)
+            return false;
+        size_t rest = (size_t)(end - slash - 1);
+        if (!starts_with(slash + 1, rest, "site-packages") && !starts_with(slash + 1, rest, "dist-packages"))
+            return true;
+    }
+    return false;
+}
+
+static uint8_t classify_file(struct snapshot *s, uint32_t string) {
+    static const char *const omitted[] = {"core/boxing",
+                                          "/Register",
+                                          "/Redispatch",
+                                          "pythonrun.c",
+                                          "Modules/main.c",
+                                          "Objects/call.c",
+                                          "Objects/methodobject.c",
+                                          "pycore_ceval.h",
+                                          "ceval.c",
+                                          "cpython/abstract.h"};
+    if (s->file_flags[string])
+        return s->file_flags[string];
+    const char *text = strings_text(&s->objects->strings, string);
+    size_t n = strings_length(&s->objects->strings, string);
+    unsigned flags = FRAME_KNOWN;
+    if (starts_with(text, n, "<") || (n >= 3 && memcmp(text + n - 3, ".py", 3) == 0))
+        flags |= FRAME_PYTHON;
+    if (starts_with(text, n, "<") || has_folder(text, n, "torch/") || has_folder(text, n, "einops/") ||
+        has_folder(text, n, "opt_einsum/") || is_standard_library(text, n))
+        flags |= FRAME_LIBRARY;
+    for (size_t i = 0; i < sizeof omitted / sizeof *omitted; i++)
+        if (contains(text, n, omitted[i]))
+            flags |= FRAME_OMITTED;
+    return s->file_flags[string] = (uint8_t)flags;
+}
+
+/* The length of an identifier. */
+static size_t word_length(const char *text, size_t n) {
+    size_t length = 0;
+    while (length < n && (text[length] == '_' || (text[length] >= '0' && text[length] <= '9') ||
+                          ((text[length] | 0x20) >= 'a' && (text[length] | 0x20) <= 'z')))
+        length++;
+    return length;
+}
+
+/* NAME of "at::_ops::NAME::call(..." or "...::redispatch(..."; false: another name. */
+static bool operator_of(const char *text, size_t n, const char **name, size_t *length) {
+    static const char begin[] = "at::_ops::";
+    if (!starts_with(text, n, begin))
+        return false;
+    *name = text + sizeof begin - 1;
+    *length = word_length(*name, n - (sizeof begin - 1));
+    size_t rest = n - (sizeof begin - 1) - *length;
+    return *length &&
+           (starts_with(*name + *length, rest, "::call(") || starts_with(*name + *length, rest, "::redispatch("));
+}
+
+/* NAME of "torch::autograd::NAME::apply(..." or "torch::autograd::generated::NAME::apply(...". */
+static bool node_of(const char *text, size_t n, const char **name, size_t *length) {
+    static const char begin[] = "torch::autograd::", generated[] = "generated::";
+    if (!starts_with(text, n, begin))
+        return false;
+    *name = text + sizeof begin - 1;
+    n -= sizeof begin - 1;
+    if (starts_with(*name, n, generated)) {
+        *name += sizeof generated - 1;
+        n -= sizeof generated - 1;
+    }
+    *length = word_length(*name, n);
+    return *length && starts_with(*name + *length, n - *length, "::apply(");
+}
+
+static uint8_t classify_name(struct snapshot *s, uint32_t string) {
+    static const char *const omitted[] = {"unwind::unwind",    "CapturedTraceback::gather",
+                                          "gather_with_cpp",   "_start",
+                                          "__libc_start_main", "PyEval_",
+                                          "PyObject_",         "PyFunction_"};
+    if (s->name_flags[string])
+        return s->name_flags[string];
+    const char *text = strings_text(&s->objects->strings, string), *name;
+    size_t n = strings_length(&s->objects->strings, string), length;
+    unsigned flags = FRAME_KNOWN;
+    for (size_t i = 0; i < sizeof omitted / sizeof *omitted; i++)
+        if (contains(text, n, omitted[i]))
+            flags |= FRAME_OMITTED;
+    if (operator_of(text, n, &name, &length))
+        flags |= FRAME_OPERATOR;
+    if (node_of(text, n, &name, &length))
+        flags |= FRAME_NODE;
+    if (contains(text, n, "emptyCache") || (n == 11 && memcmp(text, "empty_cache", 11) == 0))
+        flags |= FRAME_EMPTY_CACHE;
+    return s->name_flags[string] = (uint8_t)flags;
+}
+
+struct snapshot_frame {
+    uint32_t name, file; /* strings */
+    int64_t line;
+    object_t line_value; /* as it is in the file */
+};
+
+/* A text of a frame; absent or None: "". */
+static bool frame_text(object_t object, uint32_t *string) {
+    if (object_type(object) <= OBJECT_NONE)
+        *string = WORD_N_KEYS;
+    else
+        *string = (uint32_t)object_payload(object);
+    return object_type(object) <= OBJECT_NONE || object_type(object) == OBJECT_STRING;
+}
+
+static bool read_frame(struct snapshot *s, object_t object, struct snapshot_frame *frame) {
+    if (object_type(object) != OBJECT_DICT)
+        return false;
+    frame->line = 0;
+    frame->line_value = dict_get(s->objects, object, WORD_LINE);
+    return frame_text(dict_get(s->objects, object, WORD_NAME), &frame->name) &&
+           frame_text(dict_get(s->objects, object, WORD_FILENAME), &frame->file) &&
+           (object_type(frame->line_value) <= OBJECT_NONE || get_integer(s, frame->line_value, &frame->line));
+}
+
+/* "file.py:12:function" */
+static uint32_t name_frame(struct snapshot *s, const struct snapshot_frame *frame) {
+    struct pair_entry *entry =
+        pair_table_take(&s->frames, (uint64_t)frame->name << 32 | frame->file, (uint32_t)frame->line & 0x7fffffff);
+    bool is_short = frame->line >= 0 && frame->line <= 0x7fffffff;
+    if (!entry)
+        return STRING_NONE;
+    if (is_short && entry->number != PAIR_NONE)
+        return entry->number;
+    const char *file = strings_text(&s->objects->strings, frame->file);
+    const char *name = strings_text(&s->objects->strings, frame->name);
+    size_t file_length = strings_length(&s->objects->strings, frame->file);
+    size_t name_length = strings_length(&s->objects->strings, frame->name);
+    const char *slash = memrchr(file, '/', file_length);
+    size_t skip = slash ? (size_t)(slash + 1 - file) : 0;
+    struct buffer text = {0};
+    if (contains(file, file_length, "/torchinductor_"))
+        buffer_append(&text, "<compiled>", 10);
+    else
+        buffer_append(&text, file + skip, file_length - skip);
+    char line[32];
+    buffer_append(&text, line, (size_t)snprintf(line, sizeof line, ":%" PRId64 ":", frame->line));
+    buffer_append(&text, name, name_length);
+    uint32_t number = text.failed ? STRING_NONE : memory_name(s->memory, text.bytes, text.length);
+    buffer_free(&text);
+    if (is_short)
+        entry->number = number;
+    return number;
+}
+
+/* A name of the result: prefix and text. */
+static uint32_t name_with_prefix(struct snapshot *s, const char *prefix, const char *text, size_t n) {
+    struct buffer buffer = {0};
+    buffer_append(&buffer, prefix, strlen(prefix));
+    buffer_append(&buffer, text, n);
+    uint32_t name = buffer.failed ? STRING_NONE : memory_name(s->memory, buffer.bytes, buffer.length);
+    buffer_free(&buffer);
+    return name;
+}
+
+/* The innermost Python frame outside of torch and the standard library; else the autograd node; else the innermost
+ * Python frame. */
+static enum sutra_status find_user_frame(struct snapshot *s, object_t list, uint32_t *found,
+                                         struct sutra_error *error) {
+    const object_t *items = items_of(s->objects, list);
+    uint32_t n = container_of(s->objects, list)->n;
+    struct snapshot_frame frame, python = {.name = STRING_NONE}, node = {.name = STRING_NONE};
+    *found = s->non_python;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!read_frame(s, items[i], &frame))
+            return snapshot_malformed(s, error, "a frame has no valid name, file name and line");
+        uint8_t flags = classify_file(s, frame.file);
+        if (node.name == STRING_NONE && classify_name(s, frame.name) & FRAME_NODE)
+            node = frame;
+        if (!(flags & FRAME_PYTHON))
+            continue;
+        if (python.name == STRING_NONE)
+            python = frame;
+        if (flags & FRAME_LIBRARY)
+            continue;
+        *found = name_frame(s, &frame);
+        return *found == STRING_NONE ? memory_name_error(s->memory, error) : SUTRA_OK;
+    }
+    if (node.name != STRING_NONE) {
+        const char *name;
+        size_t length;
+        node_of(strings_text(&s->objects->strings, node.name), strings_length(&s->objects->strings, node.name), &name,
+                &length);
+        *found = name_with_prefix(s, "<backward> ", name, length);
+    } else if (python.name != STRING_NONE) {
+        *found = name_frame(s, &python);
+    }
+    return *found == STRING_NONE ? memory_name_error(s->memory, error) : SUTRA_OK;
+}
+
+/* The outermost operator below the innermost Python frame; else the autograd node; else "". */
+static enum sutra_status find_operator(struct snapshot *s, object_t list, uint32_t *found, struct sutra_error *error) {
+    const object_t *items = items_of(s->objects, list);
+    const struct strings *strings = &s->objects->strings;
+    uint32_t n = container_of(s->objects, list)->n;
+    struct snapshot_frame frame;
+    const char *name = NULL, *node;
+    size_t length = 0, node_length;
+    bool is_operator = false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!read_frame(s, items[i], &frame))
+            return snapshot_malformed(s, error, "a frame has no valid name, file name and line");
+        if (classify_file(s, frame.file) & FRAME_PYTHON)
+            break;
+        uint8_t flags = classify_name(s, frame.name);
+        if (flags & FRAME_OPERATOR)
+            is_operator =
+                operator_of(strings_text(strings, frame.name), strings_length(strings, frame.name), &name, &length);
+        if (flags & FRAME_NODE) {
+            node_of(strings_text(strings, frame.name), strings_length(strings, frame.name), &node, &node_length);
+            if (!name) {
+                name = node;
+                length = node_length;
+            }
+            break;
+        }
+    }
+    *found = name ? name_with_prefix(s, is_operator ? "aten::" : "", name, length) : s->empty;
+    return *found == STRING_NONE ? memory_name_error(s->memory, error) : SUTRA_OK;
+}
+
+/* Frames of an event or block: a list, or nothing. Fills the names of both; *list is its container. */
+enum sutra_status snapshot_describe_frames(struct snapshot *s, object_t frames, uint32_t *frame,
+                                           uint32_t *operator_name, uint32_t *list, struct sutra_error *error) {
+    *frame = s->no_frames;
+    *operator_name = s->empty;
+    *list = LIST_EMPTY;
+    if (object_type(frames) <= OBJECT_NONE)
+        return SUTRA_OK;
+    if (!is_list(frames))
+        return snapshot_malformed(s, error, "\"frames\" is not a list");
+    *list = (uint32_t)object_payload(frames);
+    if (container_of(s->objects, frames)->n == 0)
+        return SUTRA_OK;
+    struct list_facts *facts = &s->lists[*list];
+    if (!facts->frame) {
+        enum sutra_status status = find_user_frame(s, frames, frame, error);
+        if (!status)
+            status = find_operator(s, frames, operator_name, error);
+        if (status)
+            return status;
+        facts->frame = *frame + 1;
+        facts->operator_name = *operator_name + 1;
+    }
+    *frame = facts->frame - 1;
+    *operator_name = facts->operator_name - 1;
+    return SUTRA_OK;
+}
+
+/* The line of a frame in a stack, as Python prints the value. */
+static void append_line(struct snapshot *s, object_t object, struct buffer *text) {
+    char number[48];
+    int64_t value;
+    if (get_integer(s, object, &value))
+        buffer_append(text, number, (size_t)snprintf(number, sizeof number, "%" PRId64, value));
+    else
+        buffer_append(text, "None", 4);
+}
+
+/* "outermost;...;innermost" of the frames that viewers show, each "file:line:function". */
+uint32_t snapshot_name_stack(void *arg, uint32_t alloc) {
+    struct snapshot *s = arg;
+    uint32_t list = s->alloc_list[alloc];
+    if (list == CONTAINER_NONE)
+        return s->allocs.frame[alloc];
+    struct list_facts *facts = &s->lists[list];
+    if (facts->stack)
+        return facts->stack - 1;
+    const struct container *container = &s->objects->containers[list];
+    const struct strings *strings = &s->objects->strings;
+    struct buffer text = {0};
+    bool is_first = true;
+    for (uint32_t i = container->n; i-- > 0 && text.length < NAMES_FREE;) {
+        struct snapshot_frame frame;
+        if (!read_frame(s, s->objects->items[container->first + i], &frame))
+            continue; /* inside of the innermost user frame, and never shown */
+        if ((classify_file(s, frame.file) | classify_name(s, frame.name)) & FRAME_OMITTED)
+            continue;
+        const char *file = strings_text(strings, frame.file);
+        size_t length = strings_length(strings, frame.file);
+        const char *slash = memrchr(file, '/', length);
+        size_t skip = slash ? (size_t)(slash + 1 - file) : 0;
+        buffer_append(&text, ";", !is_first);
+        buffer_append(&text, file + skip, length - skip);
+        buffer_append(&text, ":", 1);
+        append_line(s, frame.line_value, &text);
+        buffer_append(&text, ":", 1);
+        buffer_append(&text, strings_text(strings, frame.name), strings_length(strings, frame.name));
+        is_first = false;
+    }
+    s->memory->names_are_full |= text.length >= NAMES_FREE;
+    uint32_t name = text.failed || text.length >= NAMES_FREE ? STRING_NONE
+                    : container->n == 0                      ? s->non_python
+                                                             : memory_name(s->memory, text.bytes, text.length);
+    buffer_free(&text);
+    if (name != STRING_NONE)
+        facts->stack = name + 1;
+    return name;
+}
+
+/* Whether torch.cuda.empty_cache() is among the frames of an event. */
+enum sutra_status snapshot_is_empty_cache(struct snapshot *s, object_t frames, bool *found, struct sutra_error *error) {
+    *found = false;
+    if (object_type(frames) <= OBJECT_NONE)
+        return SUTRA_OK;
+    for (uint32_t i = 0; is_list(frames) && i < container_of(s->objects, frames)->n && !*found; i++) {
+        struct snapshot_frame frame;
+        if (!read_frame(s, items_of(s->objects, frames)[i], &frame))
+            return snapshot_malformed(s, error, "a frame has no valid name, file name and line");
+        *found = classify_name(s, frame.name) & FRAME_EMPTY_CACHE;
+    }
+    return is_list(frames) ? SUTRA_OK : snapshot_malformed(s, error, "\"frames\" is not a list");
+}
