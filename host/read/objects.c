@@ -44,8 +44,10 @@ static bool grow_short(void *column, uint32_t n, uint32_t *capacity, size_t size
 }
 
 bool objects_init(struct objects *objects) {
-    *objects = (struct objects){.n_shape_slots = 1024};
-    if (!strings_init(&objects->strings) || !(objects->shape_slots = calloc(objects->n_shape_slots, sizeof(uint32_t))))
+    *objects = (struct objects){.n_shape_slots = 1024, .n_list_slots = 1024};
+    objects->shape_slots = calloc(objects->n_shape_slots, sizeof *objects->shape_slots);
+    objects->list_slots = calloc(objects->n_list_slots, sizeof *objects->list_slots);
+    if (!strings_init(&objects->strings) || !objects->shape_slots || !objects->list_slots)
         return false;
     for (size_t i = 0; i < N_WORDS; i++)
         if (strings_intern(&objects->strings, words[i].text, words[i].length) != i)
@@ -60,6 +62,7 @@ void objects_free(struct objects *objects) {
     free(objects->containers);
     free(objects->shapes);
     free(objects->shape_slots);
+    free(objects->list_slots);
     free(objects->wide);
 }
 
@@ -190,14 +193,69 @@ static inline uint32_t new_container(struct objects *objects, size_t n) {
     return objects->n_containers++;
 }
 
+/* Lists of these lengths share equal items. */
+#define SHARED_MIN 2
+#define SHARED_MAX 512
+
+/* Doubles the table of shared lists: O(lists), amortized O(1). */
+static bool enlarge_list_slots(struct objects *objects) {
+    uint64_t n_slots = 2 * objects->n_list_slots, *slots = calloc(n_slots, sizeof *slots);
+    if (!slots)
+        return false;
+    for (uint64_t i = 0; i < objects->n_list_slots; i++) {
+        uint64_t slot = objects->list_slots[i] >> 32 & (n_slots - 1);
+        while (objects->list_slots[i] && slots[slot])
+            slot = (slot + 1) & (n_slots - 1);
+        if (objects->list_slots[i])
+            slots[slot] = objects->list_slots[i];
+    }
+    free(objects->list_slots);
+    objects->list_slots = slots;
+    objects->n_list_slots = n_slots;
+    return true;
+}
+
+/* Gives an empty list its items: those of an equal list, if there is one. */
+static bool fill_list(struct objects *objects, uint32_t number, const object_t *items, size_t n) {
+    struct container *container = &objects->containers[number];
+    uint64_t slot = 0, high = 0, mask = objects->n_list_slots - 1;
+    bool is_shared = n >= SHARED_MIN && n <= SHARED_MAX;
+    container->n = (uint32_t)n;
+    if (is_shared) {
+        high = hash_bytes(items, n * sizeof *items, 0) & ~(uint64_t)UINT32_MAX;
+        for (slot = high >> 32 & mask; objects->list_slots[slot]; slot = (slot + 1) & mask) {
+            uint64_t entry = objects->list_slots[slot];
+            if ((entry & ~(uint64_t)UINT32_MAX) != high)
+                continue;
+            uint32_t other = (uint32_t)entry - 1;
+            const struct container *equal = &objects->containers[other];
+            if (equal->n == n && equal->shape == (LIST_SHARED | other) &&
+                memcmp(objects->items + equal->first, items, n * sizeof *items) == 0) {
+                container->first = equal->first;
+                container->shape = LIST_SHARED | other;
+                return true;
+            }
+        }
+    }
+    if (n >= N_MAX || !grow(&objects->items, objects->n_items, n, &objects->items_capacity, sizeof(object_t)))
+        return false;
+    container->first = objects->n_items;
+    container->shape = is_shared ? LIST_SHARED | number : (uint32_t)n;
+    if (n)
+        memcpy(objects->items + objects->n_items, items, n * sizeof *items);
+    objects->n_items += n;
+    if (is_shared) {
+        objects->list_slots[slot] = high | (number + 1);
+        if (2 * ++objects->n_shared_lists >= objects->n_list_slots)
+            return enlarge_list_slots(objects);
+    }
+    return true;
+}
+
 object_t objects_list(struct objects *objects, enum object_type type, const object_t *items, size_t n) {
-    uint32_t number = new_container(objects, n);
-    if (number == CONTAINER_NONE)
+    uint32_t number = new_container(objects, 0);
+    if (number == CONTAINER_NONE || !fill_list(objects, number, items, n))
         return OBJECT_ABSENT;
-    struct container *made = &objects->containers[number];
-    made->shape = made->n;
-    for (size_t i = 0; i < n; i++)
-        objects->items[made->first + i] = items[i];
     return object_make(type, number);
 }
 
@@ -238,9 +296,20 @@ static uint64_t extend(struct objects *objects, struct container *container, uin
 }
 
 bool objects_extend(struct objects *objects, object_t list, const object_t *items, size_t n) {
-    struct container *container = &objects->containers[object_payload(list)];
+    uint32_t number = (uint32_t)object_payload(list);
+    struct container *container = &objects->containers[number];
+    if (container->n == 0)
+        return fill_list(objects, number, items, n);
+    if (container->shape & LIST_SHARED) { /* its items stay those of the others */
+        const uint64_t first = objects->n_items, n_old = container->n;
+        if (!grow(&objects->items, first, n_old, &objects->items_capacity, sizeof(object_t)))
+            return false;
+        memcpy(objects->items + first, objects->items + container->first, n_old * sizeof(object_t));
+        objects->n_items += n_old;
+        *container = (struct container){first, (uint32_t)n_old, (uint32_t)n_old};
+    }
     uint64_t capacity = extend(objects, container, container->shape, n);
-    if (!capacity && n)
+    if (!capacity)
         return false;
     container->shape = (uint32_t)capacity;
     for (size_t i = 0; i < n; i++)

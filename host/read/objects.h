@@ -5,6 +5,7 @@
  *     containers    first item, number of items; dicts also their shape
  *     items         elements of lists and tuples, values of dicts, one container after the other
  *     shapes        distinct sequences of dict keys; position of each known key (enum word), so that a lookup is O(1)
+ *     shared lists  short lists with equal items share them: most stacks of a snapshot recur
  *
  *     [{"addr": 1, "size": 2}, {"addr": 3, "size": 4}]
  *         shape 0: addr size     items: 1 2 | 3 4 | dict 0, dict 1
@@ -87,8 +88,10 @@ enum word { OBJECT_WORDS(X) N_WORDS };
 struct container {
     uint64_t first; /* item */
     uint32_t n;
-    uint32_t shape; /* of dicts, or SHAPE_PAIRS; capacity of lists */
+    uint32_t shape; /* of dicts, or SHAPE_PAIRS; of lists the capacity, or LIST_SHARED and the first equal list */
 };
+
+#define LIST_SHARED ((uint32_t)1 << 31)
 
 /* While a dict grows by parts, its items are keys and values in turn. objects_finish() gives it a shape. */
 #define SHAPE_PAIRS UINT32_MAX
@@ -111,9 +114,11 @@ struct objects {
     struct container *containers;
     struct dict_shape *shapes;
     uint32_t *shape_slots; /* number + 1, or 0 */
+    uint64_t *list_slots;  /* of shared lists: upper half of the hash, and number + 1, or 0 */
     struct wide_value *wide;
     uint64_t n_items, items_capacity, n_shape_keys, shape_keys_capacity, n_wide, wide_capacity;
     uint32_t n_containers, containers_capacity, n_shapes, shapes_capacity, n_shape_slots;
+    uint64_t n_list_slots, n_shared_lists;
     uint32_t recent[RECENT_SHAPES]; /* shapes by a hash of length, first and last key */
     unsigned shape_turn;
     bool has_pairs;
@@ -176,6 +181,13 @@ static inline const struct container *container_of(const struct objects *objects
 
 static inline const object_t *items_of(const struct objects *objects, object_t object) {
     return objects->items + container_of(objects, object)->first;
+}
+
+/* The first list with the items of a short list, or its own number. The first one may have grown since. */
+static inline uint32_t first_equal_list(const struct objects *objects, uint32_t list) {
+    uint32_t shape = objects->containers[list].shape;
+    return shape & LIST_SHARED && objects->containers[shape & ~LIST_SHARED].shape == shape ? shape & ~LIST_SHARED
+                                                                                           : list;
 }
 
 /* The value of a known key of a dict, or OBJECT_ABSENT. */

@@ -78,11 +78,14 @@ refuse(const struct source *source, uint64_t at, struct sutra_error *error, cons
     return SUTRA_DATA;
 }
 
+/* A number of n bytes, 1 to 8. Reads 8: sources have padding. */
 static inline uint64_t little_endian(const unsigned char *bytes, size_t n) {
-    uint64_t value = 0;
-    for (size_t i = 0; i < n; i++)
-        value |= (uint64_t)bytes[i] << 8 * i;
-    return value;
+    uint64_t value;
+    memcpy(&value, bytes, sizeof value);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
+    return n ? value & UINT64_MAX >> (64 - 8 * n) : 0;
 }
 
 /* LONG1 and LONG4. */
@@ -183,14 +186,17 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             if (!memoize(m, m->n_memo, m->stack[m->n - 1]))
                 return error_memory(error);
             break;
-        case 'j': /* LONG_BINGET */
-            n = 3;
-            __attribute__((fallthrough));
+        case 'j': /* LONG_BINGET: most opcodes of a snapshot */
+            NEED_BYTES(4);
+            first = little_endian(text + next, 4);
+            next += 4;
+            if (first >= m->memo_capacity || !m->memo[first])
+                return refuse(source, at, error, "pickle memo %zu is not set", first);
+            m->stack[m->n++] = m->memo[first];
+            break;
         case 'h': /* BINGET */
-            n++;
-            NEED_BYTES(n);
-            first = little_endian(text + next, n);
-            next += n;
+            NEED_BYTES(1);
+            first = text[next++];
             if (first >= m->memo_capacity || !m->memo[first])
                 return refuse(source, at, error, "pickle memo %zu is not set", first);
             m->stack[m->n++] = m->memo[first];

@@ -403,8 +403,8 @@ static int compare_growth(const void *a, const void *b) {
     return of_x != of_y ? (of_x > of_y ? -1 : 1) : memory_compare_names(x->names, x->growth.frame, y->growth.frame);
 }
 
-/* Frames whose live bytes rise from each step's end to the next, the first step excepted. A frame that rises n times
- * has n allocations at least; frames with fewer cost nothing, so that the cost is O(allocations), not frames x steps. */
+/* Frames whose live bytes rise from each step's end to the next, except the first step. A frame that rises n times has
+ * at least n allocations; frames with fewer are skipped, so that the cost is O(allocations), not frames x steps. */
 static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_device *device,
                                      const struct memory_allocs *allocs, struct arena *scratch,
                                      struct sutra_error *error) {

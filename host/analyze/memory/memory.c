@@ -17,7 +17,7 @@ static bool key_is(const struct source *source, struct json_place key, const cha
     return key.end - key.at - 1 == n && memcmp(source->bytes + key.at + 1, name, n) == 0;
 }
 
-/* The format, by the first byte or by the keys of the top-level object. Values before the first known key are walked. */
+/* The format, by the first byte or by the keys of the top-level object. Values before the known key are skipped. */
 static enum memory_format find_format(const struct source *source) {
     if (is_pickle(source->bytes, source->size))
         return FORMAT_SNAPSHOT;

@@ -619,6 +619,7 @@ static bool init_snapshot(struct snapshot *s) {
                       unknown[] = "unknown";
     s->file_flags = arena_zeros(s->arena, n_strings, 1);
     s->name_flags = arena_zeros(s->arena, n_strings, 1);
+    s->frame_flags = arena_zeros(s->arena, s->objects->n_containers, 1);
     s->copied = arena_zeros(s->arena, n_strings, sizeof *s->copied);
     s->lists = arena_zeros(s->arena, s->objects->n_containers, sizeof *s->lists);
     s->before = memory_name(s->memory, before, sizeof before - 1);

@@ -23,6 +23,7 @@ struct snapshot {
     const struct source *source;
     struct arena *arena;
     uint8_t *file_flags, *name_flags; /* by string */
+    uint8_t *frame_flags;             /* by container */
     struct list_facts *lists;         /* by container */
     struct pair_table frames;         /* name of (function, file, line): first = function and file, second = line */
     uint32_t *copied;                 /* result's name of a string, plus 1 */

@@ -185,6 +185,17 @@ static bool read_frame(struct snapshot *s, object_t object, struct snapshot_fram
            (object_type(frame->line_value) <= OBJECT_NONE || get_integer(s, frame->line_value, &frame->line));
 }
 
+/* Flags of a frame's file and function; 0: malformed. */
+static inline unsigned flags_of_frame(struct snapshot *s, object_t object) {
+    struct snapshot_frame frame;
+    if (object_type(object) != OBJECT_DICT)
+        return 0;
+    uint8_t *flags = &s->frame_flags[object_payload(object)];
+    if (!*flags && read_frame(s, object, &frame))
+        *flags = classify_file(s, frame.file) | classify_name(s, frame.name);
+    return *flags;
+}
+
 /* "file.py:12:function" */
 static uint32_t name_frame(struct snapshot *s, const struct snapshot_frame *frame) {
     struct pair_entry *entry =
@@ -231,31 +242,30 @@ static enum sutra_status find_user_frame(struct snapshot *s, object_t list, uint
                                          struct sutra_error *error) {
     const object_t *items = items_of(s->objects, list);
     uint32_t n = container_of(s->objects, list)->n;
-    struct snapshot_frame frame, python = {.name = STRING_NONE}, node = {.name = STRING_NONE};
-    *found = s->non_python;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!read_frame(s, items[i], &frame))
+    object_t user = OBJECT_ABSENT, python = OBJECT_ABSENT, node = OBJECT_ABSENT;
+    for (uint32_t i = 0; i < n && !user; i++) {
+        unsigned flags = flags_of_frame(s, items[i]);
+        if (!flags)
             return snapshot_malformed(s, error, "a frame has no valid name, file name and line");
-        uint8_t flags = classify_file(s, frame.file);
-        if (node.name == STRING_NONE && classify_name(s, frame.name) & FRAME_NODE)
-            node = frame;
-        if (!(flags & FRAME_PYTHON))
-            continue;
-        if (python.name == STRING_NONE)
-            python = frame;
-        if (flags & FRAME_LIBRARY)
-            continue;
-        *found = name_frame(s, &frame);
-        return *found == STRING_NONE ? memory_name_error(s->memory, error) : SUTRA_OK;
+        if (flags & FRAME_NODE && !node)
+            node = items[i];
+        if (flags & FRAME_PYTHON && !python)
+            python = items[i];
+        if ((flags & (FRAME_PYTHON | FRAME_LIBRARY)) == FRAME_PYTHON)
+            user = items[i];
     }
-    if (node.name != STRING_NONE) {
+    struct snapshot_frame frame;
+    *found = s->non_python;
+    if (!user && node) {
         const char *name;
         size_t length;
-        node_of(strings_text(&s->objects->strings, node.name), strings_length(&s->objects->strings, node.name), &name,
+        read_frame(s, node, &frame);
+        node_of(strings_text(&s->objects->strings, frame.name), strings_length(&s->objects->strings, frame.name), &name,
                 &length);
         *found = name_with_prefix(s, "<backward> ", name, length);
-    } else if (python.name != STRING_NONE) {
-        *found = name_frame(s, &python);
+    } else if (user || python) {
+        read_frame(s, user ? user : python, &frame);
+        *found = name_frame(s, &frame);
     }
     return *found == STRING_NONE ? memory_name_error(s->memory, error) : SUTRA_OK;
 }
@@ -265,29 +275,26 @@ static enum sutra_status find_operator(struct snapshot *s, object_t list, uint32
     const object_t *items = items_of(s->objects, list);
     const struct strings *strings = &s->objects->strings;
     uint32_t n = container_of(s->objects, list)->n;
-    struct snapshot_frame frame;
-    const char *name = NULL, *node;
-    size_t length = 0, node_length;
-    bool is_operator = false;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!read_frame(s, items[i], &frame))
+    object_t outermost = OBJECT_ABSENT, node = OBJECT_ABSENT;
+    for (uint32_t i = 0; i < n && !node; i++) {
+        unsigned flags = flags_of_frame(s, items[i]);
+        if (!flags)
             return snapshot_malformed(s, error, "a frame has no valid name, file name and line");
-        if (classify_file(s, frame.file) & FRAME_PYTHON)
+        if (flags & FRAME_PYTHON)
             break;
-        uint8_t flags = classify_name(s, frame.name);
-        if (flags & FRAME_OPERATOR)
-            is_operator =
-                operator_of(strings_text(strings, frame.name), strings_length(strings, frame.name), &name, &length);
-        if (flags & FRAME_NODE) {
-            node_of(strings_text(strings, frame.name), strings_length(strings, frame.name), &node, &node_length);
-            if (!name) {
-                name = node;
-                length = node_length;
-            }
-            break;
-        }
+        outermost = flags & FRAME_OPERATOR ? items[i] : outermost;
+        node = flags & FRAME_NODE ? items[i] : node;
     }
-    *found = name ? name_with_prefix(s, is_operator ? "aten::" : "", name, length) : s->empty;
+    *found = s->empty;
+    if (outermost || node) {
+        struct snapshot_frame frame;
+        const char *name;
+        size_t length;
+        read_frame(s, outermost ? outermost : node, &frame);
+        (outermost ? operator_of : node_of)(strings_text(strings, frame.name), strings_length(strings, frame.name),
+                                            &name, &length);
+        *found = name_with_prefix(s, outermost ? "aten::" : "", name, length);
+    }
     return *found == STRING_NONE ? memory_name_error(s->memory, error) : SUTRA_OK;
 }
 
@@ -301,7 +308,7 @@ enum sutra_status snapshot_describe_frames(struct snapshot *s, object_t frames, 
         return SUTRA_OK;
     if (!is_list(frames))
         return snapshot_malformed(s, error, "\"frames\" is not a list");
-    *list = (uint32_t)object_payload(frames);
+    *list = first_equal_list(s->objects, (uint32_t)object_payload(frames));
     if (container_of(s->objects, frames)->n == 0)
         return SUTRA_OK;
     struct list_facts *facts = &s->lists[*list];
@@ -343,10 +350,10 @@ uint32_t snapshot_name_stack(void *arg, uint32_t alloc) {
     struct buffer text = {0};
     bool is_first = true;
     for (uint32_t i = container->n; i-- > 0 && text.length < NAMES_FREE;) {
+        object_t item = s->objects->items[container->first + i];
+        unsigned flags = flags_of_frame(s, item);
         struct snapshot_frame frame;
-        if (!read_frame(s, s->objects->items[container->first + i], &frame))
-            continue; /* inside of the innermost user frame, and never shown */
-        if ((classify_file(s, frame.file) | classify_name(s, frame.name)) & FRAME_OMITTED)
+        if (!flags || flags & FRAME_OMITTED || !read_frame(s, item, &frame))
             continue;
         const char *file = strings_text(strings, frame.file);
         size_t length = strings_length(strings, frame.file);
@@ -376,10 +383,10 @@ enum sutra_status snapshot_is_empty_cache(struct snapshot *s, object_t frames, b
     if (object_type(frames) <= OBJECT_NONE)
         return SUTRA_OK;
     for (uint32_t i = 0; is_list(frames) && i < container_of(s->objects, frames)->n && !*found; i++) {
-        struct snapshot_frame frame;
-        if (!read_frame(s, items_of(s->objects, frames)[i], &frame))
+        unsigned flags = flags_of_frame(s, items_of(s->objects, frames)[i]);
+        if (!flags)
             return snapshot_malformed(s, error, "a frame has no valid name, file name and line");
-        *found = classify_name(s, frame.name) & FRAME_EMPTY_CACHE;
+        *found = flags & FRAME_EMPTY_CACHE;
     }
     return is_list(frames) ? SUTRA_OK : snapshot_malformed(s, error, "\"frames\" is not a list");
 }
