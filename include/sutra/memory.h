@@ -52,6 +52,11 @@ enum sutra_memory_table {
 enum sutra_status sutra_memory_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                    const struct sutra_memory_options *options, struct sutra_memory **memory,
                                    struct sutra_error *error);
+
+/* The same for bytes in memory, which are copied; `name` is the file name in errors. */
+enum sutra_status sutra_memory_parse(struct sutra_context *context, const char *name, const void *bytes, size_t size,
+                                     const struct sutra_memory_options *options, struct sutra_memory **memory,
+                                     struct sutra_error *error);
 void sutra_memory_free(struct sutra_memory *memory);
 
 /* Returns a table, which lives as long as `memory`; NULL: not requested, or not available. */

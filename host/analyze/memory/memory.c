@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/options.h"
 #include "read/json_walk.h"
 #include "read/pickle.h"
 
@@ -39,16 +40,26 @@ static enum memory_format find_format(const struct source *source) {
     return FORMAT_SNAPSHOT;
 }
 
-static enum sutra_status read_input(struct sutra_context *context, struct sutra_memory *memory, const char *path,
-                                    struct memory_input *input, struct sutra_error *error) {
+/* Bytes in memory, or NULL: the file `name`. */
+struct memory_bytes {
+    const char *name;
+    const void *bytes;
+    size_t size;
+};
+
+static enum sutra_status read_input(struct sutra_context *context, struct sutra_memory *memory,
+                                    const struct memory_bytes *from, struct memory_input *input,
+                                    struct sutra_error *error) {
     struct source source;
-    size_t length = strlen(path) + 1;
+    size_t length = strlen(from->name) + 1;
     char *kept = arena_take(&memory->arena, length, 1);
     if (!kept)
         return error_memory(error);
-    input->path = memcpy(kept, path, length);
+    input->path = memcpy(kept, from->name, length);
     stage_begin(context, "open snapshot", 0);
-    enum sutra_status status = source_open_any(&source, path, context->options.most_input_bytes, error);
+    enum sutra_status status = from->bytes
+                                   ? source_copy_any(&source, from->name, from->bytes, from->size, error)
+                                   : source_open_any(&source, from->name, context->options.most_input_bytes, error);
     if (status)
         return status;
     switch (find_format(&source)) {
@@ -65,25 +76,20 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
     return status ? status : memory_find(memory, input, error);
 }
 
-enum sutra_status sutra_memory_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
-                                   const struct sutra_memory_options *options, struct sutra_memory **memory,
-                                   struct sutra_error *error) {
-    struct sutra_memory_options o = {0};
-    if (options)
-        memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    if (o.against && n_paths != 1)
-        return error_set(error, SUTRA_USAGE, "a comparison needs one input and one input to compare with");
+static enum sutra_status run(struct sutra_context *context, const struct memory_bytes *inputs, size_t n_inputs,
+                             const struct sutra_memory_options *options, struct sutra_memory **memory,
+                             struct sutra_error *error) {
     struct sutra_memory *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    made->n_inputs = n_paths + (o.against != NULL);
-    made->is_comparison = o.against != NULL;
-    made->n_top = o.n_top ? o.n_top : 10;
-    made->inputs = calloc(made->n_inputs + 1, sizeof *made->inputs);
+    made->n_inputs = n_inputs;
+    made->is_comparison = options->against != NULL;
+    made->n_top = options->n_top ? options->n_top : 10;
+    made->inputs = calloc(n_inputs + 1, sizeof *made->inputs);
     enum sutra_status status = made->inputs && strings_init(&made->names) ? SUTRA_OK : error_memory(error);
-    for (size_t i = 0; i < made->n_inputs && !status; i++)
-        status = read_input(context, made, i < n_paths ? paths[i] : o.against, &made->inputs[i], error);
-    if (!status && o.tables)
+    for (size_t i = 0; i < n_inputs && !status; i++)
+        status = read_input(context, made, &inputs[i], &made->inputs[i], error);
+    if (!status && options->tables)
         status = memory_make_tables(made, error);
     stage_end(context);
     if (status)
@@ -91,6 +97,43 @@ enum sutra_status sutra_memory_run(struct sutra_context *context, const char *co
     else
         *memory = made;
     return status;
+}
+
+static enum sutra_status take_options(const struct sutra_memory_options *options, struct sutra_memory_options *taken,
+                                      struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_memory_options, tables);
+    return options_take(&form, options, taken, error);
+}
+
+enum sutra_status sutra_memory_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                   const struct sutra_memory_options *options, struct sutra_memory **memory,
+                                   struct sutra_error *error) {
+    struct sutra_memory_options known;
+    enum sutra_status status = take_options(options, &known, error);
+    if (status)
+        return status;
+    if (known.against && n_paths != 1)
+        return error_set(error, SUTRA_USAGE, "a comparison needs one input and one input to compare with");
+    struct memory_bytes *inputs = calloc(n_paths + 1, sizeof *inputs);
+    if (!inputs)
+        return error_memory(error);
+    for (size_t i = 0; i < n_paths; i++)
+        inputs[i].name = paths[i];
+    inputs[n_paths].name = known.against;
+    status = run(context, inputs, n_paths + (known.against != NULL), &known, memory, error);
+    free(inputs);
+    return status;
+}
+
+enum sutra_status sutra_memory_parse(struct sutra_context *context, const char *name, const void *bytes, size_t size,
+                                     const struct sutra_memory_options *options, struct sutra_memory **memory,
+                                     struct sutra_error *error) {
+    struct sutra_memory_options known;
+    enum sutra_status status = take_options(options, &known, error);
+    if (status)
+        return status;
+    struct memory_bytes inputs[2] = {{name, bytes, size}, {.name = known.against}};
+    return run(context, inputs, 1 + (known.against != NULL), &known, memory, error);
 }
 
 void sutra_memory_free(struct sutra_memory *memory) {

@@ -1,0 +1,264 @@
+/*
+ * test_pickle.c - pickles of plain data become values; opcodes that run code, truncated and malformed pickles are
+ * errors with their byte offset.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "read/pickle.h"
+
+#define BYTES(text) text, sizeof text - 1
+
+static struct objects objects;
+
+/* The value of a pickle; `expected` is the error, or NULL. */
+static object_t read_pickle(const char *bytes, size_t size, const char *expected) {
+    struct source source;
+    struct sutra_error error = {0};
+    object_t root = OBJECT_ABSENT;
+    size_t end = 0;
+    char text[400] = "";
+    objects_free(&objects);
+    assert_true(objects_init(&objects));
+    assert_int_equal(source_copy_any(&source, "p", bytes, size, &error), SUTRA_OK);
+    enum sutra_status status = pickle_read(&objects, &source, &root, &end, &error);
+    source_close(&source);
+    if (status)
+        sutra_error_text(&error, text, sizeof text);
+    assert_string_equal(text, expected ? expected : "");
+    return root;
+}
+
+static const char *text_of(object_t object) {
+    assert_int_equal(object_type(object), OBJECT_STRING);
+    return strings_text(&objects.strings, (uint32_t)object_payload(object));
+}
+
+static void malformed_pickles_are_errors_with_an_offset(void **state) {
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *error;
+    } cases[] = {
+        {BYTES("\x80"), "p: not a pickle of protocol 2 to 5"},
+        {BYTES("\x80\x01N."), "p: not a pickle of protocol 2 to 5"},
+        {BYTES("\x80\x02"), "p: byte 2: truncated pickle"},
+        {BYTES("\x80\x02N"), "p: byte 3: truncated pickle"},
+        {BYTES("\x80\x02J\1\2\3"), "p: byte 2: truncated pickle"},
+        {BYTES("\x80\x02X\xff\xff\xff\xff"), "p: byte 2: truncated pickle"},
+        {BYTES("\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\xff"), "p: byte 2: truncated pickle"},
+        {BYTES("\x80\x02\x8b\xff\xff\xff\x7f"),
+         "p: byte 2: pickle integer of 2147483647 bytes is too long (maximum: 16)"},
+        {BYTES("\x80\x02h\7."), "p: byte 2: pickle memo 7 is not set"},
+        {BYTES("\x80\x02j\7\7\7\7."), "p: byte 2: pickle memo 117901063 is not set"},
+        {BYTES("\x80\x02Nr\xff\xff\xff\xff."), "p: byte 3: pickle memo index 4294967295 exceeds the size of the input"},
+        {BYTES("\x80\x02\x94."), "p: byte 2: pickle stack underflow"},
+        {BYTES("\x80\x02q\0."), "p: byte 2: pickle stack underflow"},
+        {BYTES("\x80\x02t."), "p: byte 2: pickle stack underflow"},
+        {BYTES("\x80\x02N(\x85."), "p: byte 4: pickle stack underflow"},
+        {BYTES("\x80\x02N\x86."), "p: byte 3: pickle stack underflow"},
+        {BYTES("\x80\x02NNa."), "p: byte 4: pickle: APPEND without a list"},
+        {BYTES("\x80\x02}(Ne."), "p: byte 5: pickle: APPENDS without a list"},
+        {BYTES("\x80\x02](NNu."), "p: byte 6: pickle: dict key is neither text nor integer"},
+        {BYTES("\x80\x02](K\1Nu."), "p: byte 7: pickle: SETITEMS without a dict"},
+        {BYTES("\x80\x02}(Nu."), "p: byte 5: pickle: odd number of dict items"},
+        {BYTES("\x80\x02}\x88Ns."), "p: byte 5: pickle: dict key is neither text nor integer"},
+        {BYTES("\x80\x02]K\1Ns."), "p: byte 6: pickle: SETITEM without a dict"},
+        {BYTES("\x80\x02NN."), "p: byte 4: pickle: STOP with 2 values on the stack"},
+        {BYTES("\x80\x02N(."), "p: byte 4: pickle: STOP with 1 values on the stack"},
+        {BYTES("\x80\x02N\x80\x06."), "p: byte 3: pickle protocol 6 is unknown (supported: 2 to 5)"},
+        {BYTES("\x80\x02\xff."), "p: byte 2: unknown pickle opcode 0xff"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        read_pickle(cases[i].bytes, cases[i].size, cases[i].error);
+}
+
+static void opcodes_that_run_code_are_refused_by_name(void **state) {
+    static const struct {
+        unsigned char opcode;
+        const char *name;
+    } cases[] = {{'c', "GLOBAL"}, {0x93, "STACK_GLOBAL"}, {'R', "REDUCE"},      {'b', "BUILD"},      {'i', "INST"},
+                 {'o', "OBJ"},    {0x81, "NEWOBJ"},       {0x92, "NEWOBJ_EX"},  {0x82, "EXT1"},      {'P', "PERSID"},
+                 {'0', "POP"},    {0x97, "NEXT_BUFFER"},  {0x8f, "EMPTY_SET"},  {0x90, "ADDITEMS"},  {'2', "DUP"},
+                 {'F', "FLOAT"},  {'L', "LONG"},          {0x96, "BYTEARRAY8"}, {0x91, "FROZENSET"}, {'g', "GET"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char bytes[] = {(char)0x80, 2, 'N', (char)cases[i].opcode, '.'};
+        char expected[100];
+        snprintf(expected, sizeof expected, "p: byte 3: pickle opcode %s is not allowed", cases[i].name);
+        read_pickle(bytes, sizeof bytes, expected);
+    }
+}
+
+static void integers_have_their_values(void **state) {
+    static const struct {
+        const char *bytes;
+        size_t size;
+        enum object_type type;
+        uint64_t low, high;
+    } cases[] = {
+        {BYTES("\x80\x02K\xff."), OBJECT_INTEGER, 255, 0},
+        {BYTES("\x80\x02M\1\2."), OBJECT_INTEGER, 513, 0},
+        {BYTES("\x80\x02J\xff\xff\xff\xff."), OBJECT_INTEGER, UINT64_MAX, 0},
+        {BYTES("\x80\x02\x8a\0."), OBJECT_INTEGER, 0, 0},
+        {BYTES("\x80\x02\x8a\1\x80."), OBJECT_INTEGER, (uint64_t)-128, 0},
+        {BYTES("\x80\x02\x8a\6\0\0\0\0\0\x7f."), OBJECT_INTEGER, (uint64_t)0x7f << 40, 0},
+        {BYTES("\x80\x02\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f."), OBJECT_WIDE, INT64_MAX, 0},
+        {BYTES("\x80\x02\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\0."), OBJECT_WIDE, UINT64_MAX, 0},
+        {BYTES("\x80\x02\x8a\x09\0\0\0\0\0\0\0\0\xff."), OBJECT_WIDE, 0, UINT64_MAX},
+        {BYTES("\x80\x02\x8b\2\0\0\0\0\1."), OBJECT_INTEGER, 256, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        object_t value = read_pickle(cases[i].bytes, cases[i].size, NULL);
+        assert_int_equal(object_type(value), cases[i].type);
+        if (cases[i].type == OBJECT_INTEGER) {
+            assert_int_equal(object_small(value), (int64_t)cases[i].low);
+            continue;
+        }
+        assert_int_equal(objects.wide[object_payload(value)].low, cases[i].low);
+        assert_int_equal(objects.wide[object_payload(value)].high, cases[i].high);
+    }
+}
+
+static void last_of_equal_keys_counts(void **state) {
+    static const char *const pickles[] = {
+        "\x80\x02}(X\4___sizeK\1X\4___sizeK\2u.",                /* in one SETITEMS */
+        "\x80\x02}X\4___sizeK\1sX\4___lineK\7sX\4___sizeK\2s.",  /* one by one */
+        "\x80\x02}(X\4___lineK\7X\4___sizeK\1u(X\4___sizeK\2u.", /* in two parts */
+        "\x80\x02(X\4___sizeK\1X\4___sizeK\2d.",                 /* of DICT */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof pickles / sizeof *pickles; i++) {
+        char bytes[100];
+        size_t size = strlen(pickles[i]);
+        for (size_t k = 0; k <= size; k++)
+            bytes[k] = (char)(pickles[i][k] == '_' ? 0 : pickles[i][k]);
+        object_t dict = read_pickle(bytes, size, NULL);
+        assert_int_equal(object_type(dict), OBJECT_DICT);
+        assert_int_equal(object_small(dict_get(&objects, dict, WORD_SIZE)), 2);
+        assert_int_equal(dict_get(&objects, dict, WORD_NAME), OBJECT_ABSENT);
+    }
+}
+
+/* [[a, b], [a, b], [a, b, c]]: the third list grows after it shared the items of the first. */
+static void equal_lists_share_items_until_one_grows(void **state) {
+    (void)state;
+    object_t root = read_pickle(BYTES("\x80\x02](](K\1K\2e](K\1K\2e](K\1K\2eK\3ae."), NULL);
+    const object_t *lists = items_of(&objects, root);
+    assert_int_equal(container_of(&objects, root)->n, 3);
+    assert_ptr_equal(items_of(&objects, lists[0]), items_of(&objects, lists[1]));
+    assert_int_equal(container_of(&objects, lists[2])->n, 3);
+    assert_int_equal(object_small(items_of(&objects, lists[2])[0]), 1);
+    assert_int_equal(object_small(items_of(&objects, lists[2])[2]), 3);
+    uint32_t numbers[3];
+    for (size_t i = 0; i < 3; i++)
+        numbers[i] = first_equal_list(&objects, (uint32_t)object_payload(lists[i]));
+    assert_int_equal(numbers[0], numbers[1]);
+    assert_int_not_equal(numbers[0], numbers[2]);
+
+    /* The first one grows: the others keep their items. */
+    root = read_pickle(BYTES("\x80\x02](](K\1K\2eq\0](K\1K\2eh\0K\3aK\4e."), NULL);
+    lists = items_of(&objects, root);
+    assert_int_equal(container_of(&objects, lists[0])->n, 3);
+    assert_int_equal(container_of(&objects, lists[1])->n, 2);
+    assert_int_equal(object_small(items_of(&objects, lists[1])[1]), 2);
+    assert_int_not_equal(first_equal_list(&objects, (uint32_t)object_payload(lists[0])),
+                         first_equal_list(&objects, (uint32_t)object_payload(lists[1])));
+}
+
+static void long_lists_keep_their_order(void **state) {
+    (void)state;
+    struct buffer bytes = {0};
+    buffer_append(&bytes, "\x80\x02]", 3);
+    for (unsigned i = 0; i < 5000; i++) {
+        const char item[] = {'M', (char)(i & 255), (char)(i >> 8), 'a'};
+        buffer_append(&bytes, item, sizeof item);
+    }
+    buffer_append(&bytes, ".", 1);
+    object_t list = read_pickle(bytes.bytes, bytes.length, NULL);
+    assert_int_equal(container_of(&objects, list)->n, 5000);
+    for (unsigned i = 0; i < 5000; i++)
+        assert_int_equal(object_small(items_of(&objects, list)[i]), i);
+    buffer_free(&bytes);
+}
+
+static void deep_nesting_needs_no_recursion(void **state) {
+    (void)state;
+    struct buffer bytes = {0};
+    buffer_append(&bytes, "\x80\x02", 2);
+    for (unsigned i = 0; i < 1000000; i++)
+        buffer_append(&bytes, "]", 1);
+    for (unsigned i = 0; i < 999999; i++)
+        buffer_append(&bytes, "a", 1);
+    buffer_append(&bytes, ".", 1);
+    assert_int_equal(object_type(read_pickle(bytes.bytes, bytes.length, NULL)), OBJECT_LIST);
+    buffer_free(&bytes);
+}
+
+static void text_that_is_not_utf8_is_replaced_as_python_does(void **state) {
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *text;
+    } cases[] = {{BYTES("\x80\x04\x8c\3a\xffz."), "a\xef\xbf\xbdz"},
+                 {BYTES("\x80\x04\x8c\3a\xe2\x82."), "a\xef\xbf\xbd"},
+                 {BYTES("\x80\x04\x8c\4\xed\xa0\x80z."), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz"},
+                 {BYTES("\x80\x04\x8c\4\xf0\x9f\x98z."), "\xef\xbf\xbdz"},
+                 {BYTES("\x80\x04\x8c\3\xe2\x82\xac."), "\xe2\x82\xac"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(text_of(read_pickle(cases[i].bytes, cases[i].size, NULL)), cases[i].text);
+}
+
+static void json_gives_the_same_values(void **state) {
+    static const char text[] =
+        "{\"segments\": [{\"size\": 18446744073709551615}, [], {}, null, true, 1.5, \"\\u00e4\"]}";
+    struct source source;
+    struct sutra_error error;
+    object_t root;
+    (void)state;
+    objects_free(&objects);
+    assert_true(objects_init(&objects));
+    assert_int_equal(source_copy_any(&source, "p", text, sizeof text - 1, &error), SUTRA_OK);
+    assert_int_equal(objects_read_json(&objects, &source, &root, &error), SUTRA_OK);
+    source_close(&source);
+    object_t list = dict_get(&objects, root, WORD_SEGMENTS);
+    const object_t *items = items_of(&objects, list);
+    assert_int_equal(container_of(&objects, list)->n, 7);
+    assert_int_equal(objects.wide[object_payload(dict_get(&objects, items[0], WORD_SIZE))].low, UINT64_MAX);
+    assert_int_equal(object_type(items[1]), OBJECT_LIST);
+    assert_int_equal(object_type(items[2]), OBJECT_DICT);
+    assert_int_equal(items[3], OBJECT_NONE);
+    assert_int_equal(items[4], object_make(OBJECT_BOOL, 1));
+    assert_int_equal(object_type(items[5]), OBJECT_REAL);
+    assert_string_equal(text_of(items[6]), "\xc3\xa4");
+}
+
+static int free_objects(void **state) {
+    (void)state;
+    objects_free(&objects);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(malformed_pickles_are_errors_with_an_offset),
+        cmocka_unit_test(opcodes_that_run_code_are_refused_by_name),
+        cmocka_unit_test(integers_have_their_values),
+        cmocka_unit_test(last_of_equal_keys_counts),
+        cmocka_unit_test(equal_lists_share_items_until_one_grows),
+        cmocka_unit_test(long_lists_keep_their_order),
+        cmocka_unit_test(deep_nesting_needs_no_recursion),
+        cmocka_unit_test(text_that_is_not_utf8_is_replaced_as_python_does),
+        cmocka_unit_test(json_gives_the_same_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, free_objects);
+}
