@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "columns/column.h"
+#include "columns/pair_table.h"
 
 #define INTEGER_BYTES_MAX 16
 
@@ -42,7 +43,13 @@ struct machine {
     uint64_t *marks; /* heights of the stack */
     uint64_t n, capacity, n_marks, marks_capacity;
     uint64_t n_memo, memo_capacity; /* entries that are set, and slots, zeros where not set */
+    struct pair_table sparse;       /* of indices far beyond the number of entries: position in sparse_values */
+    object_t *sparse_values;
+    uint64_t n_sparse, sparse_capacity;
 };
+
+/* Indices that the column `memo` has room for: pickles number their entries without gaps. */
+#define DENSE_MEMO(n_entries) (2 * (n_entries) + 1024)
 
 static bool enlarge(void *column, uint64_t *capacity, uint64_t wanted) {
     wanted = wanted < 2 * *capacity ? 2 * *capacity : wanted;
@@ -53,8 +60,32 @@ static bool enlarge(void *column, uint64_t *capacity, uint64_t wanted) {
     return true;
 }
 
+static bool memoize_sparse(struct machine *machine, uint64_t slot, object_t value) {
+    if (!machine->sparse.entries && !pair_table_init(&machine->sparse))
+        return false;
+    struct pair_entry *entry = pair_table_take(&machine->sparse, slot, 0);
+    if (!entry)
+        return false;
+    if (entry->number == PAIR_NONE) {
+        if (machine->n_sparse == machine->sparse_capacity &&
+            !enlarge(&machine->sparse_values, &machine->sparse_capacity, machine->n_sparse + 1))
+            return false;
+        entry->number = (uint32_t)machine->n_sparse++;
+        machine->n_memo++;
+    }
+    machine->sparse_values[entry->number] = value;
+    return true;
+}
+
+static object_t recall_sparse(const struct machine *machine, uint64_t slot) {
+    uint32_t number = machine->n_sparse ? pair_table_find(&machine->sparse, slot, 0) : PAIR_NONE;
+    return number == PAIR_NONE ? OBJECT_ABSENT : machine->sparse_values[number];
+}
+
 static bool memoize(struct machine *machine, uint64_t slot, object_t value) {
     uint64_t capacity = machine->memo_capacity;
+    if (slot >= capacity && (slot >= DENSE_MEMO(machine->n_memo) || machine->n_sparse))
+        return memoize_sparse(machine, slot, value);
     if (slot >= capacity) {
         if (!enlarge(&machine->memo, &machine->memo_capacity, slot + 1))
             return false;
@@ -173,8 +204,6 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             NEED_BYTES(n);
             first = little_endian(text + next, n);
             next += n;
-            if (first >= size)
-                return refuse(source, at, error, "pickle memo index %zu exceeds the size of the input", first);
             if (m->n == 0)
                 return refuse(source, at, error, "pickle stack underflow");
             if (!memoize(m, first, m->stack[m->n - 1]))
@@ -190,16 +219,18 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             NEED_BYTES(4);
             first = little_endian(text + next, 4);
             next += 4;
-            if (first >= m->memo_capacity || !m->memo[first])
+            value = first < m->memo_capacity ? m->memo[first] : recall_sparse(m, first);
+            if (!value)
                 return refuse(source, at, error, "pickle memo %zu is not set", first);
-            m->stack[m->n++] = m->memo[first];
+            m->stack[m->n++] = value;
             break;
         case 'h': /* BINGET */
             NEED_BYTES(1);
             first = text[next++];
-            if (first >= m->memo_capacity || !m->memo[first])
+            value = first < m->memo_capacity ? m->memo[first] : recall_sparse(m, first);
+            if (!value)
                 return refuse(source, at, error, "pickle memo %zu is not set", first);
-            m->stack[m->n++] = m->memo[first];
+            m->stack[m->n++] = value;
             break;
 
         case 0x8d: /* BINUNICODE8 */
@@ -347,5 +378,7 @@ enum sutra_status pickle_read(struct objects *objects, const struct source *sour
     free(machine.stack);
     free(machine.marks);
     free(machine.memo);
+    free(machine.sparse_values);
+    pair_table_free(&machine.sparse);
     return status;
 }

@@ -242,9 +242,10 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
     }
     struct live_stack *live = arena_take(scratch, device->n_live, sizeof *live);
     for (uint32_t i = 0; live && i < device->n_live; i++) {
-        live[i] = (struct live_stack){&memory->names, facts->stack_name(facts->arg, rows[i]), allocs->size[rows[i]]};
-        if (live[i].name == STRING_NONE)
-            return memory_name_error(memory, error);
+        live[i] = (struct live_stack){.names = &memory->names, .size = allocs->size[rows[i]]};
+        enum sutra_status status = facts->stack_name(facts->arg, rows[i], &live[i].name, error);
+        if (status)
+            return status;
     }
     struct memory_grouping grouping = {arena_take(scratch, device->n_live, sizeof *grouping.list),
                                        arena_zeros(scratch, memory->names.n, sizeof *grouping.slot), 0};

@@ -109,7 +109,7 @@ static void check_device(const struct sutra_memory *memory, struct memory_input 
     for (uint32_t i = 1; i < d->n_steps; i++)
         n_segment_allocs += d->steps[i].n_segment_allocs;
     if (d->n_steps >= 3 && n_segment_allocs >= d->n_steps - 1)
-        add(input, number, 8, "cudamalloc_in_steps", -1,
+        add(input, number, 8, "cudamalloc_in_steps", MEMORY_NO_BYTES,
             "cudaMalloc in steps: the allocator allocates %.1f segments per step after the first step. Keep tensor sizes "
             "constant, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
             (double)n_segment_allocs / (double)(d->n_steps - 1));
@@ -126,7 +126,7 @@ static int compare_findings(const void *a, const void *b) {
     const struct memory_finding *f = &x->finding, *g = &y->finding;
     if (f->rule_rank != g->rule_rank)
         return f->rule_rank < g->rule_rank ? -1 : 1;
-    int64_t of_f = f->bytes < 0 ? 0 : f->bytes, of_g = g->bytes < 0 ? 0 : g->bytes;
+    int64_t of_f = f->bytes == MEMORY_NO_BYTES ? 0 : f->bytes, of_g = g->bytes == MEMORY_NO_BYTES ? 0 : g->bytes;
     if (of_f != of_g)
         return of_f > of_g ? -1 : 1;
     int order = strcmp(x->input->devices[f->device].name, y->input->devices[g->device].name);

@@ -287,7 +287,7 @@ static void add_input(struct memory_writing *w, const struct memory_input *input
         const struct memory_finding *finding = &input->findings[i];
         out_format(w->text, "%s{\"rule\": \"%s\", \"device\": ", i ? ", " : "", finding->rule);
         add_string(w, input->devices[finding->device].name);
-        if (finding->bytes < 0)
+        if (finding->bytes == MEMORY_NO_BYTES)
             out_add(w->text, ", \"bytes\": null");
         else
             add_integer(w, "bytes", finding->bytes);

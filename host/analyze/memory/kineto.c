@@ -448,9 +448,10 @@ static enum category categorize(const struct kineto *k, const struct enclosing *
                                                                                       : CATEGORY_OTHER;
 }
 
-static uint32_t stack_name(void *arg, uint32_t alloc) {
-    const struct memory_allocs *allocs = arg;
-    return allocs->frame[alloc];
+static enum sutra_status stack_name(void *arg, uint32_t alloc, uint32_t *name, struct sutra_error *error) {
+    (void)error;
+    *name = ((const struct memory_allocs *)arg)->frame[alloc];
+    return SUTRA_OK;
 }
 
 /* Allocations of the events positions[0..n), in ascending order of their times; positions are those in memory_events.

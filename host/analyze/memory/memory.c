@@ -159,8 +159,8 @@ int sutra_memory_finding(const struct sutra_memory *memory, size_t i, struct sut
         const struct memory_input *input = &memory->inputs[k];
         if (i < input->n_findings) {
             const struct memory_finding *found = &input->findings[i];
-            *finding = (struct sutra_memory_finding){found->rule, input->devices[found->device].name, found->bytes,
-                                                     found->text};
+            *finding = (struct sutra_memory_finding){found->rule, input->devices[found->device].name,
+                                                     found->bytes == MEMORY_NO_BYTES ? -1 : found->bytes, found->text};
             return 1;
         }
     }

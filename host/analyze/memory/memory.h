@@ -21,7 +21,8 @@
 #include "read/source.h"
 #include "sutra/memory.h"
 
-#define EVENT_NONE UINT32_MAX
+#define EVENT_NONE      UINT32_MAX
+#define MEMORY_NO_BYTES INT64_MIN /* of a finding */
 
 enum { MEMORY_N_LIFETIMES = 7, MEMORY_N_SIZES = 7, MEMORY_N_HOLDERS = 5 };
 
@@ -135,7 +136,7 @@ struct memory_device {
 struct memory_finding {
     const char *rule;
     uint32_t rule_rank, device;
-    int64_t bytes; /* -1: none */
+    int64_t bytes; /* MEMORY_NO_BYTES: none */
     char text[400];
 };
 
@@ -175,8 +176,8 @@ enum sutra_status memory_read_kineto(struct sutra_context *context, struct sutra
 /* What an input knows of a device that memory_summarize() needs. */
 struct memory_facts {
     const struct memory_allocs *allocs;
-    const uint32_t *segment_allocs;                    /* before each event: n_events + 1 counts */
-    uint32_t (*stack_name)(void *arg, uint32_t alloc); /* STRING_NONE: out of memory, or too long */
+    const uint32_t *segment_allocs; /* before each event: n_events + 1 counts */
+    enum sutra_status (*stack_name)(void *arg, uint32_t alloc, uint32_t *name, struct sutra_error *error);
     void *arg;
 };
 

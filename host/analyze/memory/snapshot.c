@@ -273,7 +273,7 @@ static enum sutra_status match_events(struct snapshot *s, const object_t *list, 
                  address_value = dict_get(s->objects, event, WORD_ADDR),
                  size_value = dict_get(s->objects, event, WORD_SIZE);
         uint64_t address = 0, size = 0;
-        if (object_type(action) != OBJECT_STRING)
+        if (!action)
             return snapshot_malformed(s, error, "event %" PRIu32 " has no \"action\"", i);
         get_unsigned(s, address_value, &address);
         get_unsigned(s, size_value, &size);

@@ -89,7 +89,7 @@ enum sutra_status snapshot_describe_frames(struct snapshot *s, object_t frames, 
 enum sutra_status snapshot_is_empty_cache(struct snapshot *s, object_t frames, bool *found, struct sutra_error *error);
 
 /* The stack of an allocation: "outermost;...;innermost", each "file:line:function". `arg` is the snapshot. */
-uint32_t snapshot_name_stack(void *arg, uint32_t alloc);
+enum sutra_status snapshot_name_stack(void *arg, uint32_t alloc, uint32_t *name, struct sutra_error *error);
 
 /* Fill steps, runs of freed segments, and out-of-memory events of a device. */
 enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, int64_t number_of_device,

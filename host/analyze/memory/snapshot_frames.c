@@ -125,17 +125,17 @@ static bool operator_of(const char *text, size_t n, const char **name, size_t *l
 
 /* NAME of "torch::autograd::NAME::apply(..." or "torch::autograd::generated::NAME::apply(...". */
 static bool node_of(const char *text, size_t n, const char **name, size_t *length) {
-    static const char begin[] = "torch::autograd::", generated[] = "generated::";
-    if (!starts_with(text, n, begin))
-        return false;
-    *name = text + sizeof begin - 1;
-    n -= sizeof begin - 1;
-    if (starts_with(*name, n, generated)) {
-        *name += sizeof generated - 1;
-        n -= sizeof generated - 1;
+    static const char *const prefixes[] = {"torch::autograd::generated::", "torch::autograd::"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t skip = strlen(prefixes[i]);
+        if (!starts_with(text, n, prefixes[i]))
+            continue;
+        *name = text + skip;
+        *length = word_length(*name, n - skip);
+        if (*length && starts_with(*name + *length, n - skip - *length, "::apply("))
+            return true;
     }
-    *length = word_length(*name, n);
-    return *length && starts_with(*name + *length, n - *length, "::apply(");
+    return false;
 }
 
 static uint8_t classify_name(struct snapshot *s, uint32_t string) {
@@ -163,7 +163,6 @@ static uint8_t classify_name(struct snapshot *s, uint32_t string) {
 struct snapshot_frame {
     uint32_t name, file; /* strings */
     int64_t line;
-    object_t line_value; /* as it is in the file */
 };
 
 /* A text of a frame; absent or None: "". */
@@ -179,10 +178,10 @@ static bool read_frame(struct snapshot *s, object_t object, struct snapshot_fram
     if (object_type(object) != OBJECT_DICT)
         return false;
     frame->line = 0;
-    frame->line_value = dict_get(s->objects, object, WORD_LINE);
+    object_t line = dict_get(s->objects, object, WORD_LINE);
     return frame_text(dict_get(s->objects, object, WORD_NAME), &frame->name) &&
            frame_text(dict_get(s->objects, object, WORD_FILENAME), &frame->file) &&
-           (object_type(frame->line_value) <= OBJECT_NONE || get_integer(s, frame->line_value, &frame->line));
+           (object_type(line) <= OBJECT_NONE || get_integer(s, line, &frame->line));
 }
 
 /* Flags of a frame's file and function; 0: malformed. */
@@ -194,6 +193,15 @@ static inline unsigned flags_of_frame(struct snapshot *s, object_t object) {
     if (!*flags && read_frame(s, object, &frame))
         *flags = classify_file(s, frame.file) | classify_name(s, frame.name);
     return *flags;
+}
+
+/* The last part of a path. */
+static void append_file_name(const struct strings *strings, uint32_t file, struct buffer *text) {
+    const char *path = strings_text(strings, file);
+    size_t length = strings_length(strings, file);
+    const char *slash = memrchr(path, '/', length);
+    size_t skip = slash ? (size_t)(slash + 1 - path) : 0;
+    buffer_append(text, path + skip, length - skip);
 }
 
 /* "file.py:12:function" */
@@ -209,13 +217,11 @@ static uint32_t name_frame(struct snapshot *s, const struct snapshot_frame *fram
     const char *name = strings_text(&s->objects->strings, frame->name);
     size_t file_length = strings_length(&s->objects->strings, frame->file);
     size_t name_length = strings_length(&s->objects->strings, frame->name);
-    const char *slash = memrchr(file, '/', file_length);
-    size_t skip = slash ? (size_t)(slash + 1 - file) : 0;
     struct buffer text = {0};
     if (contains(file, file_length, "/torchinductor_"))
         buffer_append(&text, "<compiled>", 10);
     else
-        buffer_append(&text, file + skip, file_length - skip);
+        append_file_name(&s->objects->strings, frame->file, &text);
     char line[32];
     buffer_append(&text, line, (size_t)snprintf(line, sizeof line, ":%" PRId64 ":", frame->line));
     buffer_append(&text, name, name_length);
@@ -326,55 +332,66 @@ enum sutra_status snapshot_describe_frames(struct snapshot *s, object_t frames, 
     return SUTRA_OK;
 }
 
-/* The line of a frame in a stack, as Python prints the value. */
-static void append_line(struct snapshot *s, object_t object, struct buffer *text) {
-    char number[48];
+/* Appends "file:line:function" of a frame, unless viewers omit the frame. False: a value is missing. */
+static bool append_frame(struct snapshot *s, object_t object, struct buffer *text) {
+    const struct strings *strings = &s->objects->strings;
+    if (object_type(object) != OBJECT_DICT)
+        return false;
+    object_t name = dict_get(s->objects, object, WORD_NAME), file = dict_get(s->objects, object, WORD_FILENAME),
+             line = dict_get(s->objects, object, WORD_LINE);
+    char number[32] = "None";
     int64_t value;
-    if (get_integer(s, object, &value))
-        buffer_append(text, number, (size_t)snprintf(number, sizeof number, "%" PRId64, value));
-    else
-        buffer_append(text, "None", 4);
+    if (object_type(name) != OBJECT_STRING)
+        return false;
+    if (classify_name(s, (uint32_t)object_payload(name)) & FRAME_OMITTED)
+        return true;
+    if (object_type(file) != OBJECT_STRING)
+        return false;
+    if (classify_file(s, (uint32_t)object_payload(file)) & FRAME_OMITTED)
+        return true;
+    if (get_integer(s, line, &value))
+        snprintf(number, sizeof number, "%" PRId64, value);
+    else if (line != OBJECT_NONE)
+        return false;
+    buffer_append(text, ";", text->length > 0);
+    append_file_name(strings, (uint32_t)object_payload(file), text);
+    buffer_append(text, ":", 1);
+    buffer_append(text, number, strlen(number));
+    buffer_append(text, ":", 1);
+    buffer_append(text, strings_text(strings, (uint32_t)object_payload(name)),
+                  strings_length(strings, (uint32_t)object_payload(name)));
+    return true;
 }
 
-/* "outermost;...;innermost" of the frames that viewers show, each "file:line:function". */
-uint32_t snapshot_name_stack(void *arg, uint32_t alloc) {
+enum sutra_status snapshot_name_stack(void *arg, uint32_t alloc, uint32_t *name, struct sutra_error *error) {
     struct snapshot *s = arg;
     uint32_t list = s->alloc_list[alloc];
+    *name = s->allocs.frame[alloc];
     if (list == CONTAINER_NONE)
-        return s->allocs.frame[alloc];
-    struct list_facts *facts = &s->lists[list];
-    if (facts->stack)
-        return facts->stack - 1;
+        return SUTRA_OK;
+    *name = s->non_python;
     const struct container *container = &s->objects->containers[list];
-    const struct strings *strings = &s->objects->strings;
-    struct buffer text = {0};
-    bool is_first = true;
-    for (uint32_t i = container->n; i-- > 0 && text.length < NAMES_FREE;) {
-        object_t item = s->objects->items[container->first + i];
-        unsigned flags = flags_of_frame(s, item);
-        struct snapshot_frame frame;
-        if (!flags || flags & FRAME_OMITTED || !read_frame(s, item, &frame))
-            continue;
-        const char *file = strings_text(strings, frame.file);
-        size_t length = strings_length(strings, frame.file);
-        const char *slash = memrchr(file, '/', length);
-        size_t skip = slash ? (size_t)(slash + 1 - file) : 0;
-        buffer_append(&text, ";", !is_first);
-        buffer_append(&text, file + skip, length - skip);
-        buffer_append(&text, ":", 1);
-        append_line(s, frame.line_value, &text);
-        buffer_append(&text, ":", 1);
-        buffer_append(&text, strings_text(strings, frame.name), strings_length(strings, frame.name));
-        is_first = false;
+    if (list == LIST_EMPTY || container->n == 0)
+        return SUTRA_OK;
+    struct list_facts *facts = &s->lists[list];
+    if (!facts->stack) {
+        struct buffer text = {0};
+        bool is_valid = true;
+        for (uint32_t i = container->n; i-- > 0 && is_valid && text.length < NAMES_FREE;)
+            is_valid = append_frame(s, s->objects->items[container->first + i], &text);
+        s->memory->names_are_full |= text.length >= NAMES_FREE;
+        *name = text.failed || text.length >= NAMES_FREE
+                    ? STRING_NONE
+                    : memory_name(s->memory, text.length ? text.bytes : "", text.length);
+        buffer_free(&text);
+        if (!is_valid)
+            return snapshot_malformed(s, error, "a frame has no valid name, file name and line");
+        if (*name == STRING_NONE)
+            return memory_name_error(s->memory, error);
+        facts->stack = *name + 1;
     }
-    s->memory->names_are_full |= text.length >= NAMES_FREE;
-    uint32_t name = text.failed || text.length >= NAMES_FREE ? STRING_NONE
-                    : container->n == 0                      ? s->non_python
-                                                             : memory_name(s->memory, text.bytes, text.length);
-    buffer_free(&text);
-    if (name != STRING_NONE)
-        facts->stack = name + 1;
-    return name;
+    *name = facts->stack - 1;
+    return SUTRA_OK;
 }
 
 /* Whether torch.cuda.empty_cache() is among the frames of an event. */

@@ -299,7 +299,7 @@ enum sutra_status memory_make_tables(struct sutra_memory *memory, struct sutra_e
             const struct table_rows rows = {memory, (int64_t)i, &input->devices[finding->device]};
             struct sutra_table *table = begin(&rows, SUTRA_MEMORY_FINDINGS);
             table_words(table, finding->rule);
-            table_integer(table, finding->bytes);
+            table_integer(table, finding->bytes == MEMORY_NO_BYTES ? -1 : finding->bytes);
             table_words(table, finding->text);
         }
     }
