@@ -71,9 +71,9 @@ static size_t broken_length(const unsigned char *bytes, size_t n) {
     unsigned char c = bytes[0];
     size_t wanted = c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 1, length = 1;
     if (wanted > 2 && n > 1) { /* the second byte has a range of its own in some */
-        unsigned char least = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
-        unsigned char most = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-        if (bytes[1] < least || bytes[1] > most)
+        unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+        unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+        if (bytes[1] < low || bytes[1] > high)
             return 1;
     }
     while (length < wanted && length < n && bytes[length] >> 6 == 2)
@@ -215,7 +215,7 @@ static bool enlarge_list_slots(struct objects *objects) {
     return true;
 }
 
-/* Gives an empty list its items: those of an equal list, if there is one. */
+/* Sets the items of an empty list: the items of an equal list, if there is one. */
 static bool fill_list(struct objects *objects, uint32_t number, const object_t *items, size_t n) {
     struct container *container = &objects->containers[number];
     uint64_t slot = 0, high = 0, mask = objects->n_list_slots - 1;
@@ -271,7 +271,7 @@ object_t objects_dict(struct objects *objects, const object_t *pairs, size_t n_p
     return object_make(OBJECT_DICT, number);
 }
 
-/* Room for n more items behind those of a container that has room for `capacity`; the new capacity, 0: out of memory.
+/* Reserves n more items after the items of a container. Returns the new capacity; 0: out of memory.
  */
 static uint64_t extend(struct objects *objects, struct container *container, uint64_t capacity, size_t n) {
     uint64_t wanted = (uint64_t)container->n + n;
@@ -300,7 +300,7 @@ bool objects_extend(struct objects *objects, object_t list, const object_t *item
     struct container *container = &objects->containers[number];
     if (container->n == 0)
         return fill_list(objects, number, items, n);
-    if (container->shape & LIST_SHARED) { /* its items stay those of the others */
+    if (container->shape & LIST_SHARED) { /* the other lists keep the items */
         const uint64_t first = objects->n_items, n_old = container->n;
         if (!grow(&objects->items, first, n_old, &objects->items_capacity, sizeof(object_t)))
             return false;
@@ -331,7 +331,7 @@ bool objects_update(struct objects *objects, object_t dict, const object_t *pair
         objects->n_items += n_pairs;
         return true;
     }
-    if (container->shape != SHAPE_PAIRS) { /* copies it as pairs, behind the number of items that there is room for */
+    if (container->shape != SHAPE_PAIRS) { /* copies the dict as pairs; their capacity precedes them */
         struct container pairs_of = {.n = 1, .first = objects->n_items};
         const struct dict_shape *shape = &objects->shapes[container->shape];
         if (!grow(&objects->items, objects->n_items, 1 + 2 * (uint64_t)shape->n, &objects->items_capacity,

@@ -122,7 +122,7 @@ static int compare_groups(const void *a, const void *b) {
 }
 
 /* Sorts the groups into memory of the result, and empties the grouping. */
-static struct memory_groups take_groups(struct sutra_memory *memory, struct memory_grouping *grouping,
+static struct memory_groups sort_groups(struct sutra_memory *memory, struct memory_grouping *grouping,
                                         struct arena *scratch) {
     struct memory_groups groups = {.n = grouping->n};
     struct arena_mark mark = arena_mark(scratch);
@@ -253,16 +253,16 @@ static enum sutra_status group_peak(struct sutra_memory *memory, struct memory_d
         return error_memory(error);
     for (uint32_t i = 0; i < device->n_live; i++)
         add_to_group(&grouping, allocs->category[rows[i]], allocs->size[rows[i]]);
-    device->categories = take_groups(memory, &grouping, scratch);
+    device->categories = sort_groups(memory, &grouping, scratch);
     for (uint32_t i = 0; i < device->n_live; i++)
         add_to_group(&grouping, allocs->operator_name[rows[i]], allocs->size[rows[i]]);
-    device->operators = take_groups(memory, &grouping, scratch);
+    device->operators = sort_groups(memory, &grouping, scratch);
     for (uint32_t i = 0; i < device->n_live; i++)
         add_to_group(&grouping, allocs->frame[rows[i]], allocs->size[rows[i]]);
-    device->frames = take_groups(memory, &grouping, scratch);
+    device->frames = sort_groups(memory, &grouping, scratch);
     for (uint32_t i = 0; i < device->n_live; i++)
         add_to_group(&grouping, live[i].name, live[i].size);
-    device->stacks = take_groups(memory, &grouping, scratch);
+    device->stacks = sort_groups(memory, &grouping, scratch);
     if (device->largest != EVENT_NONE) {
         uint32_t i = device->largest;
         device->largest_alloc = (struct memory_group){allocs->frame[i], 1, allocs->size[i]};
@@ -292,7 +292,7 @@ static enum sutra_status group_lifetimes(struct sutra_memory *memory, struct mem
         device->lifetimes[range].count++;
         device->lifetimes[range].bytes += allocs->size[i];
     }
-    device->not_freed = take_groups(memory, &grouping, scratch);
+    device->not_freed = sort_groups(memory, &grouping, scratch);
     return SUTRA_OK;
 }
 

@@ -1,5 +1,5 @@
 /*
- * findings.c - rules that say why memory is short, and how devices of two inputs differ.
+ * findings.c - rules for causes of high memory use, and differences of two inputs.
  *
  * Each rule compares numbers of a device with a threshold; a finding names cause, bytes and the API to use. Findings
  * are sorted by rule, then descending by bytes.
@@ -12,13 +12,20 @@
 
 #include "analyze/memory/memory.h"
 #include "base/error.h"
+#include "text/counted.h"
+#include "text/short_name.h"
 
 #define MIB ((int64_t)1 << 20)
 
 enum { RULES_MAX = 9 };
 
-static double gib(int64_t bytes) {
-    return (double)bytes / (double)(1024 * MIB);
+/* "1.25 GiB", "12.5 MiB" */
+static struct figure size_text(int64_t bytes) {
+    struct figure figure;
+    bool is_large = bytes >= 1024 * MIB || bytes <= -1024 * MIB;
+    snprintf(figure.text, sizeof figure.text, is_large ? "%.2f GiB" : "%.1f MiB",
+             (double)bytes / (double)(is_large ? 1024 * MIB : MIB));
+    return figure;
 }
 
 static int64_t bytes_of(const struct sutra_memory *memory, const struct memory_groups *groups, const char *name) {
@@ -29,22 +36,26 @@ static int64_t bytes_of(const struct sutra_memory *memory, const struct memory_g
 }
 
 /* A name for a text of limited length. */
-static const char *name_of(const struct sutra_memory *memory, uint32_t name) {
-    return strings_text(&memory->names, name);
+static struct shortened name_of(const struct sutra_memory *memory, uint32_t name) {
+    return short_text(strings_text(&memory->names, name), 80);
 }
 
 /* Adds a finding with its text. `rank` is the rule's position in the order of findings. */
-__attribute__((format(printf, 6, 7))) static void add(struct memory_input *input, uint32_t device, uint32_t rank,
-                                                      const char *rule, int64_t bytes, const char *format, ...) {
-    struct memory_finding *finding = &input->findings[input->n_findings++];
-    *finding = (struct memory_finding){.rule = rule, .rule_rank = rank, .device = device, .bytes = bytes};
+__attribute__((format(printf, 7, 8))) static void add(struct sutra_memory *memory, struct memory_input *input,
+                                                      uint32_t device, uint32_t rank, const char *rule, int64_t bytes,
+                                                      const char *format, ...) {
+    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    size_t length = (size_t)vsnprintf(text, sizeof text, format, arguments) + 1;
     va_end(arguments);
+    char *kept = arena_take(&memory->arena, length, 1);
+    if (kept)
+        input->findings[input->n_findings++] =
+            (struct memory_finding){rule, rank, device, bytes, memcpy(kept, text, length)};
 }
 
-static void check_device(const struct sutra_memory *memory, struct memory_input *input, uint32_t number) {
+static void check_device(struct sutra_memory *memory, struct memory_input *input, uint32_t number) {
     const struct memory_device *d = &input->devices[number];
     int64_t reserved = d->reserved[d->peak], active = d->active[d->peak], idle = reserved - active;
     for (uint32_t i = 0; i < d->n_ooms; i++) {
@@ -53,63 +64,65 @@ static void check_device(const struct sutra_memory *memory, struct memory_input 
             oom->event == EVENT_NONE ? "reduce the batch size, or record a memory snapshot to see the holders"
             : oom->fits_unfragmented ? "cached memory is large enough but fragmented: set "
                                        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
-            : oom->n_holders == 0    ? "reduce the batch size"
+            : oom->n_frames == 0     ? "reduce the batch size"
                                      : "reduce the batch size, or free or shard what the largest holders keep";
-        if (oom->n_holders)
-            add(input, number, 0, "oom", oom->requested,
-                "Out of memory: a request of %.2f GiB failed with %.2f GiB active and %.2f GiB cached; largest holder: "
-                "%.100s (%.2f GiB); %s.",
-                gib(oom->requested), gib(oom->active), gib(oom->reserved - oom->active),
-                name_of(memory, oom->holders[0].name), gib(oom->holders[0].bytes), advice);
+        if (oom->n_frames)
+            add(memory, input, number, 0, "oom", oom->requested,
+                "Out of memory: a request of %s failed with %s active and %s cached; largest holder: "
+                "%s (%s); %s.",
+                size_text(oom->requested).text, size_text(oom->active).text,
+                size_text(oom->reserved - oom->active).text, name_of(memory, oom->largest_frames[0].name).text,
+                size_text(oom->largest_frames[0].bytes).text, advice);
         else
-            add(input, number, 0, "oom", oom->requested,
-                "Out of memory: a request of %.2f GiB failed with %.2f GiB active of %.2f GiB reserved; %s.",
-                gib(oom->requested), gib(oom->active), gib(oom->reserved), advice);
+            add(memory, input, number, 0, "oom", oom->requested,
+                "Out of memory: a request of %s failed with %s active of %s reserved; %s.",
+                size_text(oom->requested).text, size_text(oom->active).text, size_text(oom->reserved).text, advice);
     }
     if (d->n_retries)
-        add(input, number, 1, "allocator_retries", d->segment_free_bytes,
+        add(memory, input, number, 1, "allocator_retries", d->segment_free_bytes,
             "Allocator retries: %" PRIu32 " times the allocator freed cached segments to repeat a failed cudaMalloc, "
-            "%.2f GiB in total; each retry synchronizes the GPU. Reduce the batch size, or set "
+            "%s in total; each retry synchronizes the GPU. Reduce the batch size, or set "
             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
-            d->n_retries, gib(d->segment_free_bytes));
+            d->n_retries, size_text(d->segment_free_bytes).text);
     if (d->n_growing)
-        add(input, number, 2, "growth", d->growing[0].last - d->growing[0].first,
-            "Memory leak: live bytes of %.120s grow by %.2f GiB over the steps, %.1f MiB per step. Detach or delete "
+        add(memory, input, number, 2, "growth", d->growing[0].last - d->growing[0].first,
+            "Memory leak: live bytes of %s grow by %s over the steps, %s per step. Detach or delete "
             "tensors that later steps do not use.",
-            name_of(memory, d->growing[0].frame), gib(d->growing[0].last - d->growing[0].first),
-            (double)d->growing[0].per_step / (double)MIB);
+            name_of(memory, d->growing[0].frame).text, size_text(d->growing[0].last - d->growing[0].first).text,
+            size_text(d->growing[0].per_step).text);
     if (reserved >= 256 * MIB && (double)idle >= 0.2 * (double)reserved && d->n_events)
-        add(input, number, 3, "fragmentation_at_peak", idle,
-            "Fragmentation: at the peak %.2f GiB of %.2f GiB reserved are cached and unused. Set "
+        add(memory, input, number, 3, "fragmentation_at_peak", idle,
+            "Fragmentation: at the peak %s of %s reserved are cached and unused. Set "
             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
-            gib(idle), gib(reserved));
+            size_text(idle).text, size_text(reserved).text);
     if (d->segments.reserved >= 256 * MIB && (double)d->segments.inactive_split >= 0.15 * (double)d->segments.reserved)
-        add(input, number, 4, "inactive_split", d->segments.inactive_split,
-            "Inactive split blocks: %.2f GiB of %.2f GiB reserved lie between live blocks and cannot be released. Set "
+        add(memory, input, number, 4, "inactive_split", d->segments.inactive_split,
+            "Inactive split blocks: %s of %s reserved are between live blocks and cannot be released. Set "
             "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate long-lived tensors first.",
-            gib(d->segments.inactive_split), gib(d->segments.reserved));
+            size_text(d->segments.inactive_split).text, size_text(d->segments.reserved).text);
     if (d->largest != EVENT_NONE && !d->largest_before && active && 10 * d->largest_alloc.bytes >= active &&
         d->largest_ns == d->time_ns[d->peak] && d->largest_alloc.bytes >= 64 * MIB)
-        add(input, number, 5, "peak_from_one_temporary", d->largest_alloc.bytes,
-            "Peak from one allocation: %.2f GiB of the peak of %.2f GiB are allocated at the peak by %.120s. Split the "
+        add(memory, input, number, 5, "peak_from_one_temporary", d->largest_alloc.bytes,
+            "Peak from one allocation: %s of the peak of %s are allocated at the peak by %s. Split the "
             "operation into chunks, or use a fused kernel.",
-            gib(d->largest_alloc.bytes), gib(active), name_of(memory, d->largest_alloc.name));
+            size_text(d->largest_alloc.bytes).text, size_text(active).text,
+            name_of(memory, d->largest_alloc.name).text);
     int64_t live = d->live_bytes ? d->live_bytes : 1, activation = bytes_of(memory, &d->categories, "activation"),
             optimizer = bytes_of(memory, &d->categories, "optimizer_state");
     if (2 * activation >= live && live >= 256 * MIB)
-        add(input, number, 6, "activation_checkpointing", activation,
-            "Activations: %.2f GiB of %.2f GiB live at the peak. Use torch.utils.checkpoint, or a smaller batch.",
-            gib(activation), gib(live));
+        add(memory, input, number, 6, "activation_checkpointing", activation,
+            "Activations: %s of %s live at the peak. Use torch.utils.checkpoint, or a smaller batch.",
+            size_text(activation).text, size_text(live).text);
     if ((double)optimizer >= 0.3 * (double)live && live >= 256 * MIB)
-        add(input, number, 7, "optimizer_state", optimizer,
-            "Optimizer state: %.2f GiB of %.2f GiB live at the peak. Shard the state (FSDP, ZeroRedundancyOptimizer), or "
+        add(memory, input, number, 7, "optimizer_state", optimizer,
+            "Optimizer state: %s of %s live at the peak. Shard the state (FSDP, ZeroRedundancyOptimizer), or "
             "use an 8-bit optimizer.",
-            gib(optimizer), gib(live));
+            size_text(optimizer).text, size_text(live).text);
     uint64_t n_segment_allocs = 0;
     for (uint32_t i = 1; i < d->n_steps; i++)
         n_segment_allocs += d->steps[i].n_segment_allocs;
     if (d->n_steps >= 3 && n_segment_allocs >= d->n_steps - 1)
-        add(input, number, 8, "cudamalloc_in_steps", MEMORY_NO_BYTES,
+        add(memory, input, number, 8, "cudamalloc_in_steps", MEMORY_NO_BYTES,
             "cudaMalloc in steps: the allocator allocates %.1f segments per step after the first step. Keep tensor sizes "
             "constant, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
             (double)n_segment_allocs / (double)(d->n_steps - 1));
@@ -154,7 +167,7 @@ enum sutra_status memory_find(struct sutra_memory *memory, struct memory_input *
     for (uint32_t i = 0; i < input->n_findings; i++)
         input->findings[i] = sorted[i].finding;
     arena_free(&scratch);
-    return SUTRA_OK;
+    return arena_status(&memory->arena, error);
 }
 
 /* ---- Comparison ---- */

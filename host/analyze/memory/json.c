@@ -226,7 +226,7 @@ static void add_ooms(struct memory_writing *w, const struct memory_device *d) {
             add_name(w, oom->frame);
             add_key(w, "operator");
             add_name(w, oom->operator_name);
-            add_groups(w, "holders", "frame", oom->holders, oom->n_holders < n_top ? oom->n_holders : n_top,
+            add_groups(w, "holders", "frame", oom->largest_frames, oom->n_frames < n_top ? oom->n_frames : n_top,
                        oom->live_bytes);
         }
         out_add(w->text, "}");

@@ -425,7 +425,7 @@ static row_t after(const int64_t *times, row_t n, int64_t time) {
 
 /* ---- Devices ---- */
 
-/* A purpose, from what encloses the allocation and how long it lives. `end_ns` only if it is freed. */
+/* Category of an allocation, from its enclosing ranges and its lifetime. `end_ns` only if it is freed. */
 static enum category categorize(const struct kineto *k, const struct enclosing *e, int64_t start_ns, bool is_freed,
                                 int64_t end_ns) {
     if (is_freed && e->outermost_operator != ROW_NONE && end_ns <= k->ranges.end_ns[e->outermost_operator])
@@ -523,7 +523,7 @@ static enum sutra_status match_events(struct kineto *k, const row_t *positions, 
     return status;
 }
 
-/* Allocated bytes of the events: of allocations, or, on a GPU whose totals disagree, those of its allocator. */
+/* Allocated bytes of the events: sums of allocations, or the allocator's totals if these differ from the sums. */
 static enum sutra_status make_points(struct kineto *k, const row_t *positions, const struct memory_allocs *a,
                                      int64_t type, struct memory_device *device, uint32_t **segment_allocs,
                                      struct sutra_error *error) {

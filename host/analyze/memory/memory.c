@@ -99,7 +99,7 @@ static enum sutra_status run(struct sutra_context *context, const struct memory_
     return status;
 }
 
-static enum sutra_status take_options(const struct sutra_memory_options *options, struct sutra_memory_options *taken,
+static enum sutra_status copy_options(const struct sutra_memory_options *options, struct sutra_memory_options *taken,
                                       struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_memory_options, tables);
     return options_take(&form, options, taken, error);
@@ -109,7 +109,7 @@ enum sutra_status sutra_memory_run(struct sutra_context *context, const char *co
                                    const struct sutra_memory_options *options, struct sutra_memory **memory,
                                    struct sutra_error *error) {
     struct sutra_memory_options known;
-    enum sutra_status status = take_options(options, &known, error);
+    enum sutra_status status = copy_options(options, &known, error);
     if (status)
         return status;
     if (known.against && n_paths != 1)
@@ -129,7 +129,7 @@ enum sutra_status sutra_memory_parse(struct sutra_context *context, const char *
                                      const struct sutra_memory_options *options, struct sutra_memory **memory,
                                      struct sutra_error *error) {
     struct sutra_memory_options known;
-    enum sutra_status status = take_options(options, &known, error);
+    enum sutra_status status = copy_options(options, &known, error);
     if (status)
         return status;
     struct memory_bytes inputs[2] = {{name, bytes, size}, {.name = known.against}};

@@ -24,7 +24,7 @@
 #define EVENT_NONE      UINT32_MAX
 #define MEMORY_NO_BYTES INT64_MIN /* of a finding */
 
-enum { MEMORY_N_LIFETIMES = 7, MEMORY_N_SIZES = 7, MEMORY_N_HOLDERS = 5 };
+enum { MEMORY_N_LIFETIMES = 7, MEMORY_N_SIZES = 7, MEMORY_N_OOM_FRAMES = 5 };
 
 struct memory_group {
     uint32_t name;
@@ -54,9 +54,9 @@ struct memory_oom {
     uint32_t event; /* EVENT_NONE: of a Kineto trace, which has only time, request, active and reserved bytes */
     int64_t time_ns, requested, device_free, active, reserved, largest_free_block; /* -1: unknown */
     bool fits_unfragmented;
-    uint32_t frame, operator_name, n_holders;
+    uint32_t frame, operator_name, n_frames;
     int64_t live_bytes; /* at that time */
-    struct memory_group holders[MEMORY_N_HOLDERS];
+    struct memory_group largest_frames[MEMORY_N_OOM_FRAMES];
 };
 
 /* Consecutive frees of segments. */
@@ -83,7 +83,7 @@ struct memory_segment {
     int64_t size;
 };
 
-/* In the order of events; those of live blocks without an event are last. */
+/* In the order of events, then live blocks without an event. */
 struct memory_allocs {
     int64_t *size;
     uint32_t *begin, *end, *request; /* `request`: event that requests the free */
@@ -137,7 +137,7 @@ struct memory_finding {
     const char *rule;
     uint32_t rule_rank, device;
     int64_t bytes; /* MEMORY_NO_BYTES: none */
-    char text[400];
+    const char *text;
 };
 
 struct memory_input {
@@ -158,7 +158,7 @@ struct sutra_memory {
     size_t n_inputs;
     bool is_comparison; /* of two inputs */
     uint64_t n_top;
-    uint64_t names_limit; /* bytes of names, up to those of the input that is read */
+    uint64_t names_limit; /* limit of bytes of names, up to and including the current input */
     bool names_are_full;
     struct sutra_table tables[SUTRA_MEMORY_N_TABLES];
 };

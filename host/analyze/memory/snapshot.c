@@ -22,7 +22,7 @@
 
 /* ---- Checks ---- */
 
-/* Types of the top-level lists, the number of their elements, and sizes: so many bytes that each sum fits 63 bits. */
+/* Types of the top-level lists, the number of their elements, and the sum of sizes, which must be below 2^63. */
 static enum sutra_status check_input(const struct snapshot *s, object_t segments, object_t traces,
                                      struct sutra_error *error) {
     const struct objects *o = s->objects;
@@ -538,7 +538,7 @@ static void read_settings(struct snapshot *s, object_t settings, struct memory_i
     input->settings = text.out;
 }
 
-/* Segments of each device, one device after the other; counts[d] is where those of device d begin. */
+/* Segments of each device, one device after the other; counts[d] is the first segment of device d. */
 static enum sutra_status sort_segments(const struct snapshot *s, object_t segments, object_t *sorted, uint32_t *counts,
                                        struct sutra_error *error) {
     uint32_t n = container_of(s->objects, segments)->n;

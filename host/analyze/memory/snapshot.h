@@ -12,7 +12,7 @@
 #define NAMES_FREE  ((uint64_t)64 << 20)
 #define TIME_US_MAX (INT64_MAX / 1000 - 1)
 
-/* What is known of a list of frames. Names are those of the result, plus 1; 0: not known yet. */
+/* Cached names of a list of frames: name of the result plus 1; 0: not computed yet. */
 struct list_facts {
     uint32_t frame, operator_name, stack;
 };

@@ -36,7 +36,7 @@ static int compare_range_ends(const void *a, const void *b) {
     return (x->end_us > y->end_us) - (x->end_us < y->end_us);
 }
 
-/* Steps are the annotations ProfilerStep#N; else what ends with each first-named optimizer's step. */
+/* Steps are the annotations ProfilerStep#N; else ranges that end with the steps of the first optimizer. */
 enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, int64_t number_of_device,
                                       struct memory_device *device, struct sutra_error *error) {
     const struct objects *o = s->objects;
@@ -88,7 +88,7 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
     }
     pair_table_free(&open);
 
-    /* Keep ProfilerStep ranges if there are some, else those of one optimizer. */
+    /* Keep ProfilerStep ranges if there are some, else the ranges of one optimizer. */
     uint32_t n_steps = 0, first = EVENT_NONE;
     int64_t number;
     for (uint32_t i = 0; i < n_ranges; i++) {
@@ -176,7 +176,7 @@ static int compare_ids(const void *a, const void *b) {
 }
 
 /* Live bytes by frame while events are repeated: a tree of maxima over frames in ascending order. */
-struct memory_holders {
+struct frame_totals {
     struct peak_tree tree;
     struct named_id *ids; /* of slots */
     uint32_t *slot;       /* of names */
@@ -185,7 +185,7 @@ struct memory_holders {
     uint32_t n;
 };
 
-static void change_holder(struct memory_holders *h, uint32_t name, int64_t bytes, bool adds) {
+static void change_frame_total(struct frame_totals *h, uint32_t name, int64_t bytes, bool adds) {
     uint32_t slot = h->slot[name];
     h->counts[slot] += adds ? 1u : UINT32_MAX;
     h->bytes[slot] += adds ? bytes : -bytes;
@@ -193,7 +193,7 @@ static void change_holder(struct memory_holders *h, uint32_t name, int64_t bytes
     peak_tree_set(&h->tree, slot, h->counts[slot] ? h->bytes[slot] : -1);
 }
 
-static enum sutra_status init_holders(struct snapshot *s, struct memory_holders *h, struct sutra_error *error) {
+static enum sutra_status init_frame_totals(struct snapshot *s, struct frame_totals *h, struct sutra_error *error) {
     const struct memory_allocs *a = &s->allocs;
     uint32_t n_names = s->memory->names.n;
     h->slot = arena_zeros(s->arena, n_names, sizeof *h->slot);
@@ -215,7 +215,7 @@ static enum sutra_status init_holders(struct snapshot *s, struct memory_holders 
 }
 
 static enum sutra_status fill_oom(struct snapshot *s, const object_t *list, const struct snapshot_events *events,
-                                  uint32_t i, struct memory_device *device, struct memory_holders *h, bool is_last,
+                                  uint32_t i, struct memory_device *device, struct frame_totals *h, bool is_last,
                                   struct sutra_error *error) {
     struct memory_oom *oom = &device->ooms[device->n_ooms++];
     object_t free_value = dict_get(s->objects, list[i], WORD_DEVICE_FREE);
@@ -231,15 +231,16 @@ static enum sutra_status fill_oom(struct snapshot *s, const object_t *list, cons
     oom->largest_free_block = is_last ? device->segments.largest_free_block : -1;
     oom->fits_unfragmented = oom->requested <= oom->reserved - oom->active + oom->device_free;
     oom->live_bytes = h->live_bytes;
-    while (h->n && oom->n_holders < MEMORY_N_HOLDERS) {
+    while (h->n && oom->n_frames < MEMORY_N_OOM_FRAMES) {
         uint32_t slot = peak_tree_find(&h->tree, 0, h->n);
         if (h->tree.values[slot] < 0)
             break;
-        oom->holders[oom->n_holders++] = (struct memory_group){h->ids[slot].name, h->counts[slot], h->bytes[slot]};
+        oom->largest_frames[oom->n_frames++] =
+            (struct memory_group){h->ids[slot].name, h->counts[slot], h->bytes[slot]};
         peak_tree_set(&h->tree, slot, -1);
     }
-    for (uint32_t k = 0; k < oom->n_holders; k++)
-        peak_tree_set(&h->tree, h->slot[oom->holders[k].name], oom->holders[k].bytes);
+    for (uint32_t k = 0; k < oom->n_frames; k++)
+        peak_tree_set(&h->tree, h->slot[oom->largest_frames[k].name], oom->largest_frames[k].bytes);
     return snapshot_describe_frames(s, events->frames[i], &oom->frame, &oom->operator_name, &unused, error);
 }
 
@@ -258,8 +259,8 @@ enum sutra_status snapshot_find_ooms(struct snapshot *s, const object_t *list, c
     }
     if (!n_ooms)
         return SUTRA_OK;
-    struct memory_holders h = {0};
-    enum sutra_status status = init_holders(s, &h, error);
+    struct frame_totals h = {0};
+    enum sutra_status status = init_frame_totals(s, &h, error);
     device->ooms = arena_zeros(&s->memory->arena, n_ooms, sizeof *device->ooms);
     uint32_t *freed = arena_take(s->arena, events->n, sizeof *freed); /* allocation that an event frees */
     if (!status && (!device->ooms || !freed))
@@ -271,19 +272,19 @@ enum sutra_status snapshot_find_ooms(struct snapshot *s, const object_t *list, c
         if (a->end[i] != EVENT_NONE)
             freed[a->end[i]] = i;
         if (a->begin[i] == 0)
-            change_holder(&h, a->frame[i], a->size[i], true);
+            change_frame_total(&h, a->frame[i], a->size[i], true);
     }
-    uint32_t next = 0; /* allocations are in the order of events, among those of before */
+    uint32_t next = 0; /* allocations are in the order of events; allocations before the recording are between them */
     for (uint32_t i = 0; i < events->n && !status; i++) {
         if (freed[i] != EVENT_NONE)
-            change_holder(&h, a->frame[freed[i]], a->size[freed[i]], false);
+            change_frame_total(&h, a->frame[freed[i]], a->size[freed[i]], false);
         if (events->action[i] == object_word(WORD_OOM))
             status = fill_oom(s, list, events, i, device, &h, i >= last_change, error);
         if (events->action[i] != object_word(WORD_ALLOC))
             continue;
         while (a->begin[next] != i + 1)
             next++;
-        change_holder(&h, a->frame[next], a->size[next], true);
+        change_frame_total(&h, a->frame[next], a->size[next], true);
     }
     return status;
 }

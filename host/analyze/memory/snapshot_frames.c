@@ -1,7 +1,7 @@
 /*
  * snapshot_frames.c - frames of memory snapshots: user frame, operator and stack of an allocation.
  *
- * Each list of frames is classified once, and each text once, whatever the number of allocations that share them.
+ * Each list of frames is classified once, and each text once, regardless of the number of allocations that share it.
  */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -230,8 +230,8 @@ static void add_ooms(const struct table_rows *rows) {
         table_integer(table, is_full ? oom->fits_unfragmented : -1);
         table_string(table, names, is_full ? oom->frame : STRING_NONE);
         table_string(table, names, is_full ? oom->operator_name : STRING_NONE);
-        table_string(table, names, oom->n_holders ? oom->holders[0].name : STRING_NONE);
-        table_integer(table, oom->n_holders ? oom->holders[0].bytes : 0);
+        table_string(table, names, oom->n_frames ? oom->largest_frames[0].name : STRING_NONE);
+        table_integer(table, oom->n_frames ? oom->largest_frames[0].bytes : 0);
     }
 }
 

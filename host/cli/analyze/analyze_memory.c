@@ -98,7 +98,7 @@ static void print_steps(const struct memory_device *d, bool is_markdown) {
              largest->number);
     print_row(is_markdown, "steps", largest->peak_active, -1, text);
     int64_t growth = d->steps[d->n_steps - 1].end_active - d->steps[0].end_active;
-    print_row(is_markdown, "", growth, -1, "growth from the end of the first step to the end of the last step");
+    print_row(is_markdown, "", growth, -1, "growth from the end of the first step to the end");
 }
 
 static void print_segments(const struct memory_device *d, bool is_markdown) {
@@ -121,7 +121,8 @@ static void print_device(const struct sutra_memory *memory, const struct memory_
     printf(is_markdown ? "\n### %s: %s%s\n\n| | bytes | share | |\n|---|---:|---:|---|\n" : "\n%s: %s%s\n", d->name,
            counted_text(d->n_events, "event", "events").text, span);
     print_peak(d, is_markdown);
-    print_groups(memory, is_markdown, "categories", &d->categories);
+    if (d->categories.n != 1 || strcmp(strings_text(&memory->names, d->categories.list[0].name), "unknown") != 0)
+        print_groups(memory, is_markdown, "categories", &d->categories);
     print_groups(memory, is_markdown, "operators", &d->operators);
     print_groups(memory, is_markdown, "frames", &d->frames);
     print_steps(d, is_markdown);
@@ -142,9 +143,9 @@ static void print_input(const struct sutra_memory *memory, const struct memory_i
                    short_path(input->path, 30).text);
             break;
         }
-        int column = printf("%" PRIu32 ". %s: ", i + 1, input->devices[finding->device].name);
+        int column = printf("%" PRIu32 ". %s:", i + 1, input->devices[finding->device].name);
         if (is_markdown)
-            printf("%s\n", finding->text);
+            printf(" %s\n", finding->text);
         else
             wrapped_print(finding->text, column, 3);
     }
@@ -295,7 +296,7 @@ static const char *const description[] = {
     NULL,
 };
 static const struct example examples[] = {
-    {"sutra analyze memory snapshot.pickle", "findings, and what the peak consists of"},
+    {"sutra analyze memory snapshot.pickle", "findings and the largest parts of the peak"},
     {"sutra analyze memory snapshot.pickle -o tables", "also write the timeline and all lists as CSV"},
     {"sutra analyze memory before.pickle --against after.pickle", "differences of the peak"},
     {0},
