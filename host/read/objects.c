@@ -52,7 +52,9 @@ bool objects_init(struct objects *objects) {
     for (size_t i = 0; i < N_WORDS; i++)
         if (strings_intern(&objects->strings, words[i].text, words[i].length) != i)
             return false;
-    return objects_dict(objects, NULL, 0) != OBJECT_ABSENT; /* shape 0 has no keys */
+    return grow(&objects->items, 0, 1, &objects->items_capacity, sizeof(object_t)) &&
+           grow(&objects->shape_keys, 0, 1, &objects->shape_keys_capacity, sizeof(object_t)) &&
+           objects_dict(objects, NULL, 0) != OBJECT_ABSENT; /* container 0 is empty, shape 0 has no keys */
 }
 
 void objects_free(struct objects *objects) {
