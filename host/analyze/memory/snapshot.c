@@ -524,9 +524,10 @@ static bool add_setting(struct snapshot *s, object_t key, object_t value, struct
     return true;
 }
 
-static void read_settings(struct snapshot *s, object_t settings, struct memory_input *input) {
+/* False: out of memory. */
+static bool read_settings(struct snapshot *s, object_t settings, struct memory_input *input) {
     if (object_type(settings) != OBJECT_DICT)
-        return;
+        return true;
     const struct container *container = container_of(s->objects, settings);
     const struct dict_shape *shape = &s->objects->shapes[container->shape];
     struct text_out text = {0};
@@ -536,6 +537,7 @@ static void read_settings(struct snapshot *s, object_t settings, struct memory_i
                         is_first))
             is_first = false;
     input->settings = text.out;
+    return !text.out.failed;
 }
 
 /* Segments of each device, one device after the other; counts[d] is the first segment of device d. */
@@ -569,7 +571,8 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
         segments = dict_get(o, root, WORD_SEGMENTS);
         traces = dict_get(o, root, WORD_DEVICE_TRACES);
         annotations = dict_get(o, root, WORD_EXTERNAL_ANNOTATIONS);
-        read_settings(s, dict_get(o, root, WORD_ALLOCATOR_SETTINGS), input);
+        if (!read_settings(s, dict_get(o, root, WORD_ALLOCATOR_SETTINGS), input))
+            return error_memory(error);
     }
     object_t empty = objects_list(s->objects, OBJECT_LIST, NULL, 0);
     if (!empty)
@@ -668,6 +671,8 @@ enum sutra_status memory_read_snapshot(struct sutra_context *context, struct sut
         char *kept = arena_take(&memory->arena, (size_t)n + 1, 1);
         if (kept)
             input->warning = memcpy(kept, text, (size_t)n + 1);
+        else
+            status = error_memory(error);
         context_warn(context, "%s: %s", source->name, text);
     }
     pair_table_free(&s.frames);
