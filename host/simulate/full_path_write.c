@@ -28,12 +28,9 @@ static const char *const kind_words[SUTRA_FULL_N_KINDS] = {
 };
 
 static const char *const kind_notes[SUTRA_FULL_N_KINDS] = {
-    [SUTRA_FULL_OPERATOR] = "CPU time in an operator",
-    [SUTRA_FULL_GAP] = "CPU time outside operators",
-    [SUTRA_FULL_LAUNCH] = "launch to kernel start",
-    [SUTRA_FULL_STREAM_GAP] = "kernel end to dependent kernel",
-    [SUTRA_FULL_KERNEL] = "GPU computation",
-    [SUTRA_FULL_COPY] = "GPU memcpy",
+    [SUTRA_FULL_OPERATOR] = "CPU time in an operator", [SUTRA_FULL_GAP] = "CPU time outside operators",
+    [SUTRA_FULL_LAUNCH] = "launch to kernel start",    [SUTRA_FULL_STREAM_GAP] = "kernel end to dependent kernel",
+    [SUTRA_FULL_KERNEL] = "GPU computation",           [SUTRA_FULL_COPY] = "GPU memcpy",
     [SUTRA_FULL_COMMUNICATION] = "GPU communication",
 };
 

@@ -10,14 +10,17 @@
 #include "cli/analyze/shared_analyses.h"
 #include "cli/analyze/table_files.h"
 
-static const struct command *const analyses[] = {&analyze_collectives_command, &analyze_dlrm_command,
-                                                 &analyze_hta_command,         &analyze_kernels_command,
-                                                 &analyze_memory_command,      &analyze_operators_command,
+static const struct command *const analyses[] = {&analyze_collectives_command,
+                                                 &analyze_dlrm_command,
+                                                 &analyze_hta_command,
+                                                 &analyze_kernels_command,
+                                                 &analyze_memory_command,
+                                                 &analyze_operators_command,
                                                  NULL};
 
 /* In the same order; operators and kernels are one. NULL: MPI processes cannot share this analysis. */
-static shared_analysis *const runs[] = {collectives_run_shared, dlrm_run_shared, hta_run_shared,
-                                        operators_run_shared,   NULL,            operators_run_shared};
+static shared_analysis *const runs[] = {
+    collectives_run_shared, dlrm_run_shared, hta_run_shared, operators_run_shared, NULL, operators_run_shared};
 
 /* A word that is neither a file nor looks like one was meant for an analysis. */
 int analyze_run_team(int argc, char **argv, const struct job_team *processes) {
