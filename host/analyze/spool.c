@@ -251,7 +251,7 @@ void *spool_take_rows(struct spool_reader *reader, uint64_t *n, size_t size) {
     uint64_t row_size;
     spool_take(reader, *n);
     spool_take(reader, row_size);
-    reader->failed |= row_size != size || *n > (uint64_t)(reader->end - reader->at) / size;
+    reader->failed |= row_size != size || size == 0 || *n > (uint64_t)(reader->end - reader->at) / size;
     const char *from = reader->failed ? NULL : take_bytes(reader, *n * size);
     char *rows = from ? malloc(*n * size + 1) : NULL;
     *n = rows ? *n : 0;

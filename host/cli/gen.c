@@ -118,7 +118,8 @@ static int read_faults(const struct word_list *injected, struct generate_job_opt
         size_t length = colon ? (size_t)(colon - word) : 0, fault = 0;
         char *end = NULL;
         unsigned long rank = colon && colon[1] >= '0' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
-        while (fault < N_FAULTS && (strlen(faults[fault].name) != length || strncmp(faults[fault].name, word, length)))
+        while (fault < N_FAULTS &&
+               (strlen(faults[fault].name) != length || strncmp(faults[fault].name, word, length) != 0))
             fault++;
         if (fault == N_FAULTS || !end || *end || rank >= GENERATE_RANK_NONE)
             return message_fail(

@@ -489,7 +489,7 @@ bool record_holds(const char *folder, const struct record_of *of) {
     bool holds = stat(path, &found) == 0 && S_ISREG(found.st_mode);
     free(path);
     record_name(of->pair->rank, name);
-    holds = holds && record_read(folder, name, &text, NULL) == SUTRA_OK;
+    holds = holds && record_read(folder, name, &text, NULL) == SUTRA_OK && text;
     struct text_out head = {0};
     if (holds) {
         add_head(&head, of, (uint64_t)found.st_size);

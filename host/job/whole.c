@@ -237,7 +237,7 @@ static enum sutra_status read_rank(struct job_whole *whole, const char *folder, 
     if (!status || status == SUTRA_SYSTEM)
         return error_hand_on(error, status, &reason);
     sutra_error_text(&reason, damage, sizeof damage - sizeof again);
-    strcat(damage, again);
+    memcpy(damage + strlen(damage), again, sizeof again);
     *rank = missing;
     rank->damage = keep_text(&whole->arena, damage, strlen(damage));
     return rank->damage ? SUTRA_OK : error_memory(error);

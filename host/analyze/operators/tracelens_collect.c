@@ -202,7 +202,7 @@ static void walk(struct collector *of, row_t root) {
 }
 
 static int by_start(const void *left, const void *right, void *arg) {
-    const struct host_rows *hosts = arg;
+    const struct host_rows *hosts = *(const struct host_rows *const *)arg;
     row_t a = *(const row_t *)left, b = *(const row_t *)right;
     if (hosts->start[a] != hosts->start[b])
         return hosts->start[a] < hosts->start[b] ? -1 : 1;
@@ -220,7 +220,7 @@ static row_t list_roots(const struct collector *of, uint8_t *inside, row_t *root
             roots[n++] = row;
     }
     if (n)
-        qsort_r(roots, n, sizeof *roots, by_start, (void *)(uintptr_t)hosts);
+        qsort_r(roots, n, sizeof *roots, by_start, &hosts);
     return n;
 }
 

@@ -196,7 +196,7 @@ static int by_time_and_key(const void *left, const void *right, void *arg) {
 }
 
 /* How the kernels follow each other, by the order of their groups' sorted keys. */
-static enum sutra_status find_order(const struct kernel_durations *sums, const struct op_groups *groups, row_t n,
+static enum sutra_status find_order(struct kernel_durations *sums, const struct op_groups *groups, row_t n,
                                     struct arena *arena, uint32_t *sorted, enum group_order *order,
                                     struct sutra_error *error) {
     uint32_t *rank = arena_take(arena, groups->n, sizeof *rank);
@@ -205,7 +205,7 @@ static enum sutra_status find_order(const struct kernel_durations *sums, const s
         return status;
     for (uint32_t g = 0; g < groups->n; g++)
         sorted[g] = g;
-    qsort_r(sorted, groups->n, sizeof *sorted, by_key, (void *)(uintptr_t)sums);
+    qsort_r(sorted, groups->n, sizeof *sorted, by_key, sums);
     for (uint32_t i = 0; i < groups->n; i++)
         rank[sorted[i]] = i;
     *order = pandas_group_order(groups->of, n, rank);
@@ -218,7 +218,7 @@ static enum sutra_status add_up(const struct kernel_table *from, const struct op
     double *values = arena_take(arena, (size_t)from->n * 2, sizeof *values);
     enum group_order order = GROUPS_SORTED;
     *sums = (struct kernel_durations){from->reading,
-                                      arena_take(arena, groups->n, sizeof *sums->key),
+                                      arena_take(arena, groups->n, sizeof(void *)),
                                       arena_take(arena, groups->n, sizeof(double)),
                                       arena_take(arena, groups->n, sizeof(double)),
                                       arena_take(arena, groups->n, sizeof(double)),

@@ -138,8 +138,9 @@ static void find_gemms_below(struct variant_search *search) {
 /* The transposes in the name of the first kernel that has the name of a GEMM. */
 static struct gemm_transposes transposes_below(struct variant_search *search, row_t host) {
     row_t device = search->gemm_below[host];
-    return device == ROW_NONE ? (struct gemm_transposes){0}
-                              : transposes_of_name(search, kernel_name(search->models->reading, device));
+    if (device == ROW_NONE)
+        return (struct gemm_transposes){0};
+    return transposes_of_name(search, kernel_name(search->models->reading, device));
 }
 
 /* The dictionary of a new variant; false: out of memory. */

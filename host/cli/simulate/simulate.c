@@ -314,7 +314,7 @@ static int simulate_files(struct simulate_values *values, const struct trace_lis
     if (!read_bandwidth(&job))
         return SUTRA_USAGE;
     job.job = job_start(&values->job, !values->job.quiet, !values->job.quiet, false);
-    job.numbers = calloc(files->n, sizeof *job.numbers);
+    job.numbers = calloc(files->n + 1, sizeof *job.numbers);
     struct sutra_error error;
     enum sutra_status status = job.numbers ? job_run(&job, files->paths, &error) : error_memory(&error);
     if (status == SUTRA_DATA && files->n > 1)
