@@ -71,6 +71,26 @@ struct chart_lines {
 };
 chart_draw lines_draw;
 
+/* ---- Stacked areas: how the parts of a sum change over time, and a line ---- */
+
+#define AREA_LAYERS_MAX 8
+
+/* Layers from the bottom; each has `n` values at equal distances from 0 to `end`, none below 0. */
+struct chart_areas {
+    struct {
+        const char *name; /* in the legend */
+        int colour;
+        const double *values;
+    } layers[AREA_LAYERS_MAX];
+    int n_layers;
+    const double *line; /* of `n` values, or NULL */
+    const char *line_name;
+    uint32_t n;
+    double end;
+    enum unit unit, end_unit;
+};
+chart_draw areas_draw;
+
 /* ---- Grid: a small bar of shares in each cell, cells of one group side by side ---- */
 
 struct grid_part {

@@ -11,11 +11,14 @@
 
 #define LARGEST 1e14 /* with decimals, still an exact integer of 64 bits */
 
-/* Units of time by rising size. */
-static const struct {
-    double us;
+/* Units of time and of memory, ascending. */
+static const struct scaled_unit {
+    double size;
     const char *name;
-} times[] = {{1, " µs"}, {1e3, " ms"}, {1e6, " s"}};
+} times[] = {{1, " µs"}, {1e3, " ms"}, {1e6, " s"}},
+  sizes[] = {{1, " B"}, {0x1p10, " KiB"}, {0x1p20, " MiB"}, {0x1p30, " GiB"}, {0x1p40, " TiB"}};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
 
 static struct shown shown_words(const char *words) {
     struct shown shown;
@@ -69,10 +72,15 @@ struct shown shown_figure(double value, enum unit unit) {
     size_t i = 0;
     switch (unit) {
     case UNIT_US:
-        while (i + 1 < sizeof times / sizeof *times && fabs(value) >= times[i + 1].us * 0.9995)
+        while (i + 1 < COUNT(times) && fabs(value) >= times[i + 1].size * 0.9995)
             i++;
-        value /= times[i].us;
+        value /= times[i].size;
         return with_unit(value, value == rint(value) ? 0 : decimals_of(value), times[i].name);
+    case UNIT_BYTES:
+        while (i + 1 < COUNT(sizes) && fabs(value) >= sizes[i + 1].size * 0.9995)
+            i++;
+        value /= sizes[i].size;
+        return with_unit(value, value == rint(value) ? 0 : decimals_of(value), sizes[i].name);
     case UNIT_PERCENT:
         return with_unit(value, 1, " %");
     default:
@@ -98,10 +106,12 @@ struct ticks ticks_make(double largest, enum unit unit, int n_most) {
     struct ticks ticks = {.unit = 1, .name = unit == UNIT_PERCENT ? " %" : ""};
     if (!(largest >= SMALLEST_AXIS && largest <= LARGEST_AXIS))
         largest = 1;
-    for (size_t i = 0; unit == UNIT_US && i < sizeof times / sizeof *times; i++)
-        if (i == 0 || largest >= times[i].us * 2) {
-            ticks.unit = times[i].us;
-            ticks.name = times[i].name;
+    const struct scaled_unit *units = unit == UNIT_US ? times : sizes;
+    size_t n_units = unit == UNIT_US ? COUNT(times) : unit == UNIT_BYTES ? COUNT(sizes) : 0;
+    for (size_t i = 0; i < n_units; i++)
+        if (i == 0 || largest >= units[i].size * 2) {
+            ticks.unit = units[i].size;
+            ticks.name = units[i].name;
         }
     double step = round_step(largest / ticks.unit / (n_most > 2 ? n_most - 1 : 1));
     if (unit == UNIT_COUNT && step < 1)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* What a number measures. */
-enum unit { UNIT_US, UNIT_PERCENT, UNIT_COUNT, UNIT_PLAIN };
+enum unit { UNIT_US, UNIT_PERCENT, UNIT_COUNT, UNIT_PLAIN, UNIT_BYTES };
 
 struct shown {
     char text[48];

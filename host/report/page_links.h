@@ -22,6 +22,7 @@
 #define PAGE_KERNELS     "kernels"
 #define PAGE_COLLECTIVES "collectives"
 #define PAGE_DLRM        "dlrm"
+#define PAGE_MEMORY      "memory"
 
 /* Where a page's list begins and ends; nothing before it on the page reads the same. */
 #define PAGE_LINKS_BEGIN "<ul class=\"pages\">"

@@ -15,6 +15,7 @@
 #include "sutra/collectives.h"
 #include "sutra/diff.h"
 #include "sutra/dlrm.h"
+#include "sutra/memory.h"
 #include "sutra/operators.h"
 #include "sutra/overview.h"
 
@@ -51,6 +52,11 @@ enum sutra_status sutra_report_write_diff(struct sutra_context *context, const s
 enum sutra_status sutra_report_write_collectives(struct sutra_context *context,
                                                  const struct sutra_collectives *collectives, const char *folder,
                                                  uint64_t *n_bytes, struct sutra_error *error);
+
+/* Writes findings, timeline and peak of inputs as memory.html. The tables were requested, and no comparison was.
+ * Otherwise as sutra_report_write_hta(). */
+enum sutra_status sutra_report_write_memory(struct sutra_context *context, const struct sutra_memory *memory,
+                                            const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 
 /* Writes operators and overheads of one trace as dlrm.html; `path` is the file of the trace. Otherwise as
  * sutra_report_write_hta(). */

@@ -14,8 +14,19 @@ memory leak.pickle.gz --format markdown
 memory leak.pickle.gz --against oom.pickle.gz
 echo "--- tables"
 memory oom.pickle.gz -o tables -q
-ls tables
+ls tables tables/charts
 head -n 3 tables/*.csv
+python3 - <<'END'
+import glob, xml.dom.minidom
+for path in ["tables/memory.html", *glob.glob("tables/charts/*.svg")]:
+    xml.dom.minidom.parse(path)
+page = open("tables/memory.html").read()
+assert "Out of memory: a request of 1.95 GiB failed" in page and "optim.py:50:init_state" in page
+END
+sutra analyze memory oom.pickle.gz leak.pickle.gz trace.json.gz -o pages -q --threads 1
+ls pages/charts
+sutra analyze memory oom.pickle.gz leak.pickle.gz trace.json.gz -o again -q --threads 3
+diff -r pages again
 memory leak.pickle.gz --against oom.pickle.gz -o more -q --tables json
 ls more
 echo "--- JSON"

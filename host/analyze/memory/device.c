@@ -470,6 +470,75 @@ static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_
     return SUTRA_OK;
 }
 
+/* ---- Layers ---- */
+
+/* Number of bins whose point is before `point`. */
+static uint32_t bins_before(const struct memory_layers *layers, uint32_t point) {
+    uint32_t from = 0, to = layers->n;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (layers->points[middle] < point)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Selects the point with most active bytes of each bin; a bin without points repeats the last point before it. */
+static void select_points(const struct memory_device *device, struct memory_layers *layers) {
+    uint32_t n = device->n_events;
+    const int64_t *times = device->time_ns;
+    layers->by_event = !device->has_time || times[n] <= times[0];
+    for (uint32_t i = 0; i < n && !layers->by_event; i++)
+        layers->by_event = times[i + 1] < times[i];
+    for (uint32_t bin = 0, point = 0; bin < layers->n; bin++) {
+        uint32_t best = point ? point - 1 : 0;
+        bool is_empty = true;
+        for (; point <= n; point++) {
+            double share = layers->by_event ? (double)point / ((double)n + 1)
+                                            : (double)(times[point] - times[0]) / ((double)(times[n] - times[0]) + 1);
+            if (share * layers->n >= bin + 1)
+                break;
+            if (is_empty || device->active[point] > device->active[best])
+                best = point;
+            is_empty = false;
+        }
+        layers->points[bin] = best;
+    }
+}
+
+static enum sutra_status fill_layers(struct sutra_memory *memory, struct memory_device *device,
+                                     const struct memory_allocs *allocs, struct arena *scratch,
+                                     struct sutra_error *error) {
+    struct memory_layers *layers = &device->layers;
+    layers->n = MEMORY_N_BINS;
+    layers->points = arena_zeros(&memory->arena, layers->n, sizeof *layers->points);
+    uint8_t *layer_of = arena_zeros(scratch, memory->names.n, 1); /* plus 1 */
+    if (!layers->points || !layer_of)
+        return error_memory(error);
+    select_points(device, layers);
+    for (uint32_t i = 0; i < device->frames.n && i < MEMORY_N_LAYERS; i++) {
+        layers->names[i] = device->frames.list[i].name;
+        layer_of[layers->names[i]] = (uint8_t)++layers->n_layers;
+        if (!(layers->bytes[i] = arena_zeros(&memory->arena, (size_t)layers->n + 1, sizeof(int64_t))))
+            return error_memory(error);
+    }
+    for (uint32_t i = 0; i < allocs->n; i++) {
+        if (!layer_of[allocs->frame[i]])
+            continue;
+        int64_t *bytes = layers->bytes[layer_of[allocs->frame[i]] - 1];
+        uint32_t end = allocs->end[i] == EVENT_NONE ? layers->n : bins_before(layers, allocs->end[i] + 1);
+        uint32_t begin = bins_before(layers, allocs->begin[i]);
+        bytes[begin < end ? begin : end] += allocs->size[i];
+        bytes[end] -= allocs->size[i];
+    }
+    for (uint32_t i = 0; i < layers->n_layers; i++)
+        for (uint32_t bin = 1; bin < layers->n; bin++)
+            layers->bytes[i][bin] += layers->bytes[i][bin - 1];
+    return SUTRA_OK;
+}
+
 enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_device *device,
                                    const struct memory_facts *facts, struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
@@ -481,6 +550,8 @@ enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_de
         status = fill_steps(device, facts, scratch, error);
     if (!status)
         status = find_growth(memory, device, facts->allocs, scratch, error);
+    if (!status && memory->has_tables)
+        status = fill_layers(memory, device, facts->allocs, scratch, error);
     arena_release(scratch, mark);
     return status ? status : arena_status(&memory->arena, error);
 }

@@ -84,6 +84,7 @@ static enum sutra_status run(struct sutra_context *context, const struct memory_
         return error_memory(error);
     made->n_inputs = n_inputs;
     made->is_comparison = options->against != NULL;
+    made->has_tables = options->tables;
     made->n_top = options->n_top ? options->n_top : 10;
     made->inputs = calloc(n_inputs + 1, sizeof *made->inputs);
     enum sutra_status status = made->inputs && strings_init(&made->names) ? SUTRA_OK : error_memory(error);

@@ -78,6 +78,17 @@ struct memory_segment_group {
     struct memory_segments state;
 };
 
+/* Live bytes of the largest frames over time, for charts: one state per bin, the one with most active bytes. */
+enum { MEMORY_N_BINS = 240, MEMORY_N_LAYERS = 6 };
+
+struct memory_layers {
+    uint32_t n, n_layers; /* bins, layers */
+    bool by_event;        /* bins of events; else of time */
+    uint32_t *points;     /* of each bin, ascending */
+    uint32_t names[MEMORY_N_LAYERS];
+    int64_t *bytes[MEMORY_N_LAYERS]; /* of each bin */
+};
+
 struct memory_segment {
     uint64_t address;
     int64_t size;
@@ -128,6 +139,7 @@ struct memory_device {
     int64_t segment_alloc_bytes, segment_free_bytes;
     struct memory_run *runs;
     uint32_t n_lost_frees, n_without_block;
+    struct memory_layers layers; /* if tables are requested */
     /* Of Kineto traces */
     int64_t untracked;
     uint32_t n_total_mismatches, n_skipped;
@@ -157,6 +169,7 @@ struct sutra_memory {
     struct memory_input *inputs;
     size_t n_inputs;
     bool is_comparison; /* of two inputs */
+    bool has_tables;
     uint64_t n_top;
     uint64_t names_limit; /* limit of bytes of names, up to and including the current input */
     bool names_are_full;

@@ -12,6 +12,7 @@
 #include "cli/analyze/shared_analyses.h"
 #include "cli/tool/figures.h"
 #include "cli/tool/screen.h"
+#include "sutra/report.h"
 
 #define N_ROWS     4 /* of each list on the terminal */
 #define NAME_WIDTH 40
@@ -216,6 +217,11 @@ static enum sutra_status work(struct analysis_run *run, struct sutra_error *erro
         if (table)
             status = analysis_write_table(run, table, RANK_ALL, error);
     }
+    if (!status && output && !values->analysis.no_report && !values->against) {
+        uint64_t n_bytes = 0;
+        status = sutra_report_write_memory(run->job.context, job->memory, run->results.path, &n_bytes, error);
+        run->job.figures.output_bytes += n_bytes;
+    }
     if (!status && values->format == MEMORY_JSON) {
         progress_clear(&run->job.watch.progress);
         status = sutra_memory_write_json(run->job.context, job->memory, "-", NULL, error);
@@ -255,7 +261,8 @@ static void print_counts(FILE *file, const struct analysis_run *run) {
 
 /* ---- The command ---- */
 
-static const struct analysis_kind kind = {.work = work, .print = print, .print_counts = print_counts};
+static const struct analysis_kind kind = {
+    .page = PAGE_MEMORY, .work = work, .print = print, .print_counts = print_counts};
 static const struct stage_share stages[] = {{"open snapshot", 20, false},
                                             {"parse snapshot", 40, false},
                                             {"analyze memory", 30, false},
@@ -274,7 +281,7 @@ static int run(const struct command *command, int argc, char **argv) {
 
 static const struct option_row options[] = {
     {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
-     .help = "write a file for each table into the folder DIR"},
+     .help = "write memory.html and a file for each table into the folder DIR"},
     {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
      .help = "print text, json with all numbers, or markdown (default: text)"},
     {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
@@ -282,6 +289,8 @@ static const struct option_row options[] = {
     {"against", 0, OPTION_FILE, "B", AT(against), .help = "compare INPUT with B and print the differences"},
     {"top", 0, OPTION_NUMBER, "N", AT(n_top), .minimum = 1, .maximum = UINT32_MAX,
      .help = "limit each list of the JSON output to N rows (default: 10)"},
+    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
+    {"open", 0, OPTION_FLAG, AT(analysis.open), .help = "print the path of memory.html, and its address for a browser"},
     WHERE_ROWS(analysis.job.where),
     ANALYSIS_ROWS_HOW,
     {0},
