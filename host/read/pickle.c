@@ -215,22 +215,22 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             if (!memoize(m, m->n_memo, m->stack[m->n - 1]))
                 return error_memory(error);
             break;
-        case 'j': /* LONG_BINGET: most opcodes of a snapshot */
-            NEED_BYTES(4);
-            first = little_endian(text + next, 4);
-            next += 4;
-            value = first < m->memo_capacity ? m->memo[first] : recall_sparse(m, first);
-            if (!value)
-                return refuse(source, at, error, "pickle memo %zu is not set", first);
-            m->stack[m->n++] = value;
-            break;
-        case 'h': /* BINGET */
-            NEED_BYTES(1);
-            first = text[next++];
-            value = first < m->memo_capacity ? m->memo[first] : recall_sparse(m, first);
-            if (!value)
-                return refuse(source, at, error, "pickle memo %zu is not set", first);
-            m->stack[m->n++] = value;
+        case 'j': /* LONG_BINGET */
+        case 'h': /* BINGET: with LONG_BINGET most opcodes of a snapshot, and many in a row */
+            NEED_BYTES(opcode == 'j' ? 4u : 1u);
+            const object_t *memo = m->memo;
+            uint64_t n_memo = m->memo_capacity;
+            object_t *to = m->stack + m->n, *stack_end = m->stack + m->capacity;
+            do {
+                first = text[at] == 'j' ? little_endian(text + at + 1, 4) : text[at + 1];
+                value = first < n_memo ? memo[first] : recall_sparse(m, first);
+                if (!value)
+                    return refuse(source, at, error, "pickle memo %zu is not set", first);
+                *to++ = value;
+                at += text[at] == 'j' ? 5 : 2;
+            } while (to < stack_end && at + 5 <= size && (text[at] == 'j' || text[at] == 'h'));
+            m->n = (uint64_t)(to - m->stack);
+            next = at;
             break;
 
         case 0x8d: /* BINUNICODE8 */
