@@ -20,7 +20,7 @@
 static const int layer_colours[MEMORY_N_LAYERS] = {COLOUR_COMPUTE,   COLOUR_COMMUNICATION, COLOUR_COPIES,
                                                    COLOUR_WAIT_HOST, COLOUR_WAIT_DATA,     COLOUR_OTHER_WORK};
 
-/* Calls for each device that has a place on the page; `number` counts them. */
+/* Shows a device on the page; `number` is its index among all shown devices. */
 typedef void show_device(struct page *page, const struct sutra_memory *memory, const struct memory_input *input,
                          const struct memory_device *device, uint32_t number);
 
