@@ -186,7 +186,7 @@ static bool read_frame(struct snapshot *s, object_t object, struct snapshot_fram
 
 /* Flags of a frame's file and function; 0: malformed. */
 static inline unsigned flags_of_frame(struct snapshot *s, object_t object) {
-    struct snapshot_frame frame;
+    struct snapshot_frame frame = {0};
     if (object_type(object) != OBJECT_DICT)
         return 0;
     uint8_t *flags = &s->frame_flags[object_payload(object)];
@@ -260,11 +260,11 @@ static enum sutra_status find_user_frame(struct snapshot *s, object_t list, uint
         if ((flags & (FRAME_PYTHON | FRAME_LIBRARY)) == FRAME_PYTHON)
             user = items[i];
     }
-    struct snapshot_frame frame;
+    struct snapshot_frame frame = {0};
     *found = s->non_python;
     if (!user && node) {
-        const char *name;
-        size_t length;
+        const char *name = NULL;
+        size_t length = 0;
         read_frame(s, node, &frame);
         node_of(strings_text(&s->objects->strings, frame.name), strings_length(&s->objects->strings, frame.name), &name,
                 &length);
@@ -293,9 +293,9 @@ static enum sutra_status find_operator(struct snapshot *s, object_t list, uint32
     }
     *found = s->empty;
     if (outermost || node) {
-        struct snapshot_frame frame;
-        const char *name;
-        size_t length;
+        struct snapshot_frame frame = {0};
+        const char *name = NULL;
+        size_t length = 0;
         read_frame(s, outermost ? outermost : node, &frame);
         (outermost ? operator_of : node_of)(strings_text(strings, frame.name), strings_length(strings, frame.name),
                                             &name, &length);
