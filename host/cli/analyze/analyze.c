@@ -18,17 +18,22 @@ static const struct command *const analyses[] = {&analyze_collectives_command,
                                                  &analyze_operators_command,
                                                  NULL};
 
-/* In the same order; operators and kernels are one. NULL: MPI processes cannot share this analysis. */
+/* In the same order; operators and kernels are one. NULL: the analysis runs in one process. */
 static shared_analysis *const runs[] = {
     collectives_run_shared, dlrm_run_shared, hta_run_shared, operators_run_shared, NULL, operators_run_shared};
 
 /* A word that is neither a file nor looks like one was meant for an analysis. */
 int analyze_run_team(int argc, char **argv, const struct job_team *processes) {
     const char *word = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
-    for (size_t i = 0; word && analyses[i]; i++)
-        if (strcmp(word, analyses[i]->name) == 0)
-            return runs[i] ? runs[i](analyses[i], argc - 1, argv + 1, processes)
-                           : analyses[i]->run(analyses[i], argc - 1, argv + 1);
+    for (size_t i = 0; word && analyses[i]; i++) {
+        if (strcmp(word, analyses[i]->name) != 0)
+            continue;
+        if (runs[i])
+            return runs[i](analyses[i], argc - 1, argv + 1, processes);
+        if (processes)
+            return message_fail(SUTRA_USAGE, "%s runs in one process: call sutra without mpirun", analyses[i]->called);
+        return analyses[i]->run(analyses[i], argc - 1, argv + 1);
+    }
     if (word && !strpbrk(word, "./") && access(word, F_OK))
         return command_unknown(analyses, analyze_command.called, word);
     return overview_run_shared(&analyze_command, argc, argv, processes);
