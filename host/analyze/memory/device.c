@@ -137,6 +137,8 @@ static struct memory_groups sort_groups(struct sutra_memory *memory, struct memo
         qsort(sorted, groups.n, sizeof *sorted, compare_groups);
     for (uint32_t i = 0; sorted && groups.list && i < groups.n; i++)
         groups.list[i] = sorted[i].group;
+    if (!sorted || !groups.list) /* memory_summarize() reports the failed arena */
+        groups.n = 0;
     grouping->n = 0;
     arena_release(scratch, mark);
     return groups;
@@ -552,6 +554,8 @@ enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_de
         status = find_growth(memory, device, facts->allocs, scratch, error);
     if (!status && memory->has_tables)
         status = fill_layers(memory, device, facts->allocs, scratch, error);
+    if (!status)
+        status = arena_status(scratch, error);
     arena_release(scratch, mark);
     return status ? status : arena_status(&memory->arena, error);
 }
