@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/collective_calls.h"
+#include "base/bisect.h"
 #include "columns/column.h"
 
 /* Clocks are compared by so many calls of a rank; ends are one moment within the first span, and a clock runs away from
@@ -92,15 +93,10 @@ static struct timed_call *calls_by_time(const struct align_side *side, struct ar
 
 /* The first call of this token. */
 static row_t first_of(const struct timed_call *timed, row_t n, uint32_t token) {
-    row_t low = 0, high = n;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (timed[middle].token < token)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisection at = {0, n};
+    while (at.low < at.high)
+        bisect(&at, timed[bisect_middle(at)].token < token);
+    return at.low;
 }
 
 /* Differences of ends between samples of the rank and all that they may be. */
@@ -242,17 +238,12 @@ static row_t meet_tokens(const struct placed_token *a, row_t n_a, const struct p
 static row_t keep_rising(struct anchor *anchors, row_t n, row_t *tails, row_t *before) {
     row_t n_tails = 0;
     for (row_t i = 0; i < n; i++) {
-        row_t low = 0, high = n_tails;
-        while (low < high) {
-            row_t middle = low + (high - low) / 2;
-            if (anchors[tails[middle]].common < anchors[i].common)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        before[i] = low ? tails[low - 1] : ROW_NONE;
-        tails[low] = i;
-        n_tails += low == n_tails;
+        struct bisection at = {0, n_tails};
+        while (at.low < at.high)
+            bisect(&at, anchors[tails[bisect_middle(at)]].common < anchors[i].common);
+        before[i] = at.low ? tails[at.low - 1] : ROW_NONE;
+        tails[at.low] = i;
+        n_tails += at.low == n_tails;
     }
     row_t at = n_tails ? tails[n_tails - 1] : ROW_NONE;
     for (row_t k = n_tails; k-- > 0; at = before[at])

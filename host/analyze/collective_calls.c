@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/order.h"
 #include "columns/column.h"
 #include "facts/collective_kind.h"
 #include "facts/names.h"
@@ -107,11 +108,6 @@ bool collective_calls_append(struct collective_calls *to, const struct collectiv
     to->n_untold += from->n_untold;
     free(groups);
     return done;
-}
-
-static int compare_ranks(const void *left, const void *right) {
-    const int64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
 }
 
 /* ---- A trace ---- */
@@ -275,7 +271,7 @@ static uint32_t new_group(struct calls_reading *reading, const char *name, size_
     int64_t *ranks = collective_list_read(members, length, &scratch, &n);
     char number[32];
     if (ranks && n > 0)
-        qsort(ranks, n, sizeof *ranks, compare_ranks);
+        qsort(ranks, n, sizeof *ranks, compare_int64s);
     for (size_t i = 0; ranks && i < n; i++)
         buffer_append(&sorted, number, (size_t)sprintf(number, "%s%" PRId64, i ? ", " : "[", ranks[i]));
     if (n > 0)
@@ -438,6 +434,6 @@ int64_t *collective_group_ranks(const struct collective_calls *calls, uint32_t g
     int64_t *ranks = collective_list_read(strings_text(&calls->strings, members),
                                           strings_length(&calls->strings, members), arena, n);
     if (ranks && *n > 0)
-        qsort(ranks, *n, sizeof *ranks, compare_ranks);
+        qsort(ranks, *n, sizeof *ranks, compare_int64s);
     return ranks;
 }

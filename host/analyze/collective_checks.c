@@ -11,6 +11,7 @@
 
 #include "analyze/rank_list.h"
 #include "base/error.h"
+#include "base/order.h"
 #include "facts/collective_kind.h"
 
 const char *const check_severity_names[] = {
@@ -146,11 +147,6 @@ static void find_foreign(struct checking *checking) {
     }
 }
 
-static int compare_ranks(const void *left, const void *right) {
-    const int64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* Members of groups whose traces are not there. */
 static void find_missing(const struct checking *checking) {
     uint64_t n = 0, capacity = 0, n_missing = 0;
@@ -165,7 +161,7 @@ static void find_missing(const struct checking *checking) {
             missing[n++] = checking->members[group][i];
         }
     if (n > 0)
-        qsort(missing, n, sizeof *missing, compare_ranks);
+        qsort(missing, n, sizeof *missing, compare_int64s);
     for (uint64_t i = 0; i < n; i++) {
         bool is_new = i == 0 || missing[i] != missing[i - 1];
         n_missing += is_new;

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
+
 /* Values that numpy adds with eight partial sums. */
 #define PAIRWISE_BLOCK 128
 
@@ -31,11 +33,6 @@ double numpy_sum(const double *values, uint64_t n) {
     for (; i < n; i++)
         sum += values[i];
     return sum;
-}
-
-static int compare_doubles(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
 }
 
 /* Of n values in `sorted`, which get sorted. */

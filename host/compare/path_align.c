@@ -9,6 +9,7 @@
  * stays. Where a gap has a node on one side whose children stand on the other, the node only wraps them: they take its
  * place, and all is done again, ROUNDS times at most. O(k log k).
  */
+#include "base/bisect.h"
 #include "compare/path_tree.h"
 
 #define ROUNDS 16
@@ -118,15 +119,10 @@ static row_t list_pairs(struct path_aligning *align, const struct path_gap *gap)
 
 /* How long the longest chain is that can end before a place of the second side. */
 static row_t length_before(const struct path_aligning *align, row_t n_lengths, row_t b) {
-    row_t low = 0, high = n_lengths;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (align->pair[1][align->least[middle]] < b)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisection at = {0, n_lengths};
+    while (at.low < at.high)
+        bisect(&at, align->pair[1][align->least[bisect_middle(at)]] < b);
+    return at.low;
 }
 
 /* Matches the longest chain of pairs that rises on both sides. */

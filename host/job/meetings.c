@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/order.h"
 
 /* A rank whose end is so far from the median of all did not end with them. */
 #define END_TOLERANCE_NS 20000
@@ -125,11 +126,6 @@ static void find_starts(struct meetings_work *work) {
 
 /* ---- Order ---- */
 
-static int compare_times(const void *left, const void *right) {
-    const int64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 static int compare_orders(const void *left, const void *right) {
     const struct meeting_order *a = left, *b = right;
     if (a->median_ns != b->median_ns)
@@ -162,7 +158,7 @@ static int64_t median_end(const struct meetings_work *work, int64_t *ends) {
     const row_t n = work->n_members;
     for (row_t i = 0; i < n; i++)
         ends[i] = work->members[i].end_ns;
-    qsort(ends, n, sizeof *ends, compare_times);
+    qsort(ends, n, sizeof *ends, compare_int64s);
     return n % 2 ? ends[n / 2] : ends[n / 2 - 1] + (int64_t)(((uint64_t)ends[n / 2] - (uint64_t)ends[n / 2 - 1]) / 2);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/order.h"
 #include "columns/column.h"
 #include "read/document.h"
 #include "text/digits.h"
@@ -33,11 +34,6 @@ static void add_group(struct groups_reading *reading, struct et_group group) {
         groups->list[groups->n++] = group;
 }
 
-static int compare_ranks(const void *left, const void *right) {
-    const int64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* The ranks at the walker, into the arena. */
 static void read_ranks(struct groups_reading *reading, struct et_group *group) {
     struct json_walker *walker = &reading->walker;
@@ -58,7 +54,7 @@ static void read_ranks(struct groups_reading *reading, struct et_group *group) {
     }
     int64_t *kept = arena_take(reading->arena, group->n, sizeof *kept);
     if (kept && group->n > 0) {
-        qsort(ranks, group->n, sizeof *ranks, compare_ranks);
+        qsort(ranks, group->n, sizeof *ranks, compare_int64s);
         memcpy(kept, ranks, group->n * sizeof *kept);
     }
     reading->failed |= !kept;
@@ -170,7 +166,7 @@ const struct et_group *et_group_find(const struct et_groups *groups, int64_t num
 }
 
 bool et_group_has(const struct et_group *group, int64_t rank) {
-    return group->n == 0 || bsearch(&rank, group->ranks, group->n, sizeof rank, compare_ranks);
+    return group->n == 0 || bsearch(&rank, group->ranks, group->n, sizeof rank, compare_int64s);
 }
 
 bool et_group_number(struct et_text name, int64_t *number) {

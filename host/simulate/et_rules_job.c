@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/order.h"
 #include "simulate/et_check.h"
 #include "simulate/et_schema.h"
 
@@ -224,11 +225,6 @@ static void compare_group(const struct sutra_et_check *check, int64_t group, str
     }
 }
 
-static int compare_numbers(const void *left, const void *right) {
-    const int64_t *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* The groups that collectives run in, each once for each member that has some; they may repeat. */
 static uint64_t take_groups(const struct sutra_et_check *check, int64_t *groups) {
     uint64_t n = 0;
@@ -250,7 +246,7 @@ void et_rule_sequences(struct sutra_et_check *check, struct et_found *found) {
     if (!groups)
         return;
     n = take_groups(check, groups);
-    qsort(groups, n, sizeof *groups, compare_numbers);
+    qsort(groups, n, sizeof *groups, compare_int64s);
     for (uint64_t i = 0; i < n; i++)
         if (i == 0 || groups[i] != groups[i - 1])
             compare_group(check, groups[i], found);

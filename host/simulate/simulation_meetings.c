@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "columns/pair_table.h"
@@ -133,15 +134,10 @@ uint64_t sutra_simulation_n_collectives(const struct sutra_simulation *simulatio
 
 /* The transfer of a node, or NULL. O(log n). */
 static const struct transfer *transfer_of(const struct rank_graph *graph, row_t node) {
-    row_t low = 0, high = graph->n_transfers;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (graph->transfers[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < graph->n_transfers && graph->transfers[low].node == node ? &graph->transfers[low] : NULL;
+    struct bisection at = {0, graph->n_transfers};
+    while (at.low < at.high)
+        bisect(&at, graph->transfers[bisect_middle(at)].node < node);
+    return at.low < graph->n_transfers && graph->transfers[at.low].node == node ? &graph->transfers[at.low] : NULL;
 }
 
 void sutra_simulation_collective(const struct sutra_simulation *simulation, uint64_t i,

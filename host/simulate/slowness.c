@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/order.h"
 
 /* What the nodes of a name take on a rank. */
 struct name_mean {
@@ -102,11 +103,6 @@ static double launching_ns(const struct rank_graph *graph) {
     return sum_ns / (n_kernels > 0 ? n_kernels : 1);
 }
 
-static int compare_times(const void *left, const void *right) {
-    const double *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 static enum sutra_status compare_processors(struct slowness_work *work, const struct rank_graph *graphs, uint32_t n,
                                             struct rank_slowness *slowness, struct sutra_error *error) {
     double *sorted = arena_take(&work->arena, n, sizeof *sorted);
@@ -114,7 +110,7 @@ static enum sutra_status compare_processors(struct slowness_work *work, const st
         return error_memory(error);
     for (uint32_t r = 0; r < n; r++)
         sorted[r] = slowness[r].cpu = launching_ns(&graphs[r]);
-    qsort(sorted, n, sizeof *sorted, compare_times);
+    qsort(sorted, n, sizeof *sorted, compare_doubles);
     double median = n ? sorted[(n - 1) / 2] : 0;
     for (uint32_t r = 0; r < n; r++)
         slowness[r].cpu = median > 0 ? slowness[r].cpu / median : 1;

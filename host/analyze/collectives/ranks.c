@@ -9,6 +9,7 @@
 
 #include "analyze/collectives/collectives.h"
 #include "base/error.h"
+#include "base/order.h"
 
 static double microseconds(int64_t ns) {
     return (double)ns / 1e3;
@@ -56,11 +57,6 @@ static void add_match(struct sutra_collectives *of, const struct job_collectives
     summary->transfer_us += microseconds(moments.transfer_ns);
     if (rank_waits_add(job, match, &moments, of->sums))
         summary->wait_us += moments.wait_ns / 1e3;
-}
-
-static int compare_reals(const void *left, const void *right) {
-    const double *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
 }
 
 /* ---- Tables ---- */
@@ -116,7 +112,7 @@ static void put_host(struct sutra_collectives *of, row_t begin, row_t end, doubl
     double residual_us = 0;
     for (row_t i = begin; i < end; i++)
         values[i - begin] = microseconds(ahead_of(&of->clocks[i]));
-    qsort(values, end - begin, sizeof *values, compare_reals);
+    qsort(values, end - begin, sizeof *values, compare_doubles);
     double ahead_us = values[(end - begin) / 2];
     for (row_t i = begin; i < end; i++) {
         double apart_us = fabs(microseconds(ahead_of(&of->clocks[i])) - ahead_us);
@@ -196,7 +192,7 @@ static void sum_clocks(struct sutra_collectives *of, double *values) {
         values[i] = microseconds(of->clocks[i].spread_ns);
     }
     if (of->n_clocks > 0)
-        qsort(values, of->n_clocks, sizeof *values, compare_reals);
+        qsort(values, of->n_clocks, sizeof *values, compare_doubles);
     of->summary.clocks_apart_us = most - least;
     of->summary.clock_residual_us = of->n_clocks > 0 ? values[of->n_clocks / 2] : 0;
 }
@@ -217,7 +213,7 @@ enum sutra_status collective_ranks_make(struct sutra_collectives *of, struct sut
     for (row_t i = 0; i < of->n_clocks; i++)
         values[i] = of->parts[i] ? of->parts[i]->compute_ns : 0;
     if (of->n_clocks > 0)
-        qsort(values, of->n_clocks, sizeof *values, compare_reals);
+        qsort(values, of->n_clocks, sizeof *values, compare_doubles);
     put_ranks(of, of->n_clocks > 0 ? values[of->n_clocks / 2] : 0);
     sum_clocks(of, values);
     put_clocks(of);

@@ -16,6 +16,7 @@
 #include "analyze/collectives/collectives.h"
 #include "analyze/operators/reading.h"
 #include "base/error.h"
+#include "base/order.h"
 #include "columns/column.h"
 
 /* Its device is the cause if it computes longer by so much of what the others wait for it. */
@@ -237,11 +238,6 @@ static enum sutra_status compare_operators(struct sutra_collectives *of, struct 
 
 /* ---- Who it is ---- */
 
-static int compare_reals(const void *left, const void *right) {
-    const double *a = left, *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* The rank of the median computing time, of those that are no stragglers. */
 static row_t find_median(const struct sutra_collectives *of, row_t straggler, double *values) {
     double median = 0;
@@ -250,7 +246,7 @@ static row_t find_median(const struct sutra_collectives *of, row_t straggler, do
         if (i != straggler && of->parts[i])
             values[n++] = of->parts[i]->compute_ns;
     if (n > 0)
-        qsort(values, n, sizeof *values, compare_reals);
+        qsort(values, n, sizeof *values, compare_doubles);
     median = n > 0 ? values[(n - 1) / 2] : 0;
     for (row_t i = 0; i < of->n_clocks && nearest == ROW_NONE; i++)
         if (i != straggler && of->parts[i] && of->parts[i]->compute_ns == median)

@@ -9,7 +9,7 @@
  * Kernels lie by thread (a stream of a device) and start in a tree of their ends, from which they are taken out, so
  * that each is found once: O((k + a) log k) for kernels and annotations.
  *
- * The reference's HTA 0.6 looks kernels up by their times: a kernel also gets what one with the same times on
+ * HTA 0.6 looks kernels up by their times: a kernel also gets what one with the same times on
  * another stream has.
  *
  * The table of all rows, which has the same first columns, is made here as well.
@@ -20,6 +20,7 @@
 
 #include "analyze/hta/end_tree.h"
 #include "analyze/hta/hta.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "columns/tuples.h"
 
@@ -108,15 +109,10 @@ static enum sutra_status sort_kernels(struct annotated *annotated, struct arena 
 
 /* How many kernels of a thread, from the first of all on, begin before a moment. */
 static row_t count_begun(const struct annotated *annotated, uint32_t thread, int64_t at) {
-    row_t low = annotated->first[thread], high = annotated->first[thread + 1];
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (start_of(annotated, annotated->event[annotated->order[middle]]) < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bisection search = {annotated->first[thread], annotated->first[thread + 1]};
+    while (search.low < search.high)
+        bisect(&search, start_of(annotated, annotated->event[annotated->order[bisect_middle(search)]]) < at);
+    return search.low;
 }
 
 /* Gives the annotation at place `i` to all kernels that it meets and that have none. */
@@ -135,7 +131,7 @@ static void give(struct annotated *annotated, row_t i) {
     }
 }
 
-/* ---- The reference's HTA 0.6 ---- */
+/* ---- HTA 0.6 ---- */
 
 /* A place in the order in which it writes annotations: threads as they first occur among the annotations by falling
  * length, then that order. */

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/error.h"
+#include "base/order.h"
 
 static bool compat(const struct hta_call_tree *tree) {
     return tree->input->options.compat;
@@ -61,11 +63,6 @@ static enum sutra_status sort_rows(struct hta_call_tree *tree, struct arena *are
     return SUTRA_OK;
 }
 
-static int compare_ends(const void *left, const void *right) {
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
 static enum sutra_status sort_ends(struct hta_call_tree *tree, struct arena *arena, struct sutra_error *error) {
     tree->ends = arena_take(arena, tree->n, sizeof *tree->ends);
     if (!tree->ends)
@@ -73,7 +70,7 @@ static enum sutra_status sort_ends(struct hta_call_tree *tree, struct arena *are
     for (row_t i = 0; i < tree->n; i++)
         tree->ends[i] = call_end(tree, tree->event[i]);
     for (uint32_t t = 0; t < tree->threads.n; t++)
-        qsort(tree->ends + tree->first[t], tree->first[t + 1] - tree->first[t], sizeof *tree->ends, compare_ends);
+        qsort(tree->ends + tree->first[t], tree->first[t + 1] - tree->first[t], sizeof *tree->ends, compare_int64s);
     return SUTRA_OK;
 }
 
@@ -126,16 +123,11 @@ static void find_anchors(struct hta_call_tree *tree, const char *begin) {
 /* The last anchor that begins no later than a row, if the row lies in it; else ROW_NONE. */
 static row_t anchor_of(const struct hta_call_tree *tree, row_t event) {
     const int64_t *start = tree->input->rows.start;
-    row_t low = 0, high = tree->n_anchors;
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (start[tree->anchor[middle]] <= start[event])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool in = low > 0 && call_end(tree, event) <= call_end(tree, tree->anchor[low - 1]);
-    return in ? tree->anchor[low - 1] : ROW_NONE;
+    struct bisection at = {0, tree->n_anchors};
+    while (at.low < at.high)
+        bisect(&at, start[tree->anchor[bisect_middle(at)]] <= start[event]);
+    bool in = at.low > 0 && call_end(tree, event) <= call_end(tree, tree->anchor[at.low - 1]);
+    return in ? tree->anchor[at.low - 1] : ROW_NONE;
 }
 
 /* ---- Nesting ---- */

@@ -15,6 +15,7 @@
 #include "analyze/hta/hta.h"
 #include "base/bisect.h"
 #include "base/error.h"
+#include "base/order.h"
 #include "columns/row_heap.h"
 
 /* From when on which step it is. */
@@ -61,11 +62,6 @@ static int compare_starts(const void *left, const void *right, void *arg) {
     return (a > b) - (a < b);
 }
 
-static int compare_times(const void *left, const void *right) {
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
 static bool stands_later(const void *none, row_t a, row_t b) {
     (void)none;
     return a > b;
@@ -88,7 +84,7 @@ static enum sutra_status find_stretches(const struct hta_rows *rows, const int64
         times[2 * i + 1] = end_of(rows, steps[i]);
     }
     qsort_r(order, n, sizeof *order, compare_starts, &bounds);
-    qsort(times, 2 * (size_t)n, sizeof *times, compare_times);
+    qsort(times, 2 * (size_t)n, sizeof *times, compare_int64s);
     for (size_t i = 0; i < 2 * (size_t)n; i++) {
         for (; begun < n && rows->start[steps[order[begun]]] <= times[i]; begun++)
             row_heap_push(&heap, order[begun], stands_later, NULL);

@@ -14,6 +14,7 @@
 #include "analyze/hta/end_tree.h"
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_patterns.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "columns/tuples.h"
 
@@ -161,15 +162,11 @@ static row_t operator_around(const struct operators *operators, row_t launch) {
     uint32_t thread = tuples_find(&operators->threads, thread_of(operators, launch));
     if (thread == TUPLE_NONE)
         return ROW_NONE;
-    row_t first = operators->first[thread], low = first, high = operators->first[thread + 1];
-    while (low < high) {
-        row_t middle = low + (high - low) / 2;
-        if (rows->start[operators->event[middle]] <= rows->start[launch])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    row_t found = end_tree_last(&operators->ends, low, end_of(operators, launch));
+    row_t first = operators->first[thread];
+    struct bisection at = {first, operators->first[thread + 1]};
+    while (at.low < at.high)
+        bisect(&at, rows->start[operators->event[bisect_middle(at)]] <= rows->start[launch]);
+    row_t found = end_tree_last(&operators->ends, at.low, end_of(operators, launch));
     return found == ROW_NONE || found < first ? ROW_NONE : operators->event[found];
 }
 

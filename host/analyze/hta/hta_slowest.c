@@ -5,6 +5,7 @@
 
 #include "analyze/describe.h"
 #include "base/options.h"
+#include "base/order.h"
 #include "sutra/analyze.h"
 
 #define N_CAUSES (SUTRA_CAUSE_IDLE + 1)
@@ -15,11 +16,6 @@ static double cause_us(const struct sutra_hta_summary *summary, int cause) {
                                  [SUTRA_CAUSE_MEMORY] = summary->memory_us,
                                  [SUTRA_CAUSE_IDLE] = summary->idle_us};
     return us[cause];
-}
-
-static int compare_reals(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
 }
 
 /* The rank behind the first `i` that has kernels; NULL at the end. */
@@ -36,7 +32,7 @@ static double median_of(const struct sutra_hta_ranks *ranks, int cause, double *
     size_t n = 0, i = 0;
     for (const struct sutra_hta_rank *rank; (rank = next_rank(ranks, &i));)
         values[n++] = cause < N_CAUSES ? cause_us(rank->summary, cause) : rank->summary->span_us;
-    qsort(values, n, sizeof *values, compare_reals);
+    qsort(values, n, sizeof *values, compare_doubles);
     return quantile_of(values, n, 0.5);
 }
 

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 /* A collective counts from this part of a mean step on. */
 #define LEAST_PART 0.01
 
@@ -41,14 +43,9 @@ static bool take_collectives(struct hta_stragglers *stragglers, const struct sut
     return true;
 }
 
-static int compare_numbers(const void *left, const void *right) {
-    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
 static uint64_t sort_distinct(int64_t *numbers, uint64_t n) {
     uint64_t n_distinct = 0;
-    qsort(numbers, n, sizeof *numbers, compare_numbers);
+    qsort(numbers, n, sizeof *numbers, compare_int64s);
     for (uint64_t i = 0; i < n; i++)
         if (n_distinct == 0 || numbers[i] != numbers[n_distinct - 1])
             numbers[n_distinct++] = numbers[i];
@@ -56,7 +53,7 @@ static uint64_t sort_distinct(int64_t *numbers, uint64_t n) {
 }
 
 static bool has_step(const struct hta_stragglers *stragglers, int64_t step) {
-    return bsearch(&step, stragglers->steps, stragglers->n_steps, sizeof step, compare_numbers) != NULL;
+    return bsearch(&step, stragglers->steps, stragglers->n_steps, sizeof step, compare_int64s) != NULL;
 }
 
 static bool is_requested(const int64_t *only, size_t n_only, int64_t step) {
@@ -256,7 +253,7 @@ uint64_t stragglers_mark(const struct hta_stragglers *stragglers, uint64_t n_can
             return 0;
         uint64_t last = end - first < n_candidates ? end - 1 : first + n_candidates - 1;
         for (uint64_t i = first; i < end && by_step[i].start_ns >= by_step[last].start_ns; i++) {
-            const int64_t *rank = bsearch(&by_step[i].rank, ranks, n_ranks, sizeof *ranks, compare_numbers);
+            const int64_t *rank = bsearch(&by_step[i].rank, ranks, n_ranks, sizeof *ranks, compare_int64s);
             marks[rank - ranks]++;
         }
     }

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "analyze/memory/memory.h"
+#include "base/bisect.h"
 #include "base/error.h"
+#include "facts/names.h"
 #include "text/number_text.h"
 
 #define STACK_BYTES_MAX  ((uint64_t)1 << 34) /* of the stacks of all live allocations, for their checksum */
@@ -301,7 +303,7 @@ static enum sutra_status group_lifetimes(struct sutra_memory *memory, struct mem
 /* ---- Steps ---- */
 
 bool memory_step_number(const char *text, int64_t *number) {
-    static const char begin[] = "ProfilerStep#";
+    static const char begin[] = STEP_NAME "#";
     if (strncmp(text, begin, sizeof begin - 1) != 0)
         return false;
     const char *digits = text + sizeof begin - 1;
@@ -313,15 +315,10 @@ bool memory_step_number(const char *text, int64_t *number) {
 }
 
 uint32_t memory_event_at(const struct memory_device *device, int64_t time_ns) {
-    uint32_t from = 0, to = device->n_events;
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        if (device->time_ns[middle + 1] < time_ns)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    struct bisection at = {0, device->n_events};
+    while (at.low < at.high)
+        bisect(&at, device->time_ns[bisect_middle(at) + 1] < time_ns);
+    return at.low;
 }
 
 static enum sutra_status fill_steps(struct memory_device *device, const struct memory_facts *facts,
@@ -384,15 +381,10 @@ static int compare_ends(const void *a, const void *b) {
 
 /* Number of step ends at or before an event. */
 static uint32_t ends_until(const struct step_end *ends, uint32_t n, uint32_t event) {
-    uint32_t from = 0, to = n;
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        if (ends[middle].event <= event)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    struct bisection at = {0, n};
+    while (at.low < at.high)
+        bisect(&at, ends[bisect_middle(at)].event <= event);
+    return at.low;
 }
 
 struct named_growth {
@@ -476,15 +468,10 @@ static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_
 
 /* Number of bins whose point is before `point`. */
 static uint32_t bins_before(const struct memory_layers *layers, uint32_t point) {
-    uint32_t from = 0, to = layers->n;
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        if (layers->points[middle] < point)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    struct bisection at = {0, layers->n};
+    while (at.low < at.high)
+        bisect(&at, layers->points[bisect_middle(at)] < point);
+    return at.low;
 }
 
 /* Selects the point with most active bytes of each bin; a bin without points repeats the last point before it. */

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "analyze/memory/memory.h"
+#include "base/bisect.h"
 #include "base/error.h"
 #include "columns/pair_table.h"
 #include "facts/exact_times.h"
@@ -412,15 +413,10 @@ static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error
 
 /* The first of ascending times that is after `time`; n: none. */
 static row_t after(const int64_t *times, row_t n, int64_t time) {
-    row_t from = 0, to = n;
-    while (from < to) {
-        row_t middle = from + (to - from) / 2;
-        if (times[middle] <= time)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
+    struct bisection at = {0, n};
+    while (at.low < at.high)
+        bisect(&at, times[bisect_middle(at)] <= time);
+    return at.low;
 }
 
 /* ---- Devices ---- */

@@ -11,6 +11,7 @@
 #include "analyze/operators/tables.h"
 #include "analyze/overview/steps.h"
 #include "base/arena.h"
+#include "base/order.h"
 
 const char *const step_part_names[N_STEP_PARTS] = {
     [STEP_COMPUTE] = "compute",
@@ -89,15 +90,10 @@ struct step_group {
     double *values; /* room for n */
 };
 
-static int compare_reals(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 static double median_of(const struct step_group *group, uint32_t column) {
     for (uint64_t i = 0; i < group->n; i++)
         group->values[i] = table_get_real(group->steps, column, group->rows[i]);
-    qsort(group->values, group->n, sizeof *group->values, compare_reals);
+    qsort(group->values, group->n, sizeof *group->values, compare_doubles);
     return (group->values[(group->n - 1) / 2] + group->values[group->n / 2]) / 2;
 }
 
