@@ -21,15 +21,12 @@
 /* More steps than that are no advice. */
 #define STEPS_MAX 1e9
 
-/* Columns of the table of steps, whose first row is the step time. */
-enum { DEVIATION_A = 5, DEVIATION_B };
-
 static uint64_t steps_needed(const struct sutra_diff *diff, const struct sutra_diff_summary *summary, double growth_us,
                              double limit_us) {
     const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
     struct sutra_column a, b;
-    if (isnan(summary->step_error_us) || !sutra_table_column(steps, DEVIATION_A, &a) ||
-        !sutra_table_column(steps, DEVIATION_B, &b))
+    if (isnan(summary->step_error_us) || !sutra_table_column(steps, STEP_DEVIATION_A, &a) ||
+        !sutra_table_column(steps, STEP_DEVIATION_B, &b))
         return 2;
     double variance = a.reals[0] * a.reals[0] + b.reals[0] * b.reals[0];
     double margin = fmax(fabs(growth_us), limit_us - growth_us); /* NaN: the other one */

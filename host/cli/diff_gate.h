@@ -8,6 +8,18 @@
 
 #include "sutra/diff.h"
 
+/* Columns of the table diff_steps. Its first row is the step time. */
+enum {
+    STEP_PART,
+    STEP_A,
+    STEP_B,
+    STEP_DIFFERENCE,
+    STEP_PERCENT,
+    STEP_DEVIATION_A,
+    STEP_DEVIATION_B,
+    STEP_CLEAR = 8,
+};
+
 enum diff_decision { DIFF_PASS, DIFF_REGRESSION, DIFF_UNCLEAR };
 
 struct diff_gate {

@@ -22,7 +22,6 @@
 #define PATH_WIDTH 54
 
 /* Places of columns, as the tables have them: of steps, of rows with a name, of paths. */
-enum { STEP_PART, STEP_A, STEP_B, STEP_DIFFERENCE, STEP_PERCENT, STEP_CLEAR = 8 };
 enum { PATH_A, PATH_B, PATH_KERNELS_A, PATH_KERNELS_B };
 enum { MET_WAIT_A = 17, MET_WAIT_B, MET_WAIT_DIFFERENCE, MET_BUS_A, MET_BUS_B };
 enum { OF_CHANGE, OF_CALLS_A, OF_CALLS_B, OF_DEVICE_A, OF_DEVICE_B, OF_DIFFERENCE, OF_PERCENT }; /* behind the key */

@@ -7,7 +7,7 @@
  *     | |oooooooooo        layer 1
  *     +--------------
  *
- * Equal adjacent bins become one step. O(layers x bins).
+ * Equal adjacent bins become one step. O(layers^2 x bins), for a handful of layers.
  */
 #include <math.h>
 

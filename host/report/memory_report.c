@@ -105,7 +105,7 @@ static void groups_table(struct sutra_table *table, const struct sutra_memory *m
         table_words(table, *name ? name : "no operator");
         table_real(table, (double)group->bytes);
         table_integer(table, group->count);
-        table_real(table, groups->bytes ? 100 * (double)group->bytes / (double)groups->bytes : 0);
+        table_real(table, memory_percent(group->bytes, groups->bytes));
         table_text(table, name, strcspn(name, ":"));
     }
 }

@@ -41,10 +41,6 @@ static void add_time(struct memory_writing *w, const char *key, int64_t ns) {
                (unsigned)(magnitude % 1000));
 }
 
-static double percent(int64_t part, int64_t whole) {
-    return whole ? 100 * (double)part / (double)whole : 0;
-}
-
 static void add_groups(struct memory_writing *w, const char *key, const char *name, const struct memory_group *list,
                        uint64_t n, int64_t total) {
     add_key(w, key);
@@ -53,7 +49,7 @@ static void add_groups(struct memory_writing *w, const char *key, const char *na
         out_format(w->text, "%s{\"%s\": ", i ? ", " : "", name);
         add_name(w, list[i].name);
         out_format(w->text, ", \"count\": %" PRIu32 ", \"bytes\": %" PRId64 ", \"percent\": %.2f}", list[i].count,
-                   list[i].bytes, percent(list[i].bytes, total));
+                   list[i].bytes, memory_percent(list[i].bytes, total));
     }
     out_add(w->text, "]");
 }
@@ -176,7 +172,7 @@ static void add_state(struct memory_writing *w, const struct memory_segments *s)
     add_integer(w, "internal", s->internal);
     add_integer(w, "largest_free_block", s->largest_free_block);
     add_integer(w, "largest_segment", s->largest_segment);
-    out_format(w->text, ", \"fragmentation_percent\": %.2f}", percent(s->inactive_split, s->reserved));
+    out_format(w->text, ", \"fragmentation_percent\": %.2f}", memory_percent(s->inactive_split, s->reserved));
 }
 
 static void add_segments(struct memory_writing *w, const struct memory_device *d) {

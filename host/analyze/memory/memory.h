@@ -201,6 +201,11 @@ enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_de
 /* The first index whose time is not before `time_ns`, among the events of a device (Python's bisect_left). */
 uint32_t memory_event_at(const struct memory_device *device, int64_t time_ns);
 
+/* The share of `whole` in percent; 0 of an empty whole. */
+static inline double memory_percent(int64_t part, int64_t whole) {
+    return whole ? 100 * (double)part / (double)whole : 0;
+}
+
 /* N of "ProfilerStep#N"; false: another name. */
 bool memory_step_number(const char *text, int64_t *number);
 
@@ -219,7 +224,7 @@ void peak_tree_build(struct peak_tree *tree);
 void peak_tree_set(struct peak_tree *tree, uint32_t slot, int64_t value);
 uint32_t peak_tree_find(const struct peak_tree *tree, uint32_t from, uint32_t to); /* in [from, to), not empty */
 
-/* Rows of names[0..n_names) in ascending order of their bytes; false: out of memory. */
+/* Compares two names by their bytes, for ascending order. */
 int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b);
 
 /* Fill the findings of an input, and the tables of all. */

@@ -111,10 +111,6 @@ static void add_timeline(const struct table_rows *rows) {
     }
 }
 
-static double percent(int64_t part, int64_t whole) {
-    return whole ? 100 * (double)part / (double)whole : 0;
-}
-
 static void add_groups(const struct table_rows *rows, const char *group_by, const struct memory_groups *groups) {
     for (uint32_t i = 0; i < groups->n; i++) {
         struct sutra_table *table = begin(rows, SUTRA_MEMORY_PEAK);
@@ -122,7 +118,7 @@ static void add_groups(const struct table_rows *rows, const char *group_by, cons
         table_string(table, &rows->memory->names, groups->list[i].name);
         table_integer(table, groups->list[i].count);
         table_integer(table, groups->list[i].bytes);
-        table_real(table, percent(groups->list[i].bytes, groups->bytes));
+        table_real(table, memory_percent(groups->list[i].bytes, groups->bytes));
     }
 }
 
@@ -138,7 +134,7 @@ static void add_peak(const struct table_rows *rows) {
         table_words(table, memory_size_labels[i]);
         table_integer(table, d->sizes[i].count);
         table_integer(table, d->sizes[i].bytes);
-        table_real(table, percent(d->sizes[i].bytes, d->live_bytes));
+        table_real(table, memory_percent(d->sizes[i].bytes, d->live_bytes));
     }
 }
 
@@ -184,7 +180,7 @@ static void add_lifetimes(const struct table_rows *rows) {
         table_string(table, &rows->memory->names, group->name);
         table_integer(table, group->count);
         table_integer(table, group->bytes);
-        table_real(table, percent(group->bytes, d->not_freed.bytes));
+        table_real(table, memory_percent(group->bytes, d->not_freed.bytes));
         count += group->count;
     }
     table = begin(rows, SUTRA_MEMORY_LIFETIMES);

@@ -67,8 +67,7 @@ static void print_groups(const struct sutra_memory *memory, bool is_markdown, co
         char text[TEXT_MAX];
         snprintf(text, sizeof text, "%s, %s", counted_text(group->count, "allocation", "allocations").text,
                  *name ? short_text(name, NAME_WIDTH).text : "no operator");
-        print_row(is_markdown, i ? "" : title, group->bytes,
-                  groups->bytes ? 100 * (double)group->bytes / (double)groups->bytes : 0, text);
+        print_row(is_markdown, i ? "" : title, group->bytes, memory_percent(group->bytes, groups->bytes), text);
     }
 }
 
@@ -109,8 +108,7 @@ static void print_segments(const struct memory_device *d, bool is_markdown) {
         return;
     snprintf(text, sizeof text, "reserved in %s at the end", counted_text(s->n_segments, "segment", "segments").text);
     print_row(is_markdown, "segments", s->reserved, -1, text);
-    print_row(is_markdown, "", s->inactive_split,
-              100 * (double)s->inactive_split / (double)(s->reserved ? s->reserved : 1),
+    print_row(is_markdown, "", s->inactive_split, memory_percent(s->inactive_split, s->reserved),
               "inactive split blocks (fragmentation)");
     print_row(is_markdown, "", s->largest_free_block, -1, "largest free block");
 }

@@ -39,22 +39,19 @@ static int add(struct trace_list *list, char *path) {
     return SUTRA_OK;
 }
 
-static int ends_in_one_of(const char *name, const char *const *endings) {
-    size_t length = strlen(name);
-    for (; *endings && name[0] != '.'; endings++) {
-        size_t n = strlen(*endings);
-        if (length > n && strcmp(name + length - n, *endings) == 0)
+static int is_json_name(const struct dirent *entry) {
+    static const char *const endings[] = {".json", ".gz", ".zst"};
+    size_t length = strlen(entry->d_name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && entry->d_name[0] != '.'; i++) {
+        size_t n = strlen(endings[i]);
+        if (length > n && strcmp(entry->d_name + length - n, endings[i]) == 0)
             return 1;
     }
     return 0;
 }
 
-static int is_json_name(const struct dirent *entry) {
-    return ends_in_one_of(entry->d_name, (const char *const[]){".json", ".gz", ".zst", NULL});
-}
-
 static int is_et_name(const struct dirent *entry) {
-    return ends_in_one_of(entry->d_name, (const char *const[]){".et", ".et.gz", ".et.zst", NULL});
+    return entry->d_name[0] != '.' && path_ends_in(entry->d_name, ".et");
 }
 
 static int nothing_in(const char *folder, enum trace_names names) {
