@@ -86,7 +86,7 @@ static bool has_thread(const struct device_events *events, row_t event) {
            events->flags[event] & EVENT_HAS_TID;
 }
 
-/* ---- Forward and backward, to HTA 0.6 ---- */
+/* ---- Forward and backward in HTA 0.6 ---- */
 
 /* The only thread of operators and annotations whose name has the text; KEY_ABSENT: there is none, or several. */
 static value_key only_thread(const struct path_work *work, const struct path_rows *rows,
@@ -267,7 +267,7 @@ static enum sutra_status add_end(const struct path_work *work, const struct path
     return status;
 }
 
-/* To HTA 0.6 the chain goes on between operators of the top level, and where two calls share the runtime's lock its
+/* In HTA 0.6 the chain continues between operators of the top level, and where two calls share the runtime's lock its
  * edges are those of the lock. */
 static enum sutra_status add_newer(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
                                    struct chain *chain, row_t event, row_t above, bool begins) {

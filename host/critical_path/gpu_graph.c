@@ -228,7 +228,7 @@ static enum sutra_status take_sync(struct device *device, row_t event) {
 
 /* ---- Kernels ---- */
 
-/* To HTA 0.6 a kernel that begins so much later does not hang on the one before. */
+/* In HTA 0.6 a kernel that starts so much later does not depend on its predecessor. */
 #define LONG_DELAY_US 1500
 
 /* Whether the kernel waited for its launch only: the stream was idle, and what holds it up had ended. */

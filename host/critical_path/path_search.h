@@ -5,7 +5,7 @@
  *            links.c               rows of calls and of the GPU that belong together, by correlation
  *           window.c--> window     complete steps, the annotation's window, the rows in it
  *        cpu_graph.c--> graph      operators of each thread, nested, as nodes and edges
- *     runtime_lock.c--> graph      to HTA 0.6: calls that wait for each other
+ *     runtime_lock.c--> graph      in HTA 0.6: calls that wait for each other
  *            queue.c--> queue      length of each stream's queue at launches and kernels
  *            waits.c--> waits      what event records and stream waits refer to
  *        gpu_graph.c--> graph      kernels, delays and synchronisation as nodes and edges

@@ -2,7 +2,7 @@
  * write_json.c - the critical path as one JSON object:
  *
  *     kind, map, caught, exception   the reference's map: external id -> external ids that it waits for, how it ended
- *     rules, hta_version                 "reference" or "extended", "0.5" or "0.6": by which nodes, edges and path were found
+ *     rules, hta_version             "reference" or "extended", "0.5" or "0.6": by which nodes, edges and path were found
  *     nodes                          [event, microseconds since the first event, is it the start]
  *     edges                          [from, to, weight, type], by node
  *     path                           nodes

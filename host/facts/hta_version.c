@@ -1,5 +1,5 @@
 /*
- * hta_version.c - the names of hta_versions.
+ * hta_version.c - names of HTA versions.
  */
 #include "sutra/hta_version.h"
 

@@ -58,7 +58,7 @@ static bool put_times(struct row_reading *reading, row_t event) {
     return true;
 }
 
-/* To HTA 0.6 "7.0" is 7: the length without such an end. */
+/* HTA 0.6 reads "7.0" as 7: the length without the ".0". */
 static size_t without_zeros(const char *text, size_t length) {
     const char *point = memchr(text, '.', length);
     bool zeros = point && strspn(point + 1, "0") == length - (size_t)(point - text) - 1;
@@ -164,7 +164,7 @@ static int64_t first_of_host(const struct hta_rows *rows) {
     return first;
 }
 
-/* The moment from which rows of the CPU are cut off: the last step, or to HTA 0.6, where no row of the CPU is a
+/* The moment from which rows of the CPU are cut off: the last step, or in HTA 0.6, where no row of the CPU is a
  * step, all of them. */
 static int64_t last_moment(const struct row_reading *reading) {
     const struct hta_rows *rows = reading->rows;
