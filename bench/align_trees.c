@@ -15,9 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "generate/random.h"
-#include "legacy/sibling_lists.h"
-#include "legacy/tree_align.h"
+#include "generate/burst.h"
+#include "legacy/match.h"
+#include "legacy/align.h"
 
 #define KINDS  300
 #define LEVELS 6

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "context/context.h"
-#include "generate/random.h"
+#include "generate/burst.h"
 #include "tree/tree.h"
 
 #define TARGET_EVENTS  1000000

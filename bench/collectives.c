@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analyze/rank_tasks.h"
+#include "analyze/ranks.h"
 #include "sutra/sutra.h"
 
 #define TARGET_RATIO 1.2

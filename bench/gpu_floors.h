@@ -4,7 +4,7 @@
 #ifndef BENCH_GPU_FLOORS_H
 #define BENCH_GPU_FLOORS_H
 
-#include "match/engine.h"
+#include "match/steps.h"
 
 struct gpu_floors {
     double sort; /* seconds for a CUB radix sort of n random 64-bit keys with 32-bit values */

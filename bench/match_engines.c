@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "../tests/engine_tables.h"
-#include "base/pool.h"
+#include "base/threads.h"
 #include "cuda/engine_cuda.h"
 #ifdef HAVE_GPU_FLOORS
 #include "gpu_floors.h"

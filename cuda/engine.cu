@@ -3,17 +3,15 @@
  * cannot do it. A table that is too large is cut into pieces; what even so does not fit, or fails, is done by the CPU
  * engine with a warning, or is an error where the caller wants the GPU and nothing else.
  */
-#include "cuda/engine.h"
-
 #include <cstdio>
 #include <cstring>
 
-#include "cuda/steps.h"
+#include "cuda/engine.h"
 #include "cuda/table.h"
 
 extern "C" {
 #include "base/error.h"
-#include "match/cpu_steps.h"
+#include "match/steps.h"
 }
 
 const char *const cuda_phase_names[CUDA_PHASES] = PHASE_NAMES;

@@ -1,10 +1,11 @@
 /*
  * gpu.cu - the memory of a step: planned in a first run, made ready, used in a second.
  */
-#include "cuda/table.h"
-
 #include <cstdarg>
 #include <cstdio>
+
+#include "cuda/gpu.h"
+#include "cuda/table.h"
 
 #define ALIGNMENT 256 /* of what kernels read together, and of CUB's scratch memory */
 

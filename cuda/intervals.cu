@@ -9,9 +9,9 @@
  */
 #include <stdlib.h>
 
-#include "cuda/atomic.h"
-#include "cuda/groups.h"
-#include "cuda/steps.h"
+#include "cuda/engine.h"
+#include "cuda/gpu.h"
+#include "cuda/table.h"
 
 /* ---- Merging ---- */
 

@@ -7,11 +7,27 @@
  * another scan leads from each operator to the place where its group began. O(n), 110 bytes an operator. A table may
  * come in parts, one after the other, with what each must know of those before (struct order_carry).
  */
-#include "cuda/thread_order.h"
-
-#include "cuda/starts.h"
-#include "cuda/steps.h"
+#include "cuda/engine.h"
+#include "cuda/gpu.h"
 #include "cuda/table.h"
+
+/*
+ * Order between threads for a part of the operators, with the state of the preceding parts.
+ */
+
+/* State of all preceding rows, passed from part to part. A part boundary never separates equal starts. */
+struct order_carry {
+    row_t n_rows; /* number of preceding rows */
+    struct begun begun;
+    struct number_column ts, dur; /* by thread: of its last operator */
+    row_t *before;                /* by thread: result of its last group */
+    uint8_t *seen;                /* by thread: 1 if it had an operator */
+};
+
+struct order_part {
+    struct thread_order_step step; /* for the operators of this part */
+    struct order_carry *carry;     /* NULL: the table is complete; else its `begun` is updated */
+};
 
 struct order_columns {
     struct gpu_table table;
@@ -83,7 +99,8 @@ static void bring_carry_up(struct gpu *gpu, struct order_columns *c, const struc
     gpu_ready(gpu);
 }
 
-void gpu_order_part(struct gpu *gpu, struct order_part *part) {
+/* A step for gpu_run(). */
+static void gpu_order_part(struct gpu *gpu, struct order_part *part) {
     struct gpu_table *table = table_of(gpu, part->step.ops);
     table_need_times(gpu, table);
     row_t n = table->n;
@@ -116,4 +133,249 @@ void gpu_order_part(struct gpu *gpu, struct order_part *part) {
 void gpu_thread_order(struct gpu *gpu, struct thread_order_step *step) {
     struct order_part whole = {*step, NULL};
     gpu_order_part(gpu, &whole);
+}
+
+/*
+ * The order between threads where not all operators fit the GPU: the table is taken in parts of
+ * neighbouring rows, and each carries on where the last one ended. In come the operators, out goes a row for each.
+ */
+
+#define LEAST_ROWS 256 /* parts are not made of fewer */
+
+static void carry_begin(struct arena *arena, struct order_carry *carry, uint32_t n_threads) {
+    carry->n_rows = 0;
+    carry->begun.latest = carry->begun.under = start_choice_none();
+    carry->ts = room_for_numbers(arena, n_threads);
+    carry->dur = room_for_numbers(arena, n_threads);
+    carry->before = room_for<row_t>(arena, n_threads);
+    carry->seen = room_for<uint8_t>(arena, n_threads);
+}
+
+/* What the next part must know of rows [begin, end), whose answers are there. */
+static void carry_on(struct order_carry *carry, const struct thread_order_step *step, row_t begin, row_t end) {
+    for (row_t row = begin; row < end; row++) {
+        uint32_t thread = step->ops->thread[row];
+        number_put(carry->ts, thread, number_at(step->ops->ts, row));
+        number_put(carry->dur, thread, number_at(step->ops->dur, row));
+        carry->before[thread] = step->before[row];
+        carry->seen[thread] = 1;
+    }
+    carry->n_rows = end;
+}
+
+/* The end of a part of about n rows: operators that begin together stay together. */
+static row_t part_end(const struct cpu_ops *ops, row_t begin, row_t n) {
+    row_t end = ops->n - begin > n ? begin + n : ops->n;
+    while (end < ops->n && !number_below(number_at(ops->ts, end - 1), number_at(ops->ts, end)))
+        end++;
+    return end;
+}
+
+static enum gpu_outcome run_part(struct gpu *gpu, const struct thread_order_step *whole, struct order_carry *carry,
+                                 row_t begin, row_t end) {
+    struct cpu_ops ops = *whole->ops;
+    ops.n = end - begin;
+    ops.ts = {ops.ts.bits + begin, ops.ts.kind + begin};
+    ops.dur = {ops.dur.bits + begin, ops.dur.kind + begin};
+    ops.thread += begin;
+    struct order_part part = {{&ops, whole->gap, whole->before + begin}, carry};
+    return gpu_run<gpu_order_part>(gpu, &part);
+}
+
+enum gpu_outcome pieces_thread_order(struct gpu *gpu, struct thread_order_step *step) {
+    const struct cpu_ops *ops = step->ops;
+    struct arena arena = {};
+    struct order_carry carry;
+    carry_begin(&arena, &carry, ops->n_threads);
+    enum gpu_outcome outcome = arena.failed ? GPU_NO_MEMORY : GPU_TOO_SMALL;
+    row_t n = arena.failed ? 0 : ops->n, piece = n / 2;
+    for (row_t begin = 0; begin < n && piece >= LEAST_ROWS;) {
+        row_t end = part_end(ops, begin, piece);
+        outcome = run_part(gpu, step, &carry, begin, end);
+        if (outcome == GPU_TOO_SMALL) {
+            piece /= 2;
+            continue;
+        }
+        if (outcome != GPU_DONE)
+            break;
+        carry_on(&carry, step, begin, end);
+        begin = end;
+    }
+    arena_free(&arena);
+    return outcome;
+}
+
+/*
+ * Items on lanes: which one stands before a moment and which behind it, and how many are under way; as
+ * match/lanes.c does it, with searches for all questions at once, and a scan along each lane. O(n log n); 40 bytes an
+ * item, 24 a question, 45 a row that is counted.
+ */
+
+struct neighbour_columns {
+    row_t *start, *item; /* by lane */
+    const uint64_t *item_time;
+    const uint32_t *lane;
+    const uint64_t *time;
+    row_t *before, *after;
+};
+
+SHARED void find_neighbours(const struct neighbour_columns &c, row_t i) {
+    row_t begin = c.start[c.lane[i]], end = c.start[c.lane[i] + 1];
+    struct bisection at = {begin, end};
+    while (at.low < at.high)
+        bisect(&at, c.item_time[c.item[bisect_middle(at)]] <= c.time[i]);
+    c.before[i] = at.low > begin ? c.item[at.low - 1] : ROW_NONE;
+    c.after[i] = at.low < end ? c.item[at.low] : ROW_NONE;
+}
+
+void gpu_lane_neighbours(struct gpu *gpu, struct lane_neighbours_step *step) {
+    const struct lane_items *items = step->items;
+    gpu_enter(gpu, GPU_UP);
+    const uint32_t *item_lane = gpu_up(gpu, items->lane, items->n);
+    struct neighbour_columns c = {};
+    c.item_time = gpu_up(gpu, items->time, items->n);
+    c.lane = gpu_up(gpu, step->lane, step->n);
+    c.time = gpu_up(gpu, step->time, step->n);
+    gpu_ready(gpu);
+    gpu_enter(gpu, GPU_SORT);
+    c.start = gpu_take<row_t>(gpu, (uint64_t)items->n_lanes + 1);
+    c.item = gpu_take<row_t>(gpu, items->n);
+    c.before = gpu_take<row_t>(gpu, step->n);
+    c.after = gpu_take<row_t>(gpu, step->n);
+    groups_fill(gpu, item_lane, items->n, items->n_lanes, c.item, c.start);
+    gpu_enter(gpu, GPU_OTHER);
+    gpu_each<find_neighbours>(gpu, step->n, c);
+    gpu_enter(gpu, GPU_DOWN);
+    if (step->before)
+        gpu_down(gpu, step->before, c.before, step->n);
+    if (step->after)
+        gpu_down(gpu, step->after, c.after, step->n);
+}
+
+struct length_columns {
+    const uint32_t *lane;
+    const uint8_t *up;
+    row_t *row, *start;
+    struct frame_depth *depth; /* by place */
+    uint32_t *length;
+};
+
+SHARED void put_change(const struct length_columns &c, row_t place) {
+    row_t row = c.row[place];
+    c.depth[place] = frame_depth_of(c.lane[row], c.up[row] != 0);
+}
+
+SHARED void put_length(const struct length_columns &c, row_t place) {
+    c.length[c.row[place]] = (uint32_t)c.depth[place].sum;
+}
+
+void gpu_queue_lengths(struct gpu *gpu, struct queue_lengths_step *step) {
+    row_t n = step->n;
+    gpu_enter(gpu, GPU_UP);
+    struct length_columns c = {};
+    c.lane = gpu_up(gpu, step->lane, n);
+    c.up = gpu_up(gpu, step->up, n);
+    gpu_ready(gpu);
+    gpu_enter(gpu, GPU_SORT);
+    c.row = gpu_take<row_t>(gpu, n);
+    c.start = gpu_take<row_t>(gpu, (uint64_t)step->n_lanes + 1);
+    c.depth = gpu_take<struct frame_depth>(gpu, n);
+    c.length = gpu_take<uint32_t>(gpu, n);
+    groups_fill(gpu, c.lane, n, step->n_lanes, c.row, c.start);
+    gpu_enter(gpu, GPU_OTHER);
+    gpu_each<put_change>(gpu, n, c);
+    gpu_scan_depths(gpu, c.depth, n);
+    gpu_each<put_length>(gpu, n, c);
+    gpu_enter(gpu, GPU_DOWN);
+    gpu_down(gpu, step->length, c.length, n);
+}
+
+/*
+ * Which frame an end closes, and which frame is around a beginning; in come the tokens of all threads, out
+ * goes a token for each.
+ *
+ * A scan tells how deep the stack is at each token. Sorted by thread and level, tokens take turns:
+ *
+ *     tokens   (  (  )  (  (  )  )  )      level 1   ( . . . . . . )     an end belongs to the beginning before it
+ *     level    1  2  2  2  3  3  2  1      level 2   . ( ) ( . . ) .     around a beginning is the last one of the
+ *                                          level 3   . . . . ( ) . .     level above it that comes earlier
+ *
+ * Ends that close nothing are of level 0. O(n log n), 50 bytes a token.
+ */
+
+struct frame_columns {
+    row_t n;
+    uint32_t n_threads;
+    const row_t *thread_start;
+    const uint8_t *begins;
+    struct frame_depth *depth;
+    struct pairs pairs; /* keys: thread and level */
+    unsigned level_bits;
+    row_t *partner;
+};
+
+SHARED uint32_t thread_of(const struct frame_columns &c, row_t token) {
+    struct bisection at = {0, c.n_threads};
+    while (at.low < at.high)
+        bisect(&at, c.thread_start[bisect_middle(at) + 1] <= token);
+    return at.low;
+}
+
+SHARED void put_depth(const struct frame_columns &c, row_t token) {
+    c.depth[token] = frame_depth_of(thread_of(c, token), c.begins[token] != 0);
+}
+
+SHARED void put_level(const struct frame_columns &c, row_t token) {
+    uint32_t thread = c.depth[token].thread, level = 0;
+    if (c.begins[token])
+        level = frame_depth_open(&c.depth[token]);
+    else if (token > c.thread_start[thread])
+        level = frame_depth_open(&c.depth[token - 1]);
+    c.pairs.keys[token] = (uint64_t)thread << c.level_bits | level;
+    c.pairs.rows[token] = token;
+}
+
+/* The last token of a thread and level before another one, which is there. */
+SHARED row_t last_before(const struct frame_columns &c, uint64_t key, row_t token) {
+    struct bisection at = {0, c.n};
+    while (at.low < at.high) {
+        row_t middle = bisect_middle(at);
+        uint64_t found = c.pairs.keys[middle];
+        bisect(&at, found < key || (found == key && c.pairs.rows[middle] < token));
+    }
+    return c.pairs.rows[at.low - 1];
+}
+
+SHARED void put_partner(const struct frame_columns &c, row_t place) {
+    row_t token = c.pairs.rows[place], partner = ROW_NONE;
+    uint64_t key = c.pairs.keys[place], level = key & (((uint64_t)1 << c.level_bits) - 1);
+    if (!c.begins[token] && level)
+        partner = c.pairs.rows[place - 1];
+    else if (level > 1)
+        partner = last_before(c, key - 1, token);
+    c.partner[token] = partner;
+}
+
+void gpu_match_frames(struct gpu *gpu, struct match_frames_step *step) {
+    const struct frame_tokens *tokens = step->tokens;
+    row_t n = tokens->n;
+    gpu_enter(gpu, GPU_UP);
+    struct frame_columns c = {};
+    c.n = n;
+    c.n_threads = tokens->n_threads;
+    c.level_bits = bits_of(n);
+    c.thread_start = gpu_up(gpu, tokens->thread_start, (uint64_t)tokens->n_threads + 1);
+    c.begins = gpu_up(gpu, tokens->begins, n);
+    gpu_ready(gpu);
+    gpu_enter(gpu, GPU_OTHER);
+    c.depth = gpu_take<struct frame_depth>(gpu, n);
+    c.pairs = pairs_take(gpu, n);
+    c.partner = gpu_take<row_t>(gpu, n);
+    gpu_each<put_depth>(gpu, n, c);
+    gpu_scan_depths(gpu, c.depth, n);
+    gpu_each<put_level>(gpu, n, c);
+    gpu_sort(gpu, &c.pairs, n, c.level_bits + bits_of(c.n_threads));
+    gpu_each<put_partner>(gpu, n, c);
+    gpu_enter(gpu, GPU_DOWN);
+    gpu_down(gpu, step->partner, c.partner, n);
 }

@@ -4,7 +4,7 @@
  */
 #include "cuda/thread_pieces.h"
 
-#include "cuda/room.h"
+#include "cuda/gpu.h"
 
 bool piece_gather(struct arena *arena, struct thread_piece *piece, const struct cpu_ops *ops, uint32_t n_threads) {
     row_t n = 0;

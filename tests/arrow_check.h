@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sutra/columns.h"
-#include "text/string_text.h"
+#include "text/strings.h"
 
 struct arrow_table {
     struct ArrowSchema schema;

@@ -4,7 +4,7 @@
 #ifndef TESTS_CUDA_COMPARE_H
 #define TESTS_CUDA_COMPARE_H
 
-#include "base/pool.h"
+#include "base/threads.h"
 #include "engine_compare.h"
 #include "host_gpu.h"
 

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "match/cpu_steps.h"
-#include "match/engine.h"
+#include "match/steps.h"
 #include "match_table.h"
 
 /* ---- Tables ---- */

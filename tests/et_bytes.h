@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 
-static inline void put_varint(struct buffer *out, uint64_t value) {
+static inline void add_varint(struct buffer *out, uint64_t value) {
     char byte;
     for (; value >= 0x80; value >>= 7) {
         byte = (char)(value | 0x80);
@@ -20,13 +20,13 @@ static inline void put_varint(struct buffer *out, uint64_t value) {
 }
 
 static inline void put_number(struct buffer *out, unsigned field, uint64_t value) {
-    put_varint(out, field << 3);
-    put_varint(out, value);
+    add_varint(out, field << 3);
+    add_varint(out, value);
 }
 
 static inline void put_bytes(struct buffer *out, unsigned field, const void *bytes, size_t length) {
-    put_varint(out, field << 3 | 2);
-    put_varint(out, length);
+    add_varint(out, field << 3 | 2);
+    add_varint(out, length);
     buffer_append(out, bytes, length);
 }
 
@@ -42,7 +42,7 @@ static inline void put_message(struct buffer *out, unsigned field, struct buffer
 
 /* The same as the next message of a file. */
 static inline void put_into_file(struct buffer *file, struct buffer *message) {
-    put_varint(file, message->length);
+    add_varint(file, message->length);
     buffer_append(file, message->bytes, message->length);
     message->length = 0;
 }

@@ -9,7 +9,7 @@
 #include "columns/strings.h"
 #include "link_case.h"
 #include "refuse.h"
-#include "write/compress.h"
+#include "write/sink.h"
 
 /* A pair that needs most tables: ids that are no 64-bit integers, escapes, repeated keys, deep nesting, unknown ids. */
 #define FIVE(x)     x x x x x

@@ -9,8 +9,7 @@
 
 #include "base/error.h"
 #include "job/rank_job.h"
-#include "job/second_pass.h"
-#include "job/whole.h"
+#include "job/job.h"
 #include "link_case.h"
 #include "refuse.h"
 

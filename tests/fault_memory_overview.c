@@ -4,7 +4,7 @@
  *
  * Each such run must end with SUTRA_SYSTEM and nothing, or with all findings; the sanitizers watch for leaks.
  */
-#include "analyze/overview/stragglers.h"
+#include "analyze/overview/straggler.h"
 #include "made_steps.h"
 #include "overview_trace.h"
 #include "refuse.h"

@@ -8,7 +8,7 @@
 #include "refuse.h"
 #include "trace_folder.h"
 
-#include "analyze/rank_tasks.h"
+#include "analyze/ranks.h"
 #include "context/context.h"
 #include "sutra/collectives.h"
 #include "sutra/dlrm.h"

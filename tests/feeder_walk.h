@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "simulate/et.h"
-#include "simulate/et_values.h"
+#include "simulate/et_format.h"
 
 #define RANKS_MAX 4
 

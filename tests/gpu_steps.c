@@ -3,7 +3,7 @@
  * of all shapes, 100 seeds each, the edges of warps and blocks, and a device that is limited so that tables go in
  * pieces; events, storages, intervals and values, 100 seeds of each.
  */
-#include "base/pool.h"
+#include "base/threads.h"
 #include "cuda/engine_cuda.h"
 #include "engine_compare.h"
 

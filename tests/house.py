@@ -74,7 +74,7 @@ PHRASES = [(re.compile(pattern, re.IGNORECASE), term) for pattern, term in (
 CODE_IN_PROSE = re.compile(r"```.*?```|`[^`\n]*`|<!--.*?-->", re.DOTALL)
 STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"', re.DOTALL)
 # Texts of other programs that are reproduced byte for byte.
-OTHER_PROGRAMS = ("host/legacy/log.c", "host/legacy/advice.c")
+OTHER_PROGRAMS = ("host/legacy/log.c",)
 DEFINITION = re.compile(r"\b(struct|enum|union)\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(\w+)\s*\{")
 
 

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "sutra/sutra.h"
-#include "text/number_text.h"
+#include "text/numbers.h"
 
 #define EVENT(cat, name, pid, tid, ts, dur, args)                                                                      \
     "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":" #pid ",\"tid\":" #tid ",\"ts\":" #ts            \

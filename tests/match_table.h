@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "match/engine.h"
+#include "match/steps.h"
 
 #define TABLE_OPS 256
 

@@ -6,7 +6,7 @@
 #ifndef TESTS_OVERVIEW_TRACE_H
 #define TESTS_OVERVIEW_TRACE_H
 
-#include "analyze/operators/tables.h"
+#include "analyze/operators/operators.h"
 #include "analyze/overview/overview.h"
 #include "hta_table.h"
 

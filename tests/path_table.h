@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "critical_path/path_search.h"
+#include "critical_path/path.h"
 #include "sutra/sutra.h"
 
 #define EVENT(cat, name, pid, tid, ts, dur, args)                                                                      \

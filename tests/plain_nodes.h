@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 #include "context/context.h"
 #include "read/host_trace.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulate/converted.h"
+#include "simulate/convert.h"
 #include "sutra/sutra.h"
 
 /* A node of ET+: its id, name and parent, further members, and those of its inputs. */

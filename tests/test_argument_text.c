@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/argument_text.h"
+#include "analyze/collective_calls.h"
 
 static const struct {
     const char *json, *text;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/aside.h"
+#include "base/threads.h"
 
 struct seen {
     int n;

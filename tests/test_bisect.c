@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/bisect.h"
+#include "base/shared.h"
 
 #define PLACES_MAX 40
 

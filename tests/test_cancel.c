@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 #include "sutra/sutra.h"
 
 #define N_EVENTS 6000

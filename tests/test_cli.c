@@ -17,13 +17,10 @@
 #include <sys/wait.h>
 
 #include "base/memory.h"
-#include "cli/tool/figures.c"
-#include "cli/tool/interrupt.c"
-#include "cli/tool/json_text.c"
-#include "cli/tool/message.c"
-#include "cli/tool/paths.c"
-#include "cli/tool/progress.c"
-#include "text/nearest.h"
+#include "cli/job.c"
+#include "cli/paths.c"
+#include "cli/progress.c"
+#include "text/names.h"
 
 static void counts_have_a_comma_every_three_digits(void **state) {
     (void)state;

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "analyze/collective_checks.h"
-#include "analyze/rank_list.h"
-#include "facts/collective_kind.h"
+#include "analyze/ranks.h"
+#include "facts/collectives.h"
 
 static const int64_t all_ranks[] = {0, 1, 2, 3};
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "generate/random.h"
-#include "match/engine.h"
+#include "generate/burst.h"
+#include "match/steps.h"
 #include "match/rules.h"
 
 #define OPS     200

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "context/context.h"
-#include "context/engine_choice.h"
 #include "sutra/sutra.h"
 
 struct heard {

@@ -12,10 +12,9 @@
 #include <cmocka.h>
 #include <libdeflate.h>
 
-#include "generate/random.h"
-#include "read/decompress.h"
-#include "read/decompress_pieces.h"
-#include "write/compress.h"
+#include "generate/burst.h"
+#include "read/source.h"
+#include "write/sink.h"
 
 #define LIMIT ((size_t)1 << 20)
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "facts/device_peaks.h"
+#include "facts/gpu_peaks.h"
 
 static struct device_peaks peaks_of(const char *name) {
     struct device_peaks peaks;

@@ -3,8 +3,8 @@
  * what holds for all: rows add up to the whole, B against A is A against B with the other sign, equal traces do not
  * differ.
  */
-#include "base/buffer.h"
-#include "generate/random.h"
+#include "base/memory.h"
+#include "generate/burst.h"
 #include "hta_table.h"
 #include "trace_folder.h"
 

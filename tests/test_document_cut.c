@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/buffer.h"
-#include "read/document_cut.h"
+#include "base/memory.h"
+#include "read/document.h"
 #include "sutra/sutra.h"
 
 static struct buffer events_of(unsigned n) {

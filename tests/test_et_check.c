@@ -253,10 +253,10 @@ static void malformed_frames_are_reported(void **state) {
     file.length = whole - 2;
     add_bytes(checks[1], "job.0.et", &file);
     file.length = whole;
-    put_varint(&file, 0);
+    add_varint(&file, 0);
     add_bytes(checks[2], "job.0.et", &file);
     file.length = whole;
-    put_varint(&file, 300);
+    add_varint(&file, 300);
     file.length--;
     add_bytes(checks[3], "job.0.et", &file);
     for (int i = 0; i < 4; i++)

@@ -61,7 +61,7 @@ static struct sutra_et_info info_of(struct sutra_et *et) {
 static void chains_and_widths_equal_the_drawing(void **state) {
     (void)state;
     struct buffer file = {0};
-    put_varint(&file, 0);
+    add_varint(&file, 0);
     put_node(&file, 5, 2, "\4", "\3");
     put_node(&file, 1, 5, "", "");
     put_node(&file, 2, 1, "\1", "\1");
@@ -91,7 +91,7 @@ static void chains_and_widths_equal_the_drawing(void **state) {
 static void communication_is_summed_by_type_and_group(void **state) {
     (void)state;
     struct buffer file = {0};
-    put_varint(&file, 0);
+    add_varint(&file, 0);
     put_collective(&file, 1, "7", ET_ALL_GATHER, 10);
     put_collective(&file, 2, "", ET_ALL_REDUCE, 1);
     put_collective(&file, 3, "7", ET_ALL_GATHER, 30);
@@ -123,7 +123,7 @@ static void communication_is_summed_by_type_and_group(void **state) {
 static void an_empty_file_has_nothing(void **state) {
     (void)state;
     struct buffer file = {0};
-    put_varint(&file, 0);
+    add_varint(&file, 0);
     struct sutra_et *et = read_file(&file);
     struct sutra_et_info info = info_of(et);
     assert_int_equal(info.n_nodes, 0);

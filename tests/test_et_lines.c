@@ -56,13 +56,13 @@ static void put_kind(struct buffer *node, unsigned kind, uint64_t one, uint64_t 
     char name[16];
     snprintf(name, sizeof name, "kind%u", kind);
     put_text(&attribute, 1, name);
-    put_varint(&attribute, kind << 3 | wire);
+    add_varint(&attribute, kind << 3 | wire);
     if (wire == 0) {
-        put_varint(&attribute, one);
-        put_varint(&values, one);
-        put_varint(&values, two);
+        add_varint(&attribute, one);
+        add_varint(&values, one);
+        add_varint(&values, two);
     } else if (wire == 2) {
-        put_varint(&attribute, 3);
+        add_varint(&attribute, 3);
         buffer_append(&attribute, "a\"\n", 3);
         put_bytes(&list, 1, "\x01\x02", 2);
         put_bytes(&list, 1, "", 0);

@@ -3,8 +3,8 @@
  */
 #include "link_case.h"
 #include "simulate/et.h"
-#include "simulate/et_meet.h"
-#include "simulate/et_values.h"
+#include "simulate/faithful.h"
+#include "simulate/et_format.h"
 
 #define IS_CPU(value)   "{'name':'is_cpu_op','boolVal':" value "}"
 #define NUMBER_OF(n, v) "{'name':'" n "','int64Val':'" v "'}"

@@ -14,7 +14,7 @@
 #include "et_bytes.h"
 #include "one_context.h"
 #include "simulate/et.h"
-#include "write/compress.h"
+#include "write/sink.h"
 
 static void put_metadata(struct buffer *file) {
     struct buffer message = {0};
@@ -337,7 +337,7 @@ static void messages_end_at_a_length_of_nothing(void **state) {
     struct buffer file = make_file(), again = make_file();
     struct sutra_error error;
     size_t whole = file.length;
-    put_varint(&file, 0);
+    add_varint(&file, 0);
     buffer_append(&file, again.bytes, again.length);
     struct sutra_et *et = read_file(&file, false, &error);
     assert_int_equal(sutra_et_nodes(et), 2);

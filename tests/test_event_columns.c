@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "base/buffer.h"
+#include "base/memory.h"
 #include "read/device_trace.h"
-#include "read/event_inputs.h"
+#include "read/event_columns.h"
 
 static struct sutra_context *make_context(unsigned n_threads) {
     struct sutra_context_options options = {.size = sizeof options, .n_threads = n_threads};

@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "base/buffer.h"
-#include "generate/random.h"
+#include "base/memory.h"
+#include "generate/burst.h"
 #include "plain_events.h"
-#include "read/event_places.h"
+#include "read/event_fields.h"
 #include "sutra/sutra.h"
 
 static void add(struct buffer *text, const char *string) {

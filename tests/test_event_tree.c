@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "generate/random.h"
-#include "match/cpu_steps.h"
+#include "generate/burst.h"
+#include "match/steps.h"
 
 #define EVENTS_MAX 64
 #define NEVER      EVENT_NO_END

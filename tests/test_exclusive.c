@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
-#include "match/cpu_steps.h"
+#include "base/threads.h"
+#include "match/steps.h"
 #include "match/rules.h"
 #include "match_table.h"
 

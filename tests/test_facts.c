@@ -12,9 +12,7 @@
 
 #include <cmocka.h>
 
-#include "facts/correlation.h"
-#include "facts/queues.h"
-#include "facts/threads.h"
+#include "facts/launches.h"
 #include "facts/times.h"
 
 /* ---- Times ---- */

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "generate/random.h"
-#include "legacy/free_ids.h"
+#include "generate/burst.h"
+#include "legacy/output.h"
 
 #define SPAN 3000
 

@@ -11,10 +11,8 @@
 
 #include <cmocka.h>
 
-#include "columns/hash.h"
-#include "columns/pair_table.h"
+#include "columns/hash_tables.h"
 #include "columns/strings.h"
-#include "columns/tuples.h"
 
 enum { N = 33000, N_CHOSEN = 2000, N_SLOTS_CHOSEN = 4096 };
 

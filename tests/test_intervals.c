@@ -14,9 +14,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/describe.h"
-#include "base/pool.h"
-#include "match/cpu_steps.h"
+#include "analyze/table.h"
+#include "base/threads.h"
+#include "match/steps.h"
 
 enum { N_MOST = 40, N_CELLS = 200, N_ROUNDS = 3000 };
 

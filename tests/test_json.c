@@ -13,12 +13,12 @@
 
 #include <cmocka.h>
 
-#include "generate/random.h"
-#include "read/json_walk.h"
+#include "generate/burst.h"
+#include "read/json.h"
 #include "read/source.h"
-#include "text/string_text.h"
-#include "write/compress.h"
-#include "write/json_emit.h"
+#include "text/strings.h"
+#include "write/sink.h"
+#include "write/json_copy.h"
 
 static struct source source_of(const char *text, size_t size) {
     struct source source;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "plus_text.h"
-#include "simulate/kernel_work.h"
+#include "simulate/communication.h"
 
 /* (2, 3) x (3, 5) of floats: 60 operations, 124 bytes. */
 #define PRODUCT                                                                                                        \

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "generate/random.h"
+#include "generate/burst.h"
 #include "plain_nodes.h"
 #include "sutra/sutra.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "text/list_text.h"
+#include "text/quantities.h"
 
 /* The elements, each between bars, and how much is left behind the list. */
 static void tell(const char *text, char *out) {

@@ -4,10 +4,10 @@
  */
 #include "trace_folder.h"
 
-#include "base/buffer.h"
+#include "base/memory.h"
 #include "rewrite/merge_event.h"
 #include "sutra/merge.h"
-#include "text/decimal_shift.h"
+#include "text/doubles.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 

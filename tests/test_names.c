@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "facts/kernel_type.h"
 #include "facts/names.h"
 
 #define READER_LAST READER_TREE

@@ -2,8 +2,7 @@
  * test_number_text.c - numbers against tables of what Python writes, and against slow oracles made of printf and
  * strtod.
  */
-#include "text/number_text.h"
-#include "text/short_number.h"
+#include "text/numbers.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -47,7 +47,7 @@ static void convert_flat(const struct flat_line *lines, size_t n, struct outcome
 #define CONVERT(lines, outcome) convert_flat(lines, sizeof(lines) / sizeof *(lines), outcome)
 
 /* The id of a node's parent, or -1. */
-static int64_t parent_of(const struct outcome *outcome, uint64_t id) {
+static int64_t parent_id_of(const struct outcome *outcome, uint64_t id) {
     const struct et_nodes *nodes = &outcome->converted->nodes;
     row_t node = find(nodes, id);
     assert_int_not_equal(node, ROW_NONE);
@@ -72,7 +72,7 @@ static void parents_come_right_before_the_first_that_names_them(void **state) {
     CONVERT(lines, &outcome);
     static const int64_t parents[] = {-1, -1, 1, 2, 2, 4, -1, 6, 4, 6, 1};
     for (uint64_t id = 1; id <= 10; id++)
-        assert_int_equal(parent_of(&outcome, id), parents[id]);
+        assert_int_equal(parent_id_of(&outcome, id), parents[id]);
     assert_int_equal(outcome.report.n_rootless, 0);
     end(&outcome);
 }
@@ -89,10 +89,10 @@ static void parents_that_are_not_there_are_none(void **state) {
     };
     struct outcome outcome;
     CONVERT(lines, &outcome);
-    assert_int_equal(parent_of(&outcome, 0), -1);
-    assert_int_equal(parent_of(&outcome, 1), 0);
-    assert_int_equal(parent_of(&outcome, 3), -1);
-    assert_int_equal(parent_of(&outcome, 4), 1);
+    assert_int_equal(parent_id_of(&outcome, 0), -1);
+    assert_int_equal(parent_id_of(&outcome, 1), 0);
+    assert_int_equal(parent_id_of(&outcome, 3), -1);
+    assert_int_equal(parent_id_of(&outcome, 4), 1);
     end(&outcome);
 }
 
@@ -105,8 +105,8 @@ static void ids_that_are_not_new_stay(void **state) {
     };
     struct outcome outcome;
     CONVERT(lines, &outcome);
-    assert_int_equal(parent_of(&outcome, 6), 2);
-    assert_int_equal(parent_of(&outcome, 7), 4);
+    assert_int_equal(parent_id_of(&outcome, 6), 2);
+    assert_int_equal(parent_id_of(&outcome, 7), 4);
     end(&outcome);
 }
 

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "facts/data_types.h"
 #include "facts/op_inputs.h"
 
 static struct op_inputs_parser parser;

@@ -5,10 +5,10 @@
 #include <glob.h>
 #include <inttypes.h>
 
-#include "analyze/operators/charge_sums.h"
+#include "analyze/operators/operator_tables.h"
 #include "analyze/operators/operators.h"
-#include "base/buffer.h"
-#include "generate/random.h"
+#include "base/memory.h"
+#include "generate/burst.h"
 #include "hta_table.h"
 
 #define ON(tid, cat, name, ts, dur, args) EVENT(cat, name, 1, tid, ts, dur, args)

@@ -84,7 +84,7 @@ static void write_trace(char *name) {
 /* Three nodes: one that runs, and two that wait for each other. */
 static bool make_et(void) {
     struct buffer node = {0};
-    put_varint(&all.et_file, 0); /* no metadata */
+    add_varint(&all.et_file, 0); /* no metadata */
     for (char id = 1; id <= 3; id++) {
         const char waits_for[] = {(char)(5 - id)};
         put_number(&node, 1, (uint64_t)id);

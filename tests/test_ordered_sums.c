@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/ordered_sums.h"
+#include "analyze/table.h"
 
 #define N_MAX 200
 

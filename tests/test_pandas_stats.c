@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/pandas_stats.h"
+#include "analyze/table.h"
 
 #define N_LONG 1000
 

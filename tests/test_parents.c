@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
-#include "match/engine.h"
+#include "base/threads.h"
+#include "match/steps.h"
 #include "match_table.h"
 
 #define QUERIES 20000 /* more than one thread takes at once */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "critical_path/sync_map.h"
+#include "critical_path/path.h"
 #include "path_table.h"
 
 #define BASE STEP(1, 0, 100) "," LAUNCH(10, 2, 7) "," KERNEL(20, 15, 5, 7)

@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "sutra/sutra.h"
-#include "write/pieces.h"
-#include "write/trace_copy.h"
+#include "write/sink.h"
+#include "write/json_copy.h"
 
 #define N_PIECES 100
 

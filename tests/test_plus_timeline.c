@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "simulate/converted.h"
+#include "simulate/convert.h"
 #include "sutra/sutra.h"
 
 /* A node of ET+ with times; kernels have a stream. */

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "base/pool.h"
+#include "base/threads.h"
 
 enum { N_OUTER = 7, N_INNER = 50, N_BATCHES = 200 };
 

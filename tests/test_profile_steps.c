@@ -11,10 +11,9 @@
 
 #include <cmocka.h>
 
-#include "generate/random.h"
+#include "generate/burst.h"
 #include "sutra/sutra.h"
-#include "text/decimal_ns.h"
-#include "text/number_text.h"
+#include "text/numbers.h"
 #include "tree/inputs.h"
 
 #define NONE SUTRA_ROW_NONE

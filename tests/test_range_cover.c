@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "generate/random.h"
-#include "match/range_cover.h"
+#include "generate/burst.h"
+#include "match/intervals.h"
 
 #define INTERVALS 300
 #define RANGES    200

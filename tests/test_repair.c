@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "one_context.h"
-#include "read/mend.h"
+#include "read/repair.h"
 
 /* ` stands for ". */
 struct repair_case {

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "generate/random.h"
+#include "generate/burst.h"
 #include "simulate/replay.h"
 
 #define RANKS_MAX    3
@@ -190,10 +190,10 @@ static void draw_rank(struct drawn_rank *rank, struct random *random) {
 }
 
 /* What happens to a node, in this order. */
-enum phase { BLOCKED, STARTED, RUNNING, ENDED };
+enum node_phase { BLOCKED, STARTED, RUNNING, ENDED };
 
 struct plain_node {
-    enum phase phase;
+    enum node_phase phase;
     uint64_t start, end, order;
 };
 
@@ -210,7 +210,7 @@ static bool plain_may_start(const struct plain *plain, uint32_t r, row_t i) {
         if (plain->nodes[r][*after].phase != ENDED)
             return false;
     for (row_t k = 0; k < rank->n; k++) {
-        enum phase phase = plain->nodes[r][k].phase;
+        enum node_phase phase = plain->nodes[r][k].phase;
         if (rank->nodes[k].resource == rank->nodes[i].resource && (phase == STARTED || phase == RUNNING))
             return false;
     }

@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "report/chart.h"
-#include "report/figure.h"
-#include "report/headings.h"
+#include "report/charts.h"
+#include "text/quantities.h"
+#include "report/page.h"
 #include "report/markup.h"
-#include "report/operators_tables.h"
+#include "report/operators_report.h"
 #include "report/svg.h"
-#include "report/table_order.h"
-#include "text/string_text.h"
+#include "report/page_table.h"
+#include "text/strings.h"
 
 /* ---- Text ---- */
 

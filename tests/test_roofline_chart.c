@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "report/chart.h"
+#include "report/charts.h"
 
 static const enum shape shapes[] = {SHAPE_CIRCLE, SHAPE_SQUARE};
 static const struct legend_entry legend[] = {{"products", COLOUR_COMPUTE, &shapes[0]},

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "columns/row_ranks.h"
+#include "columns/rows.h"
 
 static void members_are_numbered_in_ascending_order(void **state) {
     (void)state;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "columns/row_set.h"
+#include "columns/rows.h"
 
 static void an_empty_set_finds_nothing(void **state) {
     (void)state;

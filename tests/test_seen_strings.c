@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "generate/random.h"
-#include "read/seen_strings.h"
+#include "generate/burst.h"
+#include "read/repeated_text.h"
 
 /* A list of strings of up to 80 bytes, of which many come again, begin or end as others or go on with an escape. */
 static void make_strings(FILE *out, struct random *dice) {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/shape_text.h"
+#include "analyze/collective_calls.h"
 
 static const struct {
     const char *trace, *shape, *tuple;

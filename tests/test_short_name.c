@@ -11,9 +11,8 @@
 
 #include <cmocka.h>
 
-#include "text/kernel_name.h"
-#include "text/short_name.h"
-#include "text/visible.h"
+#include "text/names.h"
+#include "text/strings.h"
 
 static void short_names_describe_the_computation(void **state) {
     (void)state;

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
-#include "match/engine.h"
+#include "base/threads.h"
+#include "match/steps.h"
 #include "match_table.h"
 
 #define LARGE 300000 /* enough for several threads */

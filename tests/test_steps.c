@@ -3,7 +3,7 @@
  * ones that the parts of a step are its time.
  */
 #include "analyze/overview/steps.h"
-#include "generate/random.h"
+#include "generate/burst.h"
 #include "overview_trace.h"
 
 struct stepped {

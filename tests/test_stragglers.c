@@ -1,7 +1,7 @@
 /*
  * test_stragglers.c - which rank holds the others up: made ranks with collectives that end at once.
  */
-#include "analyze/overview/stragglers.h"
+#include "analyze/overview/straggler.h"
 #include "made_steps.h"
 #include "overview_trace.h"
 #include "sutra/collectives.h"

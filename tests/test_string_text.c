@@ -1,7 +1,7 @@
 /*
  * test_string_text.c - the three forms of a string, UTF-8 and Python's int(), against tables and a plain writer.
  */
-#include "text/string_text.h"
+#include "text/strings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,10 +11,9 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
+#include "base/threads.h"
 #include "columns/strings.h"
-#include "columns/values.h"
-#include "generate/random.h"
+#include "generate/burst.h"
 #include "match/key_index.h"
 
 #define N_STRINGS 3000

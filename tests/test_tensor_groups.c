@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "generate/random.h"
-#include "match/cpu_steps.h"
+#include "generate/burst.h"
+#include "match/steps.h"
 
 #define USES_MAX 80
 #define NONE     STORAGE_NONE

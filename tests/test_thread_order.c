@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
-#include "match/engine.h"
+#include "base/threads.h"
+#include "match/steps.h"
 #include "match_table.h"
 
 #define GAP  1000

@@ -15,10 +15,10 @@
 
 #include <cmocka.h>
 
-#include "base/pool.h"
-#include "generate/random.h"
-#include "match/engine.h"
-#include "simulate/replay_slack.h"
+#include "base/threads.h"
+#include "generate/burst.h"
+#include "match/steps.h"
+#include "simulate/replay.h"
 #include "simulate/timeline.h"
 
 #define OPS_MAX     12

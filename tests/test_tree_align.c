@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "generate/random.h"
-#include "legacy/tree_align.h"
+#include "generate/burst.h"
+#include "legacy/align.h"
 
 #define LARGE 3000
 

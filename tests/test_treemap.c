@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "analyze/table.h"
-#include "report/chart.h"
+#include "report/charts.h"
 
 /* Draws one row in an area of this width, which is 320 high. */
 static void draw(const char *group, const char *name, double width, struct markup *markup) {

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "columns/values.h"
-#include "text/number_text.h"
+#include "columns/strings.h"
+#include "text/numbers.h"
 
 #define N_MORE 20000
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "text/visible.h"
+#include "text/strings.h"
 
 static void control_characters_are_shown_and_others_stay(void **state) {
     (void)state;

@@ -5,8 +5,8 @@
  * digits. rewrite: a number -> its form, its length and its new text. raw: a raw string in hex -> written text, decoded
  * text in hex, and the written text again from that. utf8: hex -> offset. int: a decoded string in hex -> text or "-".
  */
-#include "text/number_text.h"
-#include "text/string_text.h"
+#include "text/numbers.h"
+#include "text/strings.h"
 
 #include <inttypes.h>
 #include <stdio.h>

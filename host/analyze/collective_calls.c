@@ -1,21 +1,326 @@
 /*
  * collective_calls.c - from kernels with arguments to rows.
  */
-#include "analyze/collective_calls.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
+#include "analyze/collective_calls.h"
 #include "base/error.h"
-#include "base/order.h"
+#include "base/memory.h"
+#include "base/shared.h"
 #include "columns/column.h"
-#include "facts/collective_kind.h"
+#include "facts/collectives.h"
 #include "facts/names.h"
-#include "read/fields.h"
+#include "read/document.h"
+#include "read/json.h"
+#include "text/numbers.h"
+#include "text/quantities.h"
+#include "text/strings.h"
+
+/*
+ * Collectives of a rank as bytes, for another process that joins those of all ranks. O(n).
+ */
+
+void collective_calls_put(const struct collective_calls *calls, struct buffer *out) {
+    spool_put_strings(out, &calls->strings);
+    spool_put_rows(out, calls->groups, calls->n_groups, sizeof *calls->groups);
+    spool_put_rows(out, calls->list, calls->n, sizeof *calls->list);
+    spool_put(out, calls->n_untold);
+    spool_put(out, calls->keep_untold);
+}
+
+/* Groups get the numbers that they had. */
+static bool restore_groups(struct collective_calls *calls, struct spool_reader *reader) {
+    const struct strings *strings = &calls->strings;
+    uint64_t n;
+    struct collective_group *groups = spool_take_rows(reader, &n, sizeof *groups);
+    bool done = groups || reader->failed;
+    for (uint64_t i = 0; i < n && done && !reader->failed; i++) {
+        const struct collective_group *group = &groups[i];
+        reader->failed |= group->name >= strings->n || group->members >= strings->n;
+        if (reader->failed)
+            break;
+        uint32_t number = collective_group_take(
+            calls, strings_text(strings, group->name), strings_length(strings, group->name),
+            strings_text(strings, group->members), strings_length(strings, group->members), group->size);
+        done = number != UINT32_MAX;
+        reader->failed |= done && number != i;
+    }
+    free(groups);
+    return done;
+}
+
+/* Whether a byte that is to be a bool is one. */
+static bool is_bool(const void *at) {
+    return *(const unsigned char *)at <= 1;
+}
+
+static bool is_sound(const struct collective_calls *calls, const struct collective_call *call, int64_t rank) {
+    uint32_t n = calls->strings.n;
+    return call->rank == rank && moments_are_sound(call->start_ns, call->end_ns) && is_bool(&call->is_message) &&
+           is_bool(&call->is_send) && call->group < calls->n_groups && call->what < n && call->type < n &&
+           call->in_split <= n && call->out_split <= n;
+}
+
+bool collective_calls_restore(struct collective_calls *calls, int64_t rank, struct spool_reader *reader) {
+    bool done = spool_take_strings(reader, &calls->strings) && restore_groups(calls, reader);
+    if (!done || reader->failed)
+        return done;
+    calls->list = spool_take_rows(reader, &calls->n, sizeof *calls->list);
+    calls->capacity = calls->n;
+    for (uint64_t i = 0; i < calls->n && !reader->failed; i++)
+        reader->failed |= calls->n >= ROW_LIMIT || !is_sound(calls, &calls->list[i], rank);
+    if (reader->failed)
+        calls->n = 0;
+    spool_take(reader, calls->n_untold);
+    calls->keep_untold = spool_take_bool(reader);
+    return calls->list || reader->failed;
+}
+
+/*
+ * From checked JSON to Python's tuples, without recursion: a bit for each open list tells whether it
+ * has several elements, since a tuple of one has a comma behind it.
+ */
+
+struct argument_writer {
+    struct buffer *out;
+    const char *end; /* of the JSON */
+    size_t depth;
+    bool comma[DEPTH_MAX + 2]; /* whether the list of this depth needs none behind its element */
+};
+
+/* Length of the string, or the object, at `text`. */
+static size_t value_length(const char *text, const char *end) {
+    struct list_cursor cursor = {text, end};
+    if (*text == '"')
+        list_skip_string(&cursor);
+    else
+        list_skip_value(&cursor);
+    while (list_is_space(cursor.at[-1]))
+        cursor.at--;
+    return (size_t)(cursor.at - text);
+}
+
+static size_t scalar_length(const char *text) {
+    size_t n = 0;
+    while (!strchr(",]} \n\r\t", text[n]))
+        n++;
+    return n;
+}
+
+static void append_text(struct buffer *out, const char *text) {
+    buffer_append(out, text, strlen(text));
+}
+
+/* A string of `length` bytes with its quotes: decoded, and quoted as Python does unless it stands alone. */
+static void append_string(struct buffer *out, const char *text, size_t length, bool alone) {
+    char *to = buffer_reserve(out, length * 5 + 64); /* decoded behind where its repr() comes */
+    if (!to)
+        return;
+    char *decoded = alone ? to : to + length * 4 + 2;
+    size_t n = string_decode(text + 1, length - 2, decoded);
+    out->length += alone ? n : string_repr(decoded, n, to);
+}
+
+static void append_number(struct buffer *out, const char *text, size_t length) {
+    enum number_form form = number_scan(text, &length);
+    char *to = buffer_reserve(out, length + 2 * NUMBER_TEXT_MAX);
+    if (to)
+        out->length += number_rewrite(text, length, form, to);
+}
+
+/* A number or a word; returns its length. */
+static size_t append_scalar_argument_text(struct buffer *out, const char *text) {
+    static const char *const words[][2] = {{"null", "None"}, {"true", "True"}, {"false", "False"}};
+    size_t length = scalar_length(text);
+    for (size_t i = 0; i < 3; i++)
+        if (length == strlen(words[i][0]) && memcmp(text, words[i][0], length) == 0) {
+            append_text(out, words[i][1]);
+            return length;
+        }
+    append_number(out, text, length);
+    return length;
+}
+
+/* Whether nothing stands in the tuple that ends now. */
+static bool is_empty(const struct buffer *out) {
+    return out->length && out->bytes[out->length - 1] == '(';
+}
+
+/* Appends what stands at `text`: a bracket, a comma, white space, a scalar; returns its length. */
+static size_t append_token_argument_text(struct argument_writer *writer, const char *text) {
+    size_t length;
+    switch (*text) {
+    case '[':
+        writer->comma[++writer->depth] = false;
+        append_text(writer->out, "(");
+        return 1;
+    case ']':
+        append_text(writer->out, writer->comma[writer->depth--] || is_empty(writer->out) ? ")" : ",)");
+        return 1;
+    case '{':
+        length = value_length(text, writer->end);
+        buffer_append(writer->out, text, length);
+        return length;
+    case ',':
+        writer->comma[writer->depth] = true;
+        append_text(writer->out, ", ");
+        return 1;
+    case '"':
+        length = value_length(text, writer->end);
+        append_string(writer->out, text, length, writer->depth == 0);
+        return length;
+    default:
+        return strchr(" \n\r\t", *text) ? 1 : append_scalar_argument_text(writer->out, text);
+    }
+}
+
+void argument_append(struct buffer *out, const char *json, size_t length) {
+    struct argument_writer writer = {.out = out, .end = json + length};
+    for (size_t i = 0; i < length;)
+        i += append_token_argument_text(&writer, json + i);
+}
+
+/*
+ * Shapes of tensors: from the trace's JSON to a text that is the same for equal shapes, and on to
+ * Python's tuples. No recursion; O(length).
+ */
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Length of the string at `text`, with its quotes. */
+static size_t string_length(const char *text) {
+    size_t n = 1;
+    while (text[n] != '"')
+        n += text[n] == '\\' ? 2 : 1;
+    return n + 1;
+}
+
+/* Length of the word at `text`: true, false, null. */
+static size_t word_length(const char *text) {
+    size_t n = 0;
+    while (text[n] >= 'a' && text[n] <= 'z')
+        n++;
+    return n;
+}
+
+/* Copies the scalar at `text` as Python would write it; returns its length in `text`. */
+static size_t append_scalar_shape_text(struct buffer *out, const char *text) {
+    size_t length;
+    if (*text == '"')
+        length = string_length(text);
+    else if (*text >= 'a' && *text <= 'z')
+        length = word_length(text);
+    else {
+        enum number_form form = number_scan(text, &length);
+        char *to = buffer_reserve(out, length + 2 * NUMBER_TEXT_MAX);
+        if (to)
+            out->length += number_rewrite(text, length, form, to);
+        return length;
+    }
+    buffer_append(out, text, length);
+    return length;
+}
+
+/* Whether the element that was written from `start` on counts as false in Python. */
+static bool is_false(const struct buffer *out, size_t start) {
+    static const char *const words[] = {"[]", "\"\"", "null", "false", "0", "0.0", "-0.0"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (out->length - start == strlen(words[i]) && memcmp(out->bytes + start, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Copies what stands at `text`, a bracket, a separator, a scalar or white space; returns its length. */
+static size_t append_token_shape_text(struct buffer *out, const char *text, size_t *depth) {
+    if (is_space(*text))
+        return 1;
+    if (*text == ',') {
+        append_text(out, ", ");
+        return 1;
+    }
+    if (!strchr("[]", *text))
+        return append_scalar_shape_text(out, text);
+    *depth += *text == '[' ? 1 : (size_t)-1;
+    buffer_append(out, text, 1);
+    return 1;
+}
+
+void shape_append(struct buffer *out, const char *json) {
+    size_t begin = out->length, depth = 1, i = 1;
+    append_text(out, "[");
+    size_t element = out->length; /* where the running element of the top level begins */
+    while (*json == '[' && !out->failed && (depth > 1 || json[i] != ']')) {
+        if (json[i] == '{') { /* no shape that we know */
+            element = out->length = begin + 1;
+            break;
+        }
+        bool comma = depth == 1 && json[i] == ',';
+        i += append_token_shape_text(out, json + i, &depth);
+        bool gone = comma ? out->length == element + 2 : depth == 1 && is_false(out, element);
+        if (gone) /* a comma, too, if what stood before it is */
+            out->length = element;
+        else if (comma)
+            element = out->length;
+    }
+    if (out->failed)
+        return;
+    if (out->length > begin + 1 && out->length == element)
+        out->length -= 2; /* the comma behind the last one that stays */
+    bool empty = out->length == begin + 1;
+    out->length = empty ? begin : out->length;
+    append_text(out, empty ? SHAPE_NONE : "]");
+}
+
+void shape_append_tuple(struct buffer *out, const char *json) {
+    static const char *const words[][2] = {{"null", "None"}, {"true", "True"}, {"false", "False"}};
+    bool several[DEPTH_MAX + 2] = {false}; /* whether the list of this depth has a comma */
+    size_t depth = 0;
+    for (size_t i = 0; json[i];) {
+        char c = json[i];
+        size_t length = 1;
+        if (c == '[' && depth <= DEPTH_MAX) {
+            several[++depth] = json[i + 1] == ']';
+            append_text(out, "(");
+        } else if (c == ']') {
+            append_text(out, several[depth--] ? ")" : ",)");
+        } else if (c == '"') {
+            length = string_length(json + i);
+            buffer_append(out, json + i, length);
+        } else if (c >= 'a' && c <= 'z') {
+            length = word_length(json + i);
+            for (size_t word = 0; word < 3; word++)
+                if (strncmp(json + i, words[word][0], length) == 0)
+                    append_text(out, words[word][1]);
+        } else {
+            several[depth] |= c == ',';
+            buffer_append(out, &c, 1);
+        }
+        i += length;
+    }
+}
+
+/*
+ * Reading "deviceProperties".
+ */
+
+int64_t trace_device_count(const struct document *document) {
+    const struct document_member *devices = document_find(document, "deviceProperties");
+    if (!devices || document->source.bytes[devices->value] != '[')
+        return 0;
+    struct json_walker walker = walk_from(&document->source, devices->value);
+    int64_t n = 0;
+    for (bool more = walk_array(&walker); more; more = walk_element_end(&walker)) {
+        walk_value(&walker);
+        n++;
+    }
+    return n;
+}
 
 bool collective_calls_init(struct collective_calls *calls) {
     *calls = (struct collective_calls){0};

@@ -13,13 +13,50 @@
 #ifndef ANALYZE_COLLECTIVE_CALLS_H
 #define ANALYZE_COLLECTIVE_CALLS_H
 
+#include <stdbool.h>
+
 #include "analyze/spool.h"
 #include "base/arena.h"
-#include "columns/pair_table.h"
+#include "base/memory.h"
+#include "columns/hash_tables.h"
 #include "columns/row.h"
 #include "columns/strings.h"
 #include "context/context.h"
 #include "read/device_trace.h"
+#include "read/document.h"
+#include "text/numbers.h"
+
+/*
+ * Arguments of operators as Python writes them, lists as tuples:
+ *
+ *     [[512], [141, 512], []]   ->   ((512,), (141, 512), ())          ["float", ""]   ->   ('float', '')
+ */
+
+/* Appends the checked JSON value of `length` bytes; a string by itself without quotes, an object as it stands in the
+ * file. O(length). */
+void argument_append(struct buffer *out, const char *json, size_t length);
+
+/*
+ * Shapes of tensors as texts.
+ */
+
+/* The shape of what has none. */
+#define SHAPE_NONE "[[-1]]"
+
+/* Appends the checked JSON list at `json` as Python writes it, without those elements on its top level that count as
+ * false in Python: empty lists, which stand for scalars, zeros, empty strings, null and false. If nothing is left, or
+ * if it is no list or has an object in it, SHAPE_NONE. */
+void shape_append(struct buffer *out, const char *json);
+
+/* Appends a list that shape_append() wrote as Python's repr of nested tuples: "[[2], 3]" becomes "((2,), 3)". */
+void shape_append_tuple(struct buffer *out, const char *json);
+
+/*
+ * How many devices the host has that a trace was taken on, as its "deviceProperties" tell.
+ */
+
+/* 0: the trace does not tell. */
+int64_t trace_device_count(const struct document *document);
 
 /* What is not told. */
 #define CALL_UNKNOWN (-1)

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/rank_list.h"
+#include "analyze/ranks.h"
 #include "base/error.h"
-#include "base/order.h"
-#include "facts/collective_kind.h"
+#include "base/shared.h"
+#include "facts/collectives.h"
 
 const char *const check_severity_names[] = {
     [CHECK_NOTE] = "note", [CHECK_WARNING] = "warning", [CHECK_ERROR] = "error"};

@@ -11,13 +11,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/operators/tables.h"
+#include "analyze/operators/operators.h"
 #include "analyze/spool.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "columns/column.h"
-#include "facts/exact_times.h"
 #include "facts/op_categories.h"
+#include "facts/times.h"
 
 /* Streams that a message names at most, and bytes of a list in one. */
 #define STREAMS_TOLD 16

@@ -4,8 +4,8 @@
 #ifndef ANALYZE_RESTRICTION_H
 #define ANALYZE_RESTRICTION_H
 
-#include "analyze/operators/reading.h"
-#include "base/buffer.h"
+#include "analyze/launches/launches.h"
+#include "base/memory.h"
 #include "facts/selection.h"
 
 /* Takes over what a caller set; NULL: no restriction. */

@@ -1,12 +1,424 @@
 /*
  * table.c - making tables: values are appended to the columns one after the other.
  */
-#include "analyze/table.h"
-
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/visible.h"
+#include "analyze/table.h"
+#include "base/error.h"
+#include "base/shared.h"
+#include "columns/column.h"
+#include "match/intervals.h"
+#include "text/strings.h"
+#include "write/sink.h"
+#include "write/text.h"
+
+/*
+ * A table as CSV or JSON.
+ *
+ * CSV is what pandas writes: numbers as Python's repr() has them, nothing for NaN, text in quotes only where it has to
+ * be. Except in tables of other tools, ' precedes text that a spreadsheet would run as a formula. Cost: O(bytes
+ * written), in pieces of some rows, which all threads make; memory for a piece of a megabyte or so of each.
+ */
+
+/* What a number takes in the text, about. */
+#define NUMBER_BYTES 16
+
+static void csv_value(struct text_out *text, const struct sutra_table *table, uint32_t column, uint64_t row) {
+    size_t length;
+    switch (table->columns[column].spec.kind) {
+    case SUTRA_COLUMN_INTEGER:
+        out_integer(text, table_get_integer(table, column, row));
+        break;
+    case SUTRA_COLUMN_REAL:
+        csv_real(text, table_get_real(table, column, row));
+        break;
+    case SUTRA_COLUMN_TEXT: {
+        const char *bytes = table_get_text(table, column, row, &length);
+        (table->verbatim ? csv_text : csv_safe_text)(text, bytes, length);
+    }
+    }
+}
+
+/* Headings of the group: it stands above its columns; below it are the names of these, and below those of the
+ * others. */
+enum csv_heading { HEADING_GROUP, HEADING_IN_GROUP, HEADING_INDEX, HEADING_ALL };
+
+static void csv_line(struct text_out *text, const struct sutra_table *table, enum csv_heading heading, uint32_t first) {
+    for (uint32_t i = first; i < table->n_columns; i++) {
+        bool in_group = i >= table->n_index;
+        bool named = heading == HEADING_ALL || in_group == (heading != HEADING_INDEX);
+        const char *name = heading == HEADING_GROUP ? table->group : table->columns[i].spec.name;
+        out_add(text, i > first ? "," : "");
+        out_add(text, named ? name : "");
+    }
+    out_add(text, "\n");
+}
+
+/* Without rows, pandas has one column before the group, without a name. */
+static void csv_group_head(struct text_out *text, const struct sutra_table *table) {
+    uint32_t first = table->n_rows ? 0 : table->n_index - 1;
+    csv_line(text, table, HEADING_GROUP, first);
+    csv_line(text, table, HEADING_IN_GROUP, first);
+    if (table->n_rows)
+        csv_line(text, table, HEADING_INDEX, 0);
+}
+
+static void csv_head(struct text_out *text, const struct sutra_table *table) {
+    csv_line(text, table, HEADING_ALL, 0);
+}
+
+static void csv_row(struct text_out *text, const struct sutra_table *table, uint64_t row) {
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        if (i)
+            out_add(text, ",");
+        csv_value(text, table, i, row);
+    }
+    out_add(text, "\n");
+}
+
+static void json_value(struct text_out *text, const struct sutra_table *table, uint32_t column, uint64_t row) {
+    size_t length;
+    if (table->columns[column].spec.kind == SUTRA_COLUMN_TEXT) {
+        const char *bytes = table_get_text(table, column, row, &length);
+        out_string(text, bytes, length);
+    } else if (!isfinite(table_get_real(table, column, row))) {
+        out_add(text, "null");
+    } else {
+        csv_value(text, table, column, row);
+    }
+}
+
+static void json_row(struct text_out *text, const struct sutra_table *table, uint64_t row) {
+    out_add(text, row ? "},\n {" : "\n {");
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        out_add(text, i ? ", \"" : "\"");
+        out_add(text, table->columns[i].spec.name);
+        out_add(text, "\": ");
+        json_value(text, table, i, row);
+    }
+}
+
+/* ---- The file ---- */
+
+/* Rows of a piece, from what they take on average. */
+static uint64_t rows_of_piece(const struct sutra_table *table) {
+    uint64_t n_bytes = table->n_rows * table->n_columns * NUMBER_BYTES;
+    for (uint32_t i = 0; i < table->n_columns; i++)
+        n_bytes += table->columns[i].bytes.length;
+    uint64_t n_pieces = n_bytes / PIECE_BYTES + 1;
+    return table->n_rows / n_pieces + 1;
+}
+
+struct table_pieces {
+    const struct sutra_table *table;
+    uint64_t n_rows; /* of each, but for the last */
+    size_t n;
+    enum sutra_table_format format;
+};
+
+static void write_rows(const struct table_pieces *pieces, size_t number, struct text_out *text) {
+    const struct sutra_table *table = pieces->table;
+    uint64_t first = number * pieces->n_rows, end = first + pieces->n_rows;
+    bool json = pieces->format == SUTRA_TABLE_JSON;
+    if (number == 0 && json)
+        out_add(text, "[");
+    else if (number == 0)
+        (table->group ? csv_group_head : csv_head)(text, table);
+    for (uint64_t row = first; row < end && row < table->n_rows; row++)
+        (json ? json_row : csv_row)(text, table, row);
+    if (number + 1 == pieces->n && json)
+        out_add(text, table->n_rows ? "}\n]\n" : "]\n");
+}
+
+static void fill_piece(const void *arg, size_t number, struct buffer *out) {
+    struct text_out text = {.out = *out};
+    write_rows(arg, number, &text);
+    *out = text.out;
+}
+
+enum sutra_status sutra_table_write(struct sutra_context *context, const struct sutra_table *table,
+                                    enum sutra_table_format format, const char *path, uint64_t *n_bytes,
+                                    struct sutra_error *error) {
+    struct table_pieces pieces = {.table = table, .n_rows = rows_of_piece(table), .format = format};
+    pieces.n = (size_t)(table->n_rows / pieces.n_rows + 1);
+    return pieces_write(context, path, pieces.n, fill_piece, &pieces, n_bytes, error);
+}
+
+bool table_write_csv(const void *of, struct text_out *text) {
+    const struct sutra_table *table = of;
+    write_rows(&(struct table_pieces){.table = table, .n_rows = table->n_rows, .n = 1}, 0, text);
+    return true;
+}
+
+/*
+ * Distributions of values in groups: sorted by value, then dealt out to their groups, where the quartiles
+ * are then at known places.
+ */
+
+double quantile_of(const double *sorted, uint64_t n, double at) {
+    double place = at * (double)(n - 1), below = floor(place), part = place - below;
+    uint64_t low = (uint64_t)below, high = low + 1 < n ? low + 1 : low;
+    double step = sorted[high] - sorted[low];
+    return part < 0.5 ? sorted[low] + step * part : sorted[high] - step * (1 - part);
+}
+
+/* Values of each group in rising order: those of group g are value[i] for i from first[g] to first[g + 1]. */
+struct dealt {
+    row_t *first;
+    double *value;
+};
+
+/* order[] has the rows by rising value. */
+static void deal(struct dealt *dealt, const uint32_t *groups, const row_t *order, const double *values, row_t n,
+                 uint32_t n_groups) {
+    row_t *next = dealt->first + 1; /* the place of the next value of each group, until all are dealt out */
+    for (row_t i = 0; i < n; i++)
+        next[groups[i] + 1]++;
+    for (uint32_t g = 0; g < n_groups; g++)
+        next[g + 1] += next[g];
+    for (row_t i = 0; i < n; i++)
+        dealt->value[next[groups[order[i]]]++] = values[order[i]];
+}
+
+static void put_quartiles(const struct dealt *dealt, uint32_t n_groups, struct description *descriptions) {
+    for (uint32_t g = 0; g < n_groups; g++) {
+        struct description *d = &descriptions[g];
+        const double *sorted = dealt->value + dealt->first[g];
+        row_t n = dealt->first[g + 1] - dealt->first[g];
+        *d = (struct description){.count = n, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+        if (n == 0)
+            continue;
+        d->min = sorted[0];
+        d->max = sorted[n - 1];
+        d->q25 = quantile_of(sorted, n, 0.25);
+        d->q50 = quantile_of(sorted, n, 0.5);
+        d->q75 = quantile_of(sorted, n, 0.75);
+    }
+}
+
+/* All but mean and deviation; keys[] orders as the values do. */
+static enum sutra_status describe_sorted(const struct engine *engine, struct arena *arena, const uint32_t *groups,
+                                         uint64_t *keys, const double *values, row_t n, uint32_t n_groups,
+                                         struct description *descriptions, struct sutra_error *error) {
+    struct dealt dealt = {.first = arena_zeros(arena, (size_t)n_groups + 2, sizeof *dealt.first),
+                          .value = arena_take(arena, n, sizeof *dealt.value)};
+    row_t *order = arena_take(arena, n, sizeof *order);
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++)
+        order[i] = i;
+    enum sutra_status status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
+    if (status)
+        return status;
+    deal(&dealt, groups, order, values, n, n_groups);
+    put_quartiles(&dealt, n_groups, descriptions);
+    return SUTRA_OK;
+}
+
+/* Mean and deviation of integers, whose sums are exact. */
+static void put_exact_moments(const struct moments *moments, uint32_t n_groups, double scale,
+                              struct description *descriptions) {
+    for (uint32_t g = 0; g < n_groups; g++) {
+        if (moments[g].n == 0)
+            continue;
+        descriptions[g].mean = (double)moments[g].sum / scale / (double)moments[g].n;
+        descriptions[g].std = moments_deviation(&moments[g], scale);
+    }
+}
+
+enum sutra_status describe_integers(const struct engine *engine, struct arena *arena, const uint32_t *groups,
+                                    const int64_t *values, row_t n, uint32_t n_groups, double scale,
+                                    struct description *descriptions, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    double *scaled = arena_take(arena, n, sizeof *scaled);
+    struct moments *moments = arena_zeros(arena, n_groups, sizeof *moments);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < n && !status; i++) {
+        keys[i] = integer_sort_key(values[i]);
+        scaled[i] = (double)values[i] / scale;
+    }
+    if (!status)
+        status = describe_sorted(engine, arena, groups, keys, scaled, n, n_groups, descriptions, error);
+    if (!status)
+        status =
+            engine->sums_by_key(engine->state, &(struct sums_by_key_step){groups, values, n, n_groups, moments}, error);
+    if (!status)
+        put_exact_moments(moments, n_groups, scale, descriptions);
+    arena_release(arena, mark);
+    return status;
+}
+
+/* Mean and deviation of real numbers: two walks over the rows. */
+static void put_moments(const uint32_t *groups, const double *values, row_t n, uint32_t n_groups, double *sums,
+                        struct description *descriptions) {
+    for (row_t i = 0; i < n; i++)
+        sums[groups[i]] += values[i];
+    for (uint32_t g = 0; g < n_groups; g++) {
+        if (descriptions[g].count > 0)
+            descriptions[g].mean = sums[g] / descriptions[g].count;
+        sums[g] = 0;
+    }
+    for (row_t i = 0; i < n; i++) {
+        double off = values[i] - descriptions[groups[i]].mean;
+        sums[groups[i]] += off * off;
+    }
+    for (uint32_t g = 0; g < n_groups; g++)
+        if (descriptions[g].count > 1)
+            descriptions[g].std = sqrt(sums[g] / (descriptions[g].count - 1));
+}
+
+enum sutra_status describe_reals(const struct engine *engine, struct arena *arena, const uint32_t *groups,
+                                 const double *values, row_t n, uint32_t n_groups, struct description *descriptions,
+                                 struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    double *sums = arena_zeros(arena, n_groups, sizeof *sums);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < n && !status; i++)
+        keys[i] = double_sort_key(values[i]);
+    if (!status)
+        status = describe_sorted(engine, arena, groups, keys, values, n, n_groups, descriptions, error);
+    if (!status)
+        put_moments(groups, values, n, n_groups, sums, descriptions);
+    arena_release(arena, mark);
+    return status;
+}
+
+/*
+ * Sums of leaves in the order of their trees.
+ */
+
+static bool push(struct ordered_sums *sums, struct ordered_sum *sum, uint32_t depth) {
+    if (sums->n == UINT32_MAX - 1 || !column_grow(&sums->list, sums->n, &sums->capacity, sizeof *sums->list))
+        return false;
+    sums->list[sums->n] = (struct waiting_sum){sum->last, depth, sum->top};
+    sum->top = ++sums->n;
+    return true;
+}
+
+bool ordered_sum_add(struct ordered_sums *sums, struct ordered_sum *sum, uint32_t depth, double us) {
+    if (sum->begun) {
+        while (sum->top && sums->list[sum->top - 1].depth > depth) {
+            const struct waiting_sum *top = &sums->list[sum->top - 1];
+            sum->last = top->us + sum->last;
+            sum->top = top->below;
+        }
+        if (sum->top && sums->list[sum->top - 1].depth == depth)
+            sums->list[sum->top - 1].us += sum->last;
+        else if (!push(sums, sum, depth))
+            return false;
+    }
+    sum->begun = true;
+    sum->last = us;
+    return true;
+}
+
+double ordered_sum_total(const struct ordered_sums *sums, const struct ordered_sum *sum) {
+    double total = sum->last;
+    for (uint32_t top = sum->top; top; top = sums->list[top - 1].below)
+        total = sums->list[top - 1].us + total;
+    return total;
+}
+
+/*
+ * Sums and spreads as numpy and pandas round them. O(n log n), for the median.
+ */
+
+/* Values that numpy adds with eight partial sums. */
+#define PAIRWISE_BLOCK 128
+
+double numpy_sum(const double *values, uint64_t n) {
+    if (n < 8) {
+        double sum = 0;
+        for (uint64_t i = 0; i < n; i++)
+            sum += values[i];
+        return sum;
+    }
+    if (n > PAIRWISE_BLOCK) {
+        uint64_t half = n / 2 - n / 2 % 8;
+        return numpy_sum(values, half) + numpy_sum(values + half, n - half);
+    }
+    double part[8];
+    uint64_t i = 8;
+    for (int k = 0; k < 8; k++)
+        part[k] = values[k];
+    for (; i < n - n % 8; i += 8)
+        for (int k = 0; k < 8; k++)
+            part[k] += values[i + (uint64_t)k];
+    double sum = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+    for (; i < n; i++)
+        sum += values[i];
+    return sum;
+}
+
+/* Of n values in `sorted`, which get sorted. */
+static void add_order(struct value_stats *stats, double *sorted) {
+    uint64_t n = stats->n;
+    stats->median = stats->min = stats->max = NAN;
+    if (n == 0)
+        return;
+    qsort(sorted, n, sizeof *sorted, compare_doubles);
+    stats->median = n % 2 ? sorted[n / 2] : (sorted[n / 2] + sorted[n / 2 - 1]) / 2;
+    stats->min = sorted[0];
+    stats->max = sorted[n - 1];
+}
+
+struct value_stats numpy_stats(const double *values, uint64_t n, double *scratch) {
+    struct value_stats stats = {.n = n, .sum = numpy_sum(values, n)};
+    stats.mean = stats.sum / (double)n;
+    for (uint64_t i = 0; i < n; i++)
+        scratch[i] = (values[i] - stats.mean) * (values[i] - stats.mean);
+    stats.std = sqrt(numpy_sum(scratch, n) / (double)n);
+    for (uint64_t i = 0; i < n; i++)
+        scratch[i] = values[i];
+    add_order(&stats, scratch);
+    return stats;
+}
+
+enum group_order pandas_group_order(const uint32_t *groups, uint64_t n, const uint32_t *rank) {
+    for (uint64_t i = 1; i < n; i++)
+        if (rank ? rank[groups[i]] < rank[groups[i - 1]] : groups[i] < groups[i - 1])
+            return GROUPS_MIXED;
+    return GROUPS_SORTED;
+}
+
+/* Adds a value to a sum; `lost` is the rounding error of the sum so far. */
+static void add_compensated(double *sum, double *lost, double value) {
+    double added = value - *lost, next = *sum + added;
+    *lost = next - *sum - added;
+    *lost = isnan(*lost) ? 0 : *lost;
+    *sum = next;
+}
+
+double pandas_sum(const double *values, uint64_t n, enum group_order order) {
+    double sum = 0, lost = 0;
+    if (n && order == GROUPS_SORTED)
+        return values[0] + numpy_sum(values + 1, n - 1);
+    for (uint64_t i = 0; i < n; i++)
+        add_compensated(&sum, &lost, values[i]);
+    return sum;
+}
+
+struct value_stats pandas_stats(const double *values, uint64_t n, enum group_order order, double *scratch) {
+    struct value_stats stats = {0};
+    double mean = 0, squares = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (isnan(values[i]))
+            continue;
+        double before = mean;
+        scratch[stats.n++] = values[i];
+        mean += (values[i] - before) / (double)stats.n;
+        squares += (values[i] - mean) * (values[i] - before);
+    }
+    stats.sum = pandas_sum(scratch, stats.n, order);
+    stats.mean = stats.n ? stats.sum / (double)stats.n : (double)NAN;
+    stats.std = stats.n > 1 ? sqrt(squares / (double)(stats.n - 1)) : (double)NAN;
+    add_order(&stats, scratch);
+    return stats;
+}
 
 void table_init(struct sutra_table *table, const char *name, const struct column_spec *specs, uint32_t n_columns) {
     *table = (struct sutra_table){.name = name, .columns = calloc((size_t)n_columns + 1, sizeof *table->columns)};

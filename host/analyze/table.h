@@ -10,13 +10,113 @@
 #define ANALYZE_TABLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "base/buffer.h"
-#include "base/holders.h"
+#include "base/arena.h"
+#include "base/memory.h"
+#include "columns/row.h"
 #include "columns/strings.h"
+#include "match/steps.h"
 #include "sutra/table.h"
-#include "write/text_out.h"
+#include "write/text.h"
+
+/*
+ * Distributions of values in groups, as pandas describe() has them: count, mean, standard deviation of a
+ * sample, least, quartiles (between two values on the straight line), most.
+ */
+
+#define DESCRIPTION_N 8
+
+/* NaN where there is no value; the deviation also for one value. */
+struct description {
+    double count, mean, std, min, q25, q50, q75, max;
+};
+
+/* Describes the integers of each group as value / scale: values[i] is of group groups[i] < n_groups. Sums are exact.
+ * O(n) for each 11 bits in which values differ. SUTRA_SYSTEM: out of memory. */
+enum sutra_status describe_integers(const struct engine *engine, struct arena *arena, const uint32_t *groups,
+                                    const int64_t *values, row_t n, uint32_t n_groups, double scale,
+                                    struct description *descriptions, struct sutra_error *error);
+
+/* The same of real numbers, none of them NaN. Sums are added in the order of the rows. */
+enum sutra_status describe_reals(const struct engine *engine, struct arena *arena, const uint32_t *groups,
+                                 const double *values, row_t n, uint32_t n_groups, struct description *descriptions,
+                                 struct sutra_error *error);
+
+/* The quantile of rising values, 0 <= at <= 1; n > 0. */
+double quantile_of(const double *sorted, uint64_t n, double at);
+
+/*
+ * Sums of leaves of trees, each rounded as if every tree node first summed up its children.
+ *
+ *            a                sum of the leaves x, y, z of one key:   x + (y + z), not (x + y) + z
+ *          /   \
+ *         x     b             Only nodes with several children that have leaves of the key matter: x and y meet in a,
+ *              / \            depth 0; y and z in b, depth 1. Sums that still wait for their next leaf lie on a stack
+ *             y   z           per key, deeper ones on top: O(1) amortised a leaf.
+ */
+
+struct waiting_sum {
+    double us;
+    uint32_t depth, below; /* place of the next one on the stack + 1, or 0 */
+};
+
+struct ordered_sums {
+    struct waiting_sum *list;
+    uint32_t n;
+    uint64_t capacity;
+};
+
+/* One key's sum. Zero-initialise. */
+struct ordered_sum {
+    double last;  /* the leaf or finished subtree that was seen last */
+    uint32_t top; /* of its stack + 1, or 0 */
+    bool begun;
+};
+
+/* Adds a leaf that meets the one before it at `depth`. False: out of memory. */
+bool ordered_sum_add(struct ordered_sums *sums, struct ordered_sum *sum, uint32_t depth, double us);
+
+double ordered_sum_total(const struct ordered_sums *sums, const struct ordered_sum *sum);
+
+/*
+ * Sums and spreads of doubles, rounded as numpy and pandas round them, so that tables are equal to
+ * theirs in the last digit.
+ *
+ *     numpy    sums are pairwise: eight partial sums up to 128 values, halves beyond; deviations have ddof 0
+ *     pandas   groupby() adds the first value to numpy's sum of the other values if the rows are sorted by group and
+ *              none is NaN. Otherwise it compensates sums (Kahan). It updates the variance (ddof 1) with each value
+ *              (Welford).
+ *
+ * The rules match numpy 2.4 and pandas 3.1.
+ */
+
+/* NaN where there are too few values; the sum of no values is 0. */
+struct value_stats {
+    uint64_t n;
+    double sum, mean, median, std, min, max;
+};
+
+/* numpy.sum(). */
+double numpy_sum(const double *values, uint64_t n);
+
+/* numpy.sum() and so on of n values, none of them NaN. `scratch` has room for n. O(n log n). */
+struct value_stats numpy_stats(const double *values, uint64_t n, double *scratch);
+
+/* How the rows of a column that is grouped follow each other. */
+enum group_order { GROUPS_MIXED, GROUPS_SORTED };
+
+/* SORTED: group numbers never descend. By group, `rank` is the position of its key among the sorted keys; NULL: groups
+ * are numbered so. */
+enum group_order pandas_group_order(const uint32_t *groups, uint64_t n, const uint32_t *rank);
+
+/* The sum of a group, none of whose values is NaN. */
+double pandas_sum(const double *values, uint64_t n, enum group_order order);
+
+/* The same as pandas' groupby() has them of a group; values that are NaN are skipped. `order`: MIXED where any value
+ * of the column is NaN. */
+struct value_stats pandas_stats(const double *values, uint64_t n, enum group_order order, double *scratch);
 
 /* Most columns of a table that is set up from a list in the program. */
 #define TABLE_COLUMNS_MAX 32

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/buffer.h"
-#include "base/pool.h"
+#include "base/memory.h"
+#include "base/threads.h"
 #include "columns/row.h"
 #include "columns/strings.h"
 #include "sutra/columns.h"

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrow/keys.h"
-#include "arrow/places.h"
+#include "arrow/makers.h"
 #include "base/error.h"
 #include "columns/column.h"
-#include "link/classify.h"
+#include "link/link.h"
 #include "read/device_trace.h"
 
 struct event_source {

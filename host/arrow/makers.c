@@ -1,13 +1,288 @@
 /*
  * makers.c - which columns are wanted, by their names.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arrow/batch.h"
+#include "arrow/makers.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "columns/column.h"
+#include "text/numbers.h"
+
+/*
+ * Ids and numbers: one pass each, which finds out what is null and of what type a column is.
+ */
+
+void batch_keys(struct batch *batch, const char *name, const value_key *keys, value_key none,
+                const struct column_owner *owner) {
+    struct batch_values values = values_held(keys, owner);
+    values.valid = valid_new(batch->n_rows);
+    for (uint64_t i = 0; i < batch->n_rows && !values.valid.failed; i++)
+        valid_put(&values.valid, i, key_is_integer(keys[i]) && keys[i] != none);
+    batch_values(batch, name, "l", NULL, values);
+}
+
+void batch_key_texts(struct batch *batch, const char *name, const value_key *keys, const struct values *values) {
+    uint32_t *numbers = column_new(batch->n_rows, sizeof *numbers);
+    struct strings strings;
+    bool ok = strings_init(&strings) && numbers;
+    for (uint64_t i = 0; i < batch->n_rows && ok; i++) {
+        char room[NUMBER_TEXT_MAX];
+        size_t length;
+        numbers[i] = STRING_NONE;
+        if (key_is_integer(keys[i]) || keys[i] < KEY_VALUES)
+            continue;
+        const char *text = values_text(values, keys[i], room, &length);
+        ok = (numbers[i] = strings_intern(&strings, text, length)) != STRING_NONE;
+    }
+    batch->failed |= !ok;
+    if (ok)
+        batch_strings(batch, name, numbers, &strings);
+    strings_free(&strings);
+    free(numbers);
+}
+
+/* What is among numbers: an integer 0 has the bits of the real number 0. */
+struct number_mix {
+    bool reals, integers;
+};
+
+static struct number_mix mix_of(struct number_column numbers, uint64_t n) {
+    struct number_mix mix = {0};
+    for (uint64_t i = 0; i < n; i++) {
+        bool real = numbers.kind[i] == NUMBER_DOUBLE;
+        mix.reals |= real;
+        mix.integers |= !real && numbers.bits[i] != 0;
+    }
+    return mix;
+}
+
+static double *copy_as_reals(struct number_column numbers, uint64_t n) {
+    double *made = column_new(n, sizeof *made);
+    for (uint64_t i = 0; i < n && made; i++)
+        made[i] = number_as_double(number_at(numbers, (row_t)i));
+    return made;
+}
+
+void batch_numbers(struct batch *batch, const char *name, const char *unit, struct number_column numbers,
+                   const uint8_t *flags, uint8_t flag, const struct column_owner *owner) {
+    struct number_mix mix = mix_of(numbers, batch->n_rows);
+    struct batch_values values = {0};
+    if (mix.reals && mix.integers) {
+        values.data = copy_as_reals(numbers, batch->n_rows);
+        free(owner ? NULL : numbers.bits);
+    } else if (owner) {
+        values = values_held(numbers.bits, owner);
+    } else {
+        values.data = numbers.bits;
+    }
+    values.valid = valid_new(batch->n_rows);
+    for (uint64_t i = 0; i < batch->n_rows && !values.valid.failed; i++)
+        valid_put(&values.valid, i, (flags[i] & flag) != 0);
+    batch_values(batch, name, mix.reals ? "g" : "l", unit, values);
+}
+
+/*
+ * Columns of an array of structs.
+ */
+
+void member_real(const struct member_array *array, const char *name, size_t offset, const char *unit) {
+    double *made = column_new(array->batch->n_rows, sizeof *made);
+    struct batch_values values = {.data = made, .valid = valid_new(array->batch->n_rows)};
+    for (uint64_t i = 0; i < array->batch->n_rows && made && !values.valid.failed; i++) {
+        made[i] = *(const double *)member_at(array, i, offset);
+        valid_put(&values.valid, i, isfinite(made[i]));
+    }
+    batch_values(array->batch, name, "g", unit, values);
+}
+
+void member_count(const struct member_array *array, const char *name, size_t offset, size_t size, const char *unit) {
+    uint64_t *made = column_new(array->batch->n_rows, sizeof *made);
+    for (uint64_t i = 0; i < array->batch->n_rows && made; i++)
+        memcpy(&made[i], member_at(array, i, offset), size);
+    batch_values(array->batch, name, "l", unit, (struct batch_values){.data = made});
+}
+
+void member_text(const struct member_array *array, const char *name, size_t offset) {
+    struct text_list texts = {0};
+    struct valid_rows valid = valid_new(array->batch->n_rows);
+    for (uint64_t i = 0; i < array->batch->n_rows && !valid.failed; i++) {
+        const char *text = *(const char *const *)member_at(array, i, offset);
+        valid_put(&valid, i, text != NULL);
+        text_list_add(&texts, text ? text : "", text ? strlen(text) : 0);
+    }
+    batch_texts(array->batch, name, &texts, valid);
+}
+
+void member_word(const struct member_array *array, const char *name, size_t offset, const char *const *words,
+                 uint32_t n_words) {
+    uint8_t *numbers = column_new(array->batch->n_rows, sizeof *numbers);
+    for (uint64_t i = 0; i < array->batch->n_rows && numbers; i++)
+        numbers[i] = (uint8_t) * (const unsigned *)member_at(array, i, offset);
+    array->batch->failed |= !numbers;
+    if (numbers)
+        batch_words(array->batch, name, numbers, words, n_words);
+    free(numbers);
+}
+
+/*
+ * A pass that finds out what there is, then one that reads it.
+ */
+
+enum place_kind {
+    PLACE_INTEGER = 1,
+    PLACE_REAL = 2,
+    PLACE_BOOLEAN = 4,
+    PLACE_STRING = 8,
+    PLACE_OTHER = 16, /* lists, objects, integers beyond 64 bits */
+    PLACE_LONG = 32,  /* those integers */
+};
+
+struct places_read {
+    struct batch *batch;
+    const char *name;
+    const struct document *document;
+    const struct json_place *places;
+};
+
+static bool place_is_there(const struct places_read *read, uint64_t row) {
+    return read->places[row].at && read->document->source.bytes[read->places[row].at] != 'n';
+}
+
+static unsigned kind_at(const char *text) {
+    size_t length = 0;
+    int64_t integer;
+    if (*text == '"')
+        return PLACE_STRING;
+    if (*text == 't' || *text == 'f')
+        return PLACE_BOOLEAN;
+    if (*text == '[' || *text == '{')
+        return PLACE_OTHER;
+    if (number_scan(text, &length) != NUMBER_FORM_INTEGER)
+        return PLACE_REAL;
+    return integer_parse(text, length, &integer) ? PLACE_INTEGER : PLACE_LONG;
+}
+
+static unsigned kinds_of(const struct places_read *read) {
+    unsigned kinds = 0;
+    for (uint64_t i = 0; i < read->batch->n_rows; i++)
+        if (place_is_there(read, i))
+            kinds |= kind_at(read->document->source.bytes + read->places[i].at);
+    return kinds;
+}
+
+/* A number at `text` as 64 bits. */
+static uint64_t bits_at(const char *text, bool real) {
+    size_t length = 0;
+    int64_t integer = 0;
+    uint64_t bits;
+    number_scan(text, &length);
+    if (!real) {
+        integer_parse(text, length, &integer);
+        return (uint64_t)integer;
+    }
+    double value = double_parse(text, length);
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static void read_numbers(const struct places_read *read, bool real) {
+    uint64_t n = read->batch->n_rows, *made = column_new(n, sizeof *made);
+    struct batch_values values = {.data = made, .valid = valid_new(n)};
+    for (uint64_t i = 0; i < n && made && !values.valid.failed; i++) {
+        bool there = place_is_there(read, i);
+        valid_put(&values.valid, i, there);
+        if (there)
+            made[i] = bits_at(read->document->source.bytes + read->places[i].at, real);
+    }
+    batch_values(read->batch, read->name, real ? "g" : "l", NULL, values);
+}
+
+static void read_booleans(const struct places_read *read) {
+    uint64_t n = read->batch->n_rows;
+    struct valid_rows made = valid_new(n), valid = valid_new(n);
+    for (uint64_t i = 0; i < n && !made.failed && !valid.failed; i++) {
+        bool there = place_is_there(read, i);
+        valid_put(&valid, i, there);
+        valid_put(&made, i, there && read->document->source.bytes[read->places[i].at] == 't');
+    }
+    batch_bits(read->batch, read->name, made, valid);
+}
+
+/* The end of a value's text. */
+static size_t end_of(const struct document *document, size_t at) {
+    size_t length = 0;
+    const char *text = document->source.bytes;
+    if (text[at] == 't')
+        return at + 4;
+    if (text[at] == 'f')
+        return at + 5;
+    if (text[at] != '[' && text[at] != '{' && text[at] != '"') {
+        number_scan(text + at, &length);
+        return at + length;
+    }
+    struct json_walker walker = walk_from(&document->source, at);
+    walk_value(&walker);
+    size_t end = walker.at;
+    while (memchr(" \t\r\n", text[end - 1], 4))
+        end--;
+    return end;
+}
+
+static uint32_t intern_at(struct field_reader *reader, const struct document *document, struct json_place place,
+                          bool json, struct strings *strings) {
+    if (!json)
+        return field_intern(reader, place, strings);
+    return strings_intern(strings, document->source.bytes + place.at, end_of(document, place.at) - place.at);
+}
+
+static void read_texts(const struct places_read *read, bool json) {
+    uint64_t n = read->batch->n_rows;
+    uint32_t *numbers = column_new(n, sizeof *numbers);
+    struct field_reader reader = {.source = &read->document->source};
+    struct strings strings;
+    bool ok = strings_init(&strings) && numbers;
+    for (uint64_t i = 0; i < n && ok; i++) {
+        numbers[i] = STRING_NONE;
+        if (!place_is_there(read, i))
+            continue;
+        numbers[i] = intern_at(&reader, read->document, read->places[i], json, &strings);
+        ok = numbers[i] != STRING_NONE;
+    }
+    read->batch->failed |= !ok;
+    if (ok)
+        batch_strings(read->batch, read->name, numbers, &strings);
+    buffer_free(&reader.scratch);
+    strings_free(&strings);
+    free(numbers);
+}
+
+void batch_places(struct batch *batch, const char *name, const struct document *document,
+                  const struct json_place *places) {
+    char *column = batch_name_arg(batch, name);
+    if (!column)
+        return;
+    struct places_read read = {batch, column, document, places};
+    unsigned kinds = kinds_of(&read);
+    if (kinds == 0) {
+        batch_nothing(batch, column);
+    } else if (kinds == PLACE_STRING) {
+        read_texts(&read, false);
+    } else if (kinds == PLACE_BOOLEAN) {
+        read_booleans(&read);
+    } else if (kinds & PLACE_REAL ? !(kinds & ~(unsigned)(PLACE_INTEGER | PLACE_REAL | PLACE_LONG))
+                                  : kinds == PLACE_INTEGER) {
+        read_numbers(&read, kinds != PLACE_INTEGER);
+    } else {
+        read_texts(&read, true);
+        batch_mark_json(batch);
+    }
+    free(column);
+}
 
 enum sutra_status columns_options_take(const struct sutra_columns_options *options, bool args,
                                        struct sutra_columns_options *taken, struct sutra_error *error) {

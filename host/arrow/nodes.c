@@ -1,16 +1,16 @@
 /*
  * nodes.c - the nodes of a host trace as columns. Ids stay where reading has put them, and hold the trace.
  */
-#include "arrow/nodes.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrow/keys.h"
-#include "arrow/places.h"
+#include "arrow/makers.h"
 #include "base/error.h"
 #include "columns/column.h"
-#include "read/attribute.h"
+#include "context/context.h"
+#include "link/link.h"
+#include "read/document.h"
+#include "read/host_trace.h"
 
 #define NODES_A_PART 4096
 
@@ -76,8 +76,11 @@ static void search_part(void *arg, size_t number) {
                          search->trace->nodes.end[end - 1]);
 }
 
-struct json_place *nodes_find(struct sutra_context *context, const struct sutra_host_trace *trace,
-                              const char *const *names, size_t n_names, bool outside) {
+/* Finds where values stand: places[i * nodes + row] is that of names[i], a member of the node (`outside`) or one of its
+ * attributes; in schema 1.0.1, which has none, a member too. Nodes are walked in parallel. The caller frees them; NULL:
+ * out of memory. O(length of the nodes). */
+static struct json_place *nodes_find(struct sutra_context *context, const struct sutra_host_trace *trace,
+                                     const char *const *names, size_t n_names, bool outside) {
     struct node_search search = {trace, names, n_names, outside, NULL};
     size_t n = trace->nodes.n;
     if (__builtin_mul_overflow(n, n_names, &n) || !(search.places = column_new(n, sizeof *search.places)))
@@ -86,7 +89,10 @@ struct json_place *nodes_find(struct sutra_context *context, const struct sutra_
     return search.places;
 }
 
-uint32_t *nodes_names(struct sutra_context *context, const struct sutra_host_trace *trace, struct strings *strings) {
+/* The names of all nodes, by number among `strings`, STRING_NONE where they are no strings; the caller's. NULL: out of
+ * memory. */
+static uint32_t *nodes_names(struct sutra_context *context, const struct sutra_host_trace *trace,
+                             struct strings *strings) {
     static const char *const name = "name";
     const struct source *source = &trace->document.source;
     struct json_place *places = nodes_find(context, trace, &name, 1, true);
@@ -142,8 +148,8 @@ static enum sutra_status make_id_texts(const void *of, const struct column_maker
     return SUTRA_OK;
 }
 
-static enum sutra_status make_names(const void *of, const struct column_maker *maker, struct batch *batch,
-                                    struct sutra_error *error) {
+static enum sutra_status make_names_nodes(const void *of, const struct column_maker *maker, struct batch *batch,
+                                          struct sutra_error *error) {
     const struct node_source *source = of;
     struct strings strings;
     uint32_t *names = strings_init(&strings) ? nodes_names(source->context, source->trace, &strings) : NULL;
@@ -154,9 +160,9 @@ static enum sutra_status make_names(const void *of, const struct column_maker *m
     return names ? SUTRA_OK : error_memory(error);
 }
 
-static const struct column_maker makers[] = {
+static const struct column_maker makers_nodes[] = {
     {"id", make_ids, NODE_OWN, false},
-    {"name", make_names, 0, false},
+    {"name", make_names_nodes, 0, false},
     {"parent", make_ids, NODE_ABOVE, false},
     {"rf_id", make_ids, NODE_FUNCTION, false},
     {"id_text", make_id_texts, NODE_OWN, true},
@@ -185,12 +191,262 @@ enum sutra_status sutra_host_trace_arrow(struct sutra_context *context, const st
     enum sutra_status status = columns_options_take(options, true, &taken, error);
     stage_begin(context, "columns", trace->nodes.n);
     if (!status)
-        status = makers_run(NULL, makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
+        status =
+            makers_run(NULL, makers_nodes, sizeof makers_nodes / sizeof *makers_nodes, &source, &taken, &batch, error);
     if (!status)
         status = make_attributes(&source, &taken, &batch, error);
     if (!status)
         status = batch_stream(&batch, stream, error);
     stage_end(context);
     batch_free(&batch);
+    return status;
+}
+
+/*
+ * The nodes of ET+ as columns, by entry (link/linked.h): each is a node of the host trace or a GPU operator.
+ *
+ * First a list says what each entry is; then each column is one pass over it.
+ */
+
+struct plus_entry {
+    row_t unit, node; /* of the host trace: the unit's, and its row */
+    row_t sorted;     /* the node among those in order */
+    row_t gpu;        /* the event of a GPU operator, or ROW_NONE */
+    int64_t id;
+};
+
+struct plus_source {
+    struct sutra_context *context;
+    const struct sutra_linked *linked;
+    struct plus_entry *entries;
+};
+
+static struct plus_entry *list_entries(const struct sutra_linked *linked, uint64_t n_entries) {
+    const struct host_ops *units = &linked->units;
+    struct plus_entry *made = column_new(n_entries, sizeof *made), *at = made;
+    for (row_t unit = 0; unit < units->n_units && made; unit++) {
+        row_t first = units->unit_start[unit], n_gpu;
+        for (row_t sorted = first; sorted < units->unit_start[unit + 1]; sorted++)
+            *at++ = (struct plus_entry){unit, units->node[sorted], sorted, ROW_NONE, linked->unit_id[unit]};
+        const row_t *gpu = linked_gpu_ops(linked, unit, &n_gpu);
+        for (row_t i = 0; i < n_gpu; i++)
+            *at++ =
+                (struct plus_entry){unit, units->node[first], first, gpu[i], (int64_t)linked->unit_id[unit] + 1 + i};
+    }
+    return made;
+}
+
+/* ---- Columns of integers ---- */
+
+enum plus_integer { PLUS_ID, PLUS_HOST_ID, PLUS_CTRL_DEPS, PLUS_INTER_THREAD, PLUS_STREAM, PLUS_HOST_ROW, PLUS_EVENT };
+
+#define PLUS_NONE INT64_MIN
+
+static int64_t key_or_none(value_key key) {
+    return key_is_integer(key) ? key : PLUS_NONE;
+}
+
+static int64_t event_of(const struct sutra_linked *linked, const struct plus_entry *entry) {
+    row_t op = linked->unit_op[entry->unit];
+    if (entry->gpu != ROW_NONE)
+        return entry->gpu;
+    return op == ROW_NONE ? PLUS_NONE : linked->ops.cpu_event[op];
+}
+
+static int64_t ctrl_deps_of(const struct sutra_linked *linked, const struct plus_entry *entry) {
+    if (entry->gpu != ROW_NONE)
+        return linked->unit_id[entry->unit];
+    int64_t id = linked->ctrl_deps[entry->sorted];
+    return id == CTRL_DEPS_NONE ? PLUS_NONE : id;
+}
+
+static int64_t integer_of(const struct sutra_linked *linked, const struct plus_entry *entry, uint32_t which) {
+    bool linked_op = linked->unit_op[entry->unit] != ROW_NONE;
+    switch (which) {
+    case PLUS_ID:
+        return entry->id;
+    case PLUS_HOST_ID:
+        return key_or_none(linked->host->nodes.id[entry->node]);
+    case PLUS_CTRL_DEPS:
+        return ctrl_deps_of(linked, entry);
+    case PLUS_INTER_THREAD:
+        return linked_op && linked->unit_after[entry->unit] != ROW_NONE
+                   ? (int64_t)linked->unit_id[linked->unit_after[entry->unit]]
+                   : PLUS_NONE;
+    case PLUS_STREAM:
+        return entry->gpu == ROW_NONE ? PLUS_NONE : key_or_none(linked->device->events.stream[entry->gpu]);
+    case PLUS_HOST_ROW:
+        return entry->node;
+    default:
+        return event_of(linked, entry);
+    }
+}
+
+static enum sutra_status make_integers(const void *of, const struct column_maker *maker, struct batch *batch,
+                                       struct sutra_error *error) {
+    const struct plus_source *source = of;
+    bool row = maker->which >= PLUS_HOST_ROW;
+    char *made = column_new(batch->n_rows, row ? sizeof(row_t) : sizeof(int64_t));
+    struct batch_values values = {.data = made, .valid = valid_new(batch->n_rows)};
+    (void)error;
+    for (uint64_t i = 0; i < batch->n_rows && made && !values.valid.failed; i++) {
+        int64_t value = integer_of(source->linked, &source->entries[i], maker->which);
+        valid_put(&values.valid, i, value != PLUS_NONE);
+        if (value != PLUS_NONE && row)
+            ((row_t *)(void *)made)[i] = (row_t)value;
+        else if (value != PLUS_NONE)
+            ((int64_t *)(void *)made)[i] = value;
+    }
+    batch_values(batch, maker->name, row ? "I" : "l", NULL, values);
+    return SUTRA_OK;
+}
+
+/* ---- Times ---- */
+
+enum plus_time { PLUS_TS, PLUS_INCLUSIVE, PLUS_EXCLUSIVE };
+
+static struct number time_of(const struct sutra_linked *linked, const struct plus_entry *entry, uint32_t which) {
+    const struct device_events *events = &linked->device->events;
+    row_t op = linked->unit_op[entry->unit];
+    if (entry->gpu != ROW_NONE)
+        return number_at(which == PLUS_TS ? events->ts : events->dur, entry->gpu);
+    return number_at(which == PLUS_TS          ? linked->ops.cpu.ts
+                     : which == PLUS_INCLUSIVE ? linked->ops.cpu.dur
+                                               : linked->ops.exclusive,
+                     op);
+}
+
+static enum sutra_status make_times(const void *of, const struct column_maker *maker, struct batch *batch,
+                                    struct sutra_error *error) {
+    const struct plus_source *source = of;
+    struct number_column made = {0};
+    uint8_t *there = column_new(batch->n_rows, 1);
+    bool ok = numbers_new(&made, batch->n_rows) && there;
+    for (uint64_t i = 0; i < batch->n_rows && ok; i++) {
+        there[i] = source->linked->unit_op[source->entries[i].unit] != ROW_NONE;
+        if (there[i])
+            number_put(made, (row_t)i, time_of(source->linked, &source->entries[i], maker->which));
+    }
+    if (ok)
+        batch_numbers(batch, maker->name, "us", made, there, 1, NULL);
+    else
+        free(made.bits);
+    free(made.kind);
+    free(there);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* ---- Names ---- */
+
+static enum sutra_status make_names_linked(const void *of, const struct column_maker *maker, struct batch *batch,
+                                           struct sutra_error *error) {
+    const struct plus_source *source = of;
+    const struct sutra_device_trace *device = source->linked->device;
+    struct strings strings;
+    bool ok = strings_init(&strings);
+    uint32_t *of_nodes = ok ? nodes_names(source->context, source->linked->host, &strings) : NULL;
+    uint32_t *of_events = ok ? strings_join(&strings, &device->strings) : NULL;
+    uint32_t *made = column_new(batch->n_rows, sizeof *made);
+    ok = of_nodes && of_events && made;
+    for (uint64_t i = 0; i < batch->n_rows && ok; i++) {
+        const struct plus_entry *entry = &source->entries[i];
+        made[i] = entry->gpu == ROW_NONE ? of_nodes[entry->node] : of_events[device->events.name[entry->gpu]];
+    }
+    if (ok)
+        batch_strings(batch, maker->name, made, &strings);
+    strings_free(&strings);
+    free(of_nodes);
+    free(of_events);
+    free(made);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+static enum sutra_status make_categories(const void *of, const struct column_maker *maker, struct batch *batch,
+                                         struct sutra_error *error) {
+    const struct plus_source *source = of;
+    const struct sutra_device_trace *device = source->linked->device;
+    uint32_t *made = column_new(batch->n_rows, sizeof *made);
+    for (uint64_t i = 0; i < batch->n_rows && made; i++)
+        made[i] = source->entries[i].gpu == ROW_NONE ? STRING_NONE : device->events.category[source->entries[i].gpu];
+    if (made)
+        batch_strings(batch, maker->name, made, &device->strings);
+    free(made);
+    return made ? SUTRA_OK : error_memory(error);
+}
+
+static enum sutra_status make_gpu(const void *of, const struct column_maker *maker, struct batch *batch,
+                                  struct sutra_error *error) {
+    const struct plus_source *source = of;
+    struct valid_rows made = valid_new(batch->n_rows);
+    (void)error;
+    for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
+        valid_put(&made, i, source->entries[i].gpu != ROW_NONE);
+    batch_bits(batch, maker->name, made, (struct valid_rows){0});
+    return SUTRA_OK;
+}
+
+/* ---- Waits ---- */
+
+static enum sutra_status make_waits(const void *of, const struct column_maker *maker, struct batch *batch,
+                                    struct sutra_error *error) {
+    const struct plus_source *source = of;
+    struct buffer items = {0};
+    int32_t *starts = column_new(batch->n_rows + 1, sizeof *starts);
+    struct valid_rows valid = valid_new(batch->n_rows);
+    bool ok = starts && !valid.failed && buffer_reserve(&items, sizeof(row_t));
+    for (uint64_t i = 0; i < batch->n_rows && ok; i++) {
+        row_t n;
+        const row_t *waits = linked_waits_for(source->linked, (row_t)source->entries[i].id, &n);
+        if (n)
+            buffer_append(&items, waits, n * sizeof *waits);
+        valid_put(&valid, i, n > 0);
+        ok = !items.failed && items.length / sizeof(row_t) <= INT32_MAX;
+        starts[i + 1] = (int32_t)(items.length / sizeof(row_t));
+    }
+    if (!ok) {
+        buffer_free(&items);
+        free(starts);
+        free(valid.bits);
+        return error_memory(error);
+    }
+    batch_lists(batch, maker->name, starts, (uint32_t *)(void *)items.bytes, valid);
+    return SUTRA_OK;
+}
+
+static const struct column_maker makers_linked[] = {
+    {"id", make_integers, PLUS_ID, false},
+    {"name", make_names_linked, 0, false},
+    {"gpu", make_gpu, 0, false},
+    {"host_id", make_integers, PLUS_HOST_ID, false},
+    {"host_row", make_integers, PLUS_HOST_ROW, false},
+    {"event", make_integers, PLUS_EVENT, false},
+    {"ctrl_deps", make_integers, PLUS_CTRL_DEPS, false},
+    {"inter_thread_dep", make_integers, PLUS_INTER_THREAD, false},
+    {"sync_dep", make_waits, 0, false},
+    {"ts", make_times, PLUS_TS, false},
+    {"inclusive_dur", make_times, PLUS_INCLUSIVE, false},
+    {"exclusive_dur", make_times, PLUS_EXCLUSIVE, false},
+    {"category", make_categories, 0, false},
+    {"stream", make_integers, PLUS_STREAM, false},
+};
+
+enum sutra_status sutra_linked_arrow(struct sutra_context *context, const struct sutra_linked *linked,
+                                     const struct sutra_columns_options *options, struct ArrowArrayStream *stream,
+                                     struct sutra_error *error) {
+    struct sutra_columns_options taken;
+    struct batch batch = {.n_rows = linked->report.n_nodes};
+    struct plus_source source = {context, linked, NULL};
+    enum sutra_status status = columns_options_take(options, false, &taken, error);
+    stage_begin(context, "columns", batch.n_rows);
+    if (!status && !(source.entries = list_entries(linked, batch.n_rows)))
+        status = error_memory(error);
+    if (!status)
+        status = makers_run(NULL, makers_linked, sizeof makers_linked / sizeof *makers_linked, &source, &taken, &batch,
+                            error);
+    if (!status)
+        status = batch_stream(&batch, stream, error);
+    stage_end(context);
+    batch_free(&batch);
+    free(source.entries);
     return status;
 }

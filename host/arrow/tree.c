@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrow/keys.h"
+#include "arrow/makers.h"
 #include "base/error.h"
 #include "columns/column.h"
 #include "tree/correlation.h"

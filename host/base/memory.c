@@ -2,12 +2,34 @@
  * memory.c - large pages by advice; how much memory the program took at most, from /proc/self: a sample is one small
  * read.
  */
-#include "base/memory.h"
-
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "base/memory.h"
+
+/*
+ * Growing a buffer by half its size at least, so that appending costs O(1) a byte.
+ */
+
+char *buffer_grow(struct buffer *buffer, size_t extra) {
+    size_t wanted, capacity = buffer->capacity + buffer->capacity / 2 + 256;
+    if (buffer->failed || __builtin_add_overflow(buffer->length, extra, &wanted))
+        goto fail;
+    if (capacity < wanted)
+        capacity = wanted;
+    char *bytes = realloc(buffer->bytes, capacity);
+    if (!bytes)
+        goto fail;
+    buffer->bytes = bytes;
+    buffer->capacity = capacity;
+    return bytes + buffer->length;
+fail:
+    buffer->failed = true;
+    return NULL;
+}
 
 /* Below it, touching pages of 4 kB is quicker than zeroing whole large ones. */
 #define LARGE_BLOCK ((size_t)4 << 20)

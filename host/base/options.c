@@ -1,11 +1,10 @@
 /*
  * options.c - options in, reports out, each as long as its caller knows it.
  */
-#include "base/options.h"
-
 #include <string.h>
 
 #include "base/error.h"
+#include "base/options.h"
 
 static size_t size_of(const void *sized) {
     size_t size;

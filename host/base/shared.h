@@ -4,10 +4,93 @@
 #ifndef BASE_SHARED_H
 #define BASE_SHARED_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #ifdef __CUDACC__
 #define SHARED static inline __host__ __device__
 #else
 #define SHARED static inline
 #endif
+
+/*
+ * The first place at which something does not hold that holds at all places before it.
+ *
+ *     struct bisection at = {0, n};
+ *     while (at.low < at.high)
+ *         bisect(&at, keys[bisect_middle(at)] < wanted);
+ *
+ * at.low is then the first place whose key is not below `wanted`, or n. It takes as many looks as n has bits.
+ */
+
+/* The place that is looked for is one of low..high. */
+struct bisection {
+    uint32_t low, high;
+};
+
+/* The place to look at, where low < high. */
+SHARED uint32_t bisect_middle(struct bisection at) {
+    return at.low + (at.high - at.low) / 2;
+}
+
+/* Goes on with the places behind the middle, where it holds there, or else with those up to it. */
+SHARED void bisect(struct bisection *at, bool holds) {
+    uint32_t middle = bisect_middle(*at);
+    if (holds)
+        at->low = middle + 1;
+    else
+        at->high = middle;
+}
+
+/* The first place in [low, high) for which `before` does not hold, where it holds for all places up to some one. The
+ * search begins at `near`, wherever that is, and doubles its steps until it has passed the place. */
+static inline uint32_t bisect_near(uint32_t low, uint32_t high, uint32_t near,
+                                   bool (*before)(const void *arg, uint32_t place), const void *arg) {
+    uint64_t step = 1, from = near < low ? low : near > high ? high : near;
+    if (from < high && before(arg, (uint32_t)from)) {
+        for (low = (uint32_t)from + 1; low + step <= high && before(arg, (uint32_t)(low + step - 1)); step *= 2)
+            low += (uint32_t)step;
+        high = low + step <= high ? (uint32_t)(low + step - 1) : high;
+    } else {
+        for (high = (uint32_t)from; high - (uint64_t)low >= step && !before(arg, (uint32_t)(high - step)); step *= 2)
+            high -= (uint32_t)step;
+        low = high - (uint64_t)low >= step ? (uint32_t)(high - step + 1) : low;
+    }
+    struct bisection at = {low, high};
+    while (at.low < at.high)
+        bisect(&at, before(arg, bisect_middle(at)));
+    return at.low;
+}
+
+/* The place of an id among n rising ones, or n: ids mostly are close together, so that the search goes back from where
+ * it would be if none were missing, by growing steps. O(log of how many are missing). */
+static inline uint32_t rising_id_place(const uint64_t *ids, uint32_t n, uint64_t id) {
+    if (n == 0 || id < ids[0])
+        return n;
+    uint32_t high = id - ids[0] < n ? (uint32_t)(id - ids[0]) : n - 1, low = high;
+    for (uint32_t step = 1; ids[low] > id; step *= 2) {
+        high = low;
+        low -= step < low ? step : low;
+    }
+    struct bisection at = {low, high};
+    while (at.low < at.high)
+        bisect(&at, ids[bisect_middle(at)] < id);
+    return ids[at.low] == id ? at.low : n;
+}
+
+/*
+ * Comparison functions for qsort() and bsearch() on arrays of plain numbers, ascending.
+ */
+
+/* NaN is equal to every number, so arrays with NaN have no defined order. */
+static inline int compare_doubles(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static inline int compare_int64s(const void *left, const void *right) {
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
 
 #endif

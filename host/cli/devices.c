@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/tool/arguments.h"
-#include "cli/tool/figures.h"
-#include "cli/tool/json_text.h"
-#include "cli/tool/message.h"
-#include "context/engine_choice.h"
+#include "cli/command.h"
+#include "cli/job.h"
+#include "context/context.h"
 #include "sutra/sutra.h"
+#include "text/quantities.h"
+#include "write/json.h"
 
 struct devices_values {
     bool json;

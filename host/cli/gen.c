@@ -8,13 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/tool/arguments.h"
-#include "cli/tool/interrupt.h"
-#include "cli/tool/job.h"
-#include "cli/tool/paths.h"
-#include "cli/tool/progress.h"
+#include "cli/command.h"
+#include "cli/job.h"
+#include "cli/paths.h"
+#include "cli/progress.h"
 #include "generate/generate.h"
-#include "generate/job.h"
 
 struct gen_values {
     uint64_t events, seed, n_threads, n_streams, gpu_density, depth;

@@ -8,15 +8,175 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "cli/info_pair.h"
-#include "cli/simulate/info_et.h"
-#include "cli/tool/arguments.h"
-#include "cli/tool/figures.h"
-#include "cli/tool/info_rows.h"
-#include "cli/tool/job.h"
-#include "cli/tool/json_text.h"
-#include "cli/tool/paths.h"
-#include "cli/tool/screen.h"
+#include "cli/command.h"
+#include "cli/job.h"
+#include "cli/link.h"
+#include "cli/paths.h"
+#include "cli/terminal.h"
+#include "text/quantities.h"
+#include "write/json.h"
+
+/*
+ * Prints the linking method for a pair of traces, as text or JSON.
+ */
+
+/* Room for two file names and an annotation. */
+#define COMMAND_MAX 9000
+
+static const char *const linkers[] = {"none", "link", "link-legacy --exact-match", "link-legacy"};
+
+static void print_reason(const struct sutra_advice *advice) {
+    printf("%16s  host nodes with a record-function id\n", count_text(advice->n_host_rf).text);
+    if (advice->n_host_rf_zero && !advice->n_host_rf)
+        printf("%16s    with record-function id 0 (not linkable)\n", count_text(advice->n_host_rf_zero).text);
+    printf("%16s  device trace operators with a record-function id\n", count_text(advice->n_device_rf).text);
+    if (advice->n_device_rf_zero && !advice->n_device_rf)
+        printf("%16s    with record-function id 0 (not linkable)\n", count_text(advice->n_device_rf_zero).text);
+    printf("%16s  host nodes with an id in common with the device trace\n", count_text(advice->n_common_rf).text);
+    if (advice->linker == SUTRA_LINKER_IDS || advice->linker == SUTRA_LINKER_NONE)
+        return;
+    printf("%16s  of %s host operators match by name and %s\n", count_text(advice->n_matched).text,
+           count_text(advice->n_host_ops).text,
+           advice->linker == SUTRA_LINKER_EXACT ? "position, one to one" : "position in the call tree");
+    printf("%16s  GPU operators are linked by this match\n", count_text(advice->n_gpu_nodes).text);
+}
+
+static void print_text(const struct sutra_advice *advice, const char *command) {
+    print_reason(advice);
+    if (*advice->cause)
+        wrapped_print(advice->cause, printf("%s:", advice->misfit ? "warning" : "cause"), 2);
+    if (advice->linker == SUTRA_LINKER_NONE)
+        printf("these traces cannot be linked: they have no ids in common,\n  and too few operators match by name\n");
+    else
+        printf("to link them%s:\n  %s\n", advice->misfit ? " despite the warning" : "", command);
+}
+
+static void print_json(const struct sutra_advice *advice, const char *command) {
+    printf("{\n  \"linker\": \"%s\",\n  \"command\": ", linkers[advice->linker]);
+    json_string_print(stdout, command);
+    printf(",\n  \"annotation\": ");
+    json_string_print(stdout, advice->annotation);
+    printf(",\n  \"host_rf_ids\": %" PRIu64 ",\n  \"device_rf_ids\": %" PRIu64 ",\n  \"common_rf_ids\": %" PRIu64,
+           advice->n_host_rf, advice->n_device_rf, advice->n_common_rf);
+    printf(",\n  \"host_rf_zeros\": %" PRIu64 ",\n  \"device_rf_zeros\": %" PRIu64 ",\n  \"fits\": %s,\n  \"cause\": ",
+           advice->n_host_rf_zero, advice->n_device_rf_zero, advice->misfit ? "false" : "true");
+    json_string_print(stdout, advice->cause);
+    printf(",\n  \"host_ops\": %" PRIu64 ",\n  \"matched\": %" PRIu64 ",\n  \"gpu_nodes\": %" PRIu64 "\n}\n",
+           advice->n_host_ops, advice->n_matched, advice->n_gpu_nodes);
+}
+
+static void show_info_pair(const struct sutra_advice *advice, const char *host, const char *device, bool json) {
+    char command[COMMAND_MAX] = "";
+    advice_command(advice, host, device, NULL, command, sizeof command);
+    (json ? print_json : print_text)(advice, command);
+}
+
+/* Prints it; returns the exit code. */
+static int info_pair_show(const char *host, const char *device, const struct job_values *values, bool json) {
+    struct job job = job_start(values, !values->quiet, !values->quiet, false);
+    struct sutra_host_trace *host_trace = NULL;
+    struct sutra_device_trace *device_trace = NULL;
+    struct sutra_advice advice = {.size = sizeof advice};
+    struct sutra_error error;
+    enum sutra_status status = job_open(&job, NULL, &error);
+    if (!status)
+        status = sutra_host_trace_read(job.context, host, &host_trace, &error);
+    if (!status)
+        status = sutra_device_trace_read(job.context, device, &device_trace, &error);
+    if (!status)
+        status = sutra_advise(job.context, host_trace, device_trace, &advice, &error);
+    progress_clear(&job.watch.progress);
+    if (!status)
+        show_info_pair(&advice, host, device, json);
+    sutra_device_trace_free(device_trace);
+    sutra_host_trace_free(host_trace);
+    return job_end(&job, status, &error);
+}
+
+/*
+ * Prints the contents of an .et file, as text or JSON.
+ */
+
+#define GROUP_WIDTH 12 /* of a group's name */
+
+/* ---- Communication ---- */
+
+static void print_traffic(const struct sutra_et_info *info) {
+    if (info->n_traffic > 0)
+        printf("%16s  %s\n", "communications", "type, process group, bytes");
+    for (uint64_t i = 0; i < info->n_traffic; i++) {
+        const struct sutra_et_traffic *row = &info->traffic[i];
+        printf("%16s  %s, %s%s, %s", count_text(row->count).text, row->type, *row->group ? "group " : "all ranks",
+               short_text(row->group, GROUP_WIDTH).text, bytes_text(row->bytes).text);
+        if (row->bytes_least != row->bytes_most)
+            printf(" (%s to %s each)", bytes_text(row->bytes_least).text, bytes_text(row->bytes_most).text);
+        printf("\n");
+    }
+}
+
+static void print_traffic_json(const struct sutra_et_info *info) {
+    printf(",\n  \"communication\": [");
+    for (uint64_t i = 0; i < info->n_traffic; i++) {
+        const struct sutra_et_traffic *row = &info->traffic[i];
+        printf("%s\n    {\"type\": \"%s\", \"group\": ", i ? "," : "", row->type);
+        json_string_print(stdout, row->group);
+        printf(", \"count\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"bytes_least\": %" PRIu64
+               ", \"bytes_most\": %" PRIu64 "}",
+               row->count, row->bytes, row->bytes_least, row->bytes_most);
+    }
+    printf("%s]", info->n_traffic ? "\n  " : "");
+}
+
+/* ---- The file ---- */
+
+static void print_info(const char *path, const struct sutra_et_info *info, bool json) {
+    const uint64_t *types = info->n_of_type;
+    const struct info_row counts[] = {
+        {"bytes", "bytes", info->n_bytes},
+        {"nodes", "nodes", info->n_nodes},
+        {"cpu", "  on the CPU", info->n_cpu},
+        {"gpu", "  on the GPU", info->n_gpu},
+        {"computation", "  computation", types[4]},
+        {"collectives", "  collectives", types[7]},
+        {"sends", "  sends", types[5]},
+        {"receives", "  receives", types[6]},
+        {"memory", "  loads and stores", types[2] + types[3]},
+        {"metadata", "  metadata", types[1]},
+        {"others", "  without a known type", types[0] + types[SUTRA_ET_OTHER]},
+        {"control_dependencies", "control dependencies", info->n_ctrl},
+        {"data_dependencies", "data dependencies", info->n_data},
+        {"absent", "  on absent nodes", info->n_absent},
+        {"cyclic", "nodes in or after a dependency cycle", info->n_cyclic},
+        {"levels", "nodes in the longest dependency chain", info->n_levels},
+        {"width", "nodes in the widest level of dependencies", info->width},
+    };
+    const struct info_row times[] = {
+        {"us_least", "us: shortest duration", info->us_least},
+        {"us_most", "us: longest duration", info->us_most},
+        {"us_total", "us: total duration", info->us_total},
+        {"critical_us", "us: longest dependency chain by duration", info->critical_us},
+    };
+    info_head_print(path, json ? "et" : "Chakra", json);
+    info_schema_print(info->schema, json);
+    info_rows_print(counts, sizeof counts / sizeof *counts, json);
+    info_rows_print(times, sizeof times / sizeof *times, json);
+    (json ? print_traffic_json : print_traffic)(info);
+    if (json)
+        printf("\n}\n");
+}
+
+static enum sutra_status info_et_show(struct job *job, const char *path, bool json, struct sutra_error *error) {
+    struct sutra_et *et = NULL;
+    struct sutra_et_info info = {.size = sizeof info};
+    enum sutra_status status = sutra_et_read(job->context, path, NULL, &et, error);
+    if (!status)
+        status = sutra_et_info(job->context, et, &info, error);
+    progress_clear(&job->watch.progress);
+    if (!status)
+        print_info(path, &info, json);
+    sutra_et_free(et);
+    return status;
+}
 
 struct info_values {
     struct job_values job;
@@ -167,7 +327,7 @@ static enum sutra_status show_json(struct job *job, const char *path, bool json,
     return (kind == SUTRA_TRACE_HOST ? show_host : show_device)(job, path, json, error);
 }
 
-static int show(const char *path, const struct info_values *values) {
+static int show_info(const char *path, const struct info_values *values) {
     struct job job = job_start(&values->job, !values->job.quiet, !values->job.quiet, false);
     struct sutra_error error;
     bool is_et = false;
@@ -197,7 +357,7 @@ static int run(const struct command *command, int argc, char **argv) {
         return message_fail(SUTRA_USAGE, "%s: expected a file, found a pipe: info reads a trace twice",
                             operands.words[0]);
     if (operands.n == 1)
-        return show(operands.words[0], &values);
+        return show_info(operands.words[0], &values);
     if (reads_once(operands.words[1]))
         return message_fail(SUTRA_USAGE, "%s: expected a file, found a pipe: info reads a trace twice",
                             operands.words[1]);

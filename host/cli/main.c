@@ -11,13 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/tool/arguments.h"
-#include "cli/tool/command.h"
-#include "cli/tool/help.h"
-#include "cli/tool/interrupt.h"
-#include "cli/tool/message.h"
-#include "cli/tool/streams.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/job.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
 #include "sutra/context.h"
+#include "text/names.h"
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');

@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "base/memory.h"
-#include "columns/number.h"
+#include "columns/numbers.h"
 #include "columns/row.h"
 
 /* A column of n elements, zeros, and one more, so that an empty one is not NULL either. NULL: out of memory. */

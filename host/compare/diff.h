@@ -4,7 +4,7 @@
 #ifndef COMPARE_DIFF_H
 #define COMPARE_DIFF_H
 
-#include "analyze/rank_tasks.h"
+#include "analyze/ranks.h"
 #include "compare/hta_compare.h"
 #include "compare/path_rows.h"
 

@@ -10,9 +10,9 @@
 #include "analyze/collective_calls.h"
 #include "base/error.h"
 #include "compare/diff.h"
-#include "compare/diff_rows.h"
-#include "facts/collective_kind.h"
-#include "text/decimal_ns.h"
+#include "compare/diff_tables.h"
+#include "facts/collectives.h"
+#include "text/numbers.h"
 
 #define TEXT    SUTRA_COLUMN_TEXT
 #define REAL    SUTRA_COLUMN_REAL
@@ -148,7 +148,7 @@ double diff_us(const struct part *whole, const wide_t ns[2]) {
            NS_PER_US;
 }
 
-double diff_side_us(const struct part *whole, const wide_t ns[2], int side) {
+static double diff_side_us(const struct part *whole, const wide_t ns[2], int side) {
     return (double)ns[side] / (double)whole->sides[side].n_samples / NS_PER_US;
 }
 
@@ -376,7 +376,8 @@ static void put_waits(struct sutra_table *table, const struct part *whole, const
         table_real(table, bus_gbps(whole, row, side));
 }
 
-static void put_key(struct sutra_table *table, const struct part *whole, enum part_ledger id, const struct tuple *key) {
+static void write_key(struct sutra_table *table, const struct part *whole, enum part_ledger id,
+                      const struct tuple *key) {
     put_text(table, whole, (uint32_t)key->part[0]);
     if (id == LEDGER_COLLECTIVES) {
         put_text(table, whole, (uint32_t)key->part[1]);
@@ -400,7 +401,7 @@ static void put_ledger(struct sutra_table *table, const struct diff_rows *rows, 
         const struct diff_row *row = &rows->list[rows->order[i]];
         if (is_nothing(row))
             continue;
-        put_key(table, whole, id, &row->key);
+        write_key(table, whole, id, &row->key);
         put_calls(table, whole, row);
         put_times(table, rows, row, &cumulative);
         put_clear(table, diff_us(whole, row->device), error_of(whole, row->samples));

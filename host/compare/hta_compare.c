@@ -11,9 +11,9 @@
 #include "analyze/hta/hta.h"
 #include "base/error.h"
 #include "columns/column.h"
-#include "text/number_text.h"
-#include "write/json_out.h"
-#include "write/text_file.h"
+#include "text/numbers.h"
+#include "write/json.h"
+#include "write/text.h"
 
 enum { HTA_ON_HOST, HTA_ON_DEVICE };
 

@@ -12,7 +12,7 @@
 #define COMPARE_HTA_COMPARE_H
 
 #include "analyze/table.h"
-#include "base/buffer.h"
+#include "base/memory.h"
 #include "columns/strings.h"
 #include "match/intervals.h"
 #include "read/device_trace.h"

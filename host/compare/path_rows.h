@@ -14,7 +14,7 @@
 #ifndef COMPARE_PATH_ROWS_H
 #define COMPARE_PATH_ROWS_H
 
-#include "compare/part.h"
+#include "compare/sums.h"
 
 struct path_row {
     uint32_t path[2], kernels[2]; /* texts; 0 where a side has none */

@@ -69,9 +69,6 @@ bool graph_add_hub(struct graph *graph, uint32_t hub, node_t to, enum edge_type 
 /* When all are added: gives the hubs their order (see hubs_settle()). */
 bool graph_settle_hubs(struct graph *graph, const double *ends, struct arena *scratch);
 
-/* Merges repeated edges and makes both adjacencies; false: out of memory. */
-bool graph_index(struct graph *graph, struct arena *scratch);
-
 /* How many edges there are with those that hubs stand for, each once. False: out of memory. */
 bool graph_count_edges(const struct graph *graph, struct arena *scratch, uint64_t *n_edges);
 
@@ -129,12 +126,12 @@ static inline struct edge_lists edges_from(const struct graph *graph, node_t nod
 }
 
 /* The start node of an event, or NODE_NONE where it has none. */
-static inline node_t event_start(const struct graph *graph, row_t event) {
+static inline node_t event_start_node(const struct graph *graph, row_t event) {
     row_t pair = graph->pair_of[event];
     return pair ? (pair - 1) * 2 : NODE_NONE;
 }
 
-static inline node_t event_end(const struct graph *graph, row_t event) {
+static inline node_t event_end_node(const struct graph *graph, row_t event) {
     row_t pair = graph->pair_of[event];
     return pair ? (pair - 1) * 2 + 1 : NODE_NONE;
 }

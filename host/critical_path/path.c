@@ -5,14 +5,185 @@
  * Where they give no path, or where the trace has what they do not tell apart, the extended rules give the path; the
  * map of external ids stays the reference's where that has one.
  */
-#include "critical_path/path.h"
-
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/options.h"
-#include "text/counted.h"
+#include "critical_path/path.h"
+#include "read/event_columns.h"
+#include "text/quantities.h"
+
+/*
+ * Runs the stages in order until one ends the search; and what several of them need.
+ */
+
+/* What stages return when they end the search: no status that a caller of the library sees. */
+#define SEARCH_ENDED ((enum sutra_status)255)
+
+__attribute__((format(printf, 3, 0))) static void stop(struct path_verdict *verdict, enum outcome outcome,
+                                                       const char *format, va_list arguments) {
+    verdict->outcome = outcome;
+    vsnprintf(verdict->reason, sizeof verdict->reason, format, arguments);
+}
+
+enum sutra_status stop_empty(const struct path_work *work, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    stop(work->verdict, OUTCOME_EMPTY, format, arguments);
+    va_end(arguments);
+    return SEARCH_ENDED;
+}
+
+enum sutra_status stop_crash(const struct path_work *work, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    stop(work->verdict, OUTCOME_CRASH, format, arguments);
+    va_end(arguments);
+    return SEARCH_ENDED;
+}
+
+enum sutra_status work_sort(const struct path_work *work, uint64_t *keys, row_t *rows, row_t n) {
+    return work->engine->sort_keys(work->engine->state, &(struct sort_keys_step){keys, rows, n}, work->error);
+}
+
+enum sutra_status work_add_edge(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
+                                node_t from, node_t to, enum edge_type type, bool no_time) {
+    if (from == to)
+        return stop_crash(work, "event %u depends on itself", node_event(graph, from));
+    bool weightless = no_time || type == EDGE_DEPENDENCY || type == EDGE_SYNC;
+    double weight = weightless ? 0 : node_time(rows, graph, to) - node_time(rows, graph, from);
+    return graph_add_edge(graph, from, to, type, weight) ? SUTRA_OK : error_memory(work->error);
+}
+
+static enum sutra_status run_stages(struct path_work *work, struct path_search *search) {
+    struct path_rows *rows = &search->rows;
+    struct path_window *window = &search->window;
+    struct graph *graph = &search->graph;
+    struct path_waits waits = {0};
+    uint8_t *queue = arena_zeros(&work->scratch, work->events->n, sizeof *queue);
+    enum sutra_status status = graph_init(graph, work->events->n) ? work_taken(work) : error_memory(work->error);
+    if (!status)
+        status = rows_read(work, rows);
+    if (!status)
+        status = links_find(work, rows);
+    if (!status)
+        status = window_find(work, rows, window);
+    if (!status)
+        status = cpu_graph_build(work, rows, window, graph);
+    if (!status)
+        status = queue_measure(work, rows, queue);
+    if (!status)
+        status = waits_resolve(work, rows, &waits);
+    if (!status)
+        status = gpu_graph_build(work, rows, window, queue, &waits, graph);
+    if (!status)
+        status = longest_path_find(work, rows, graph, &search->path);
+    tuples_free(&waits.records);
+    tuples_free(&waits.wait_calls);
+    return status;
+}
+
+enum sutra_status path_search_run(struct path_search *search, struct sutra_context *context,
+                                  const struct sutra_device_trace *trace, const struct path_rules *rules,
+                                  struct sutra_error *error) {
+    *search = (struct path_search){.trace = trace, .rules = *rules, .window.annotation = ROW_NONE};
+    struct path_work work = {
+        .context = context,
+        .engine = &context->engine,
+        .trace = trace,
+        .events = &trace->events,
+        .rules = *rules,
+        .reader = {.source = &trace->document.source, .values = &context->values},
+        .results = &search->arena,
+        .verdict = &search->verdict,
+        .error = error,
+    };
+    enum sutra_status status = run_stages(&work, search);
+    if (status == SEARCH_ENDED)
+        status = SUTRA_OK;
+    if (!status && work.reader.failed)
+        status = error_memory(error);
+    buffer_free(&work.reader.scratch);
+    arena_free(&work.scratch);
+    return status;
+}
+
+void path_search_free(struct path_search *search) {
+    graph_free(&search->graph);
+    arena_free(&search->arena);
+    *search = (struct path_search){0};
+}
+
+/*
+ * The synchronisation edges of a path as pairs of external ids.
+ *
+ * The ids are those of the file, not the numbers that the linker makes of them: "12" is not 12 here.
+ */
+
+/* The events at both ends of each synchronisation edge of the path, one behind the other; returns how many. */
+static row_t list_ends(const struct path_search *search, row_t *events) {
+    const struct path_nodes *path = &search->path;
+    row_t n = 0;
+    for (node_t i = 0; i + 1 < path->n; i++)
+        if (search->graph.type[path->edge[i]] == EDGE_SYNC) {
+            events[n++] = node_event(&search->graph, path->node[i]);
+            events[n++] = node_event(&search->graph, path->node[i + 1]);
+        }
+    return n;
+}
+
+static void put_pairs(struct sync_map *map, const value_key *external, const row_t *events, row_t n) {
+    for (row_t i = 0; i < n; i += 2) {
+        value_key start = external[events[i]], end = external[events[i + 1]];
+        if (start == KEY_ABSENT || end == KEY_ABSENT || start == end)
+            continue;
+        map->start[map->n] = start;
+        map->end[map->n++] = end;
+    }
+}
+
+/* Takes the map from a search; without a path it is empty. */
+static enum sutra_status sync_map_take(struct sync_map *map, const struct path_search *search,
+                                       struct sutra_context *context, struct sutra_error *error) {
+    static const struct asked_field field = {"External id", ASK_KEY, false};
+    struct asked_column external;
+    struct arena arena = {0};
+    row_t *events = arena_take(&arena, 2 * (size_t)search->path.n, sizeof *events);
+    row_t n = events ? list_ends(search, events) : 0;
+    map->n = 0;
+    map->end = malloc(((size_t)n + 1) * sizeof *map->end);
+    map->start = malloc(((size_t)n + 1) * sizeof *map->start);
+    enum sutra_status status = map->end && map->start ? arena_status(&arena, error) : error_memory(error);
+    if (!status && n > 0)
+        status = event_columns_ask(context, search->trace, &field, 1, events, n, &external, error);
+    if (!status && n > 0)
+        put_pairs(map, external.key, events, n);
+    arena_free(&arena);
+    return status;
+}
+
+void sync_map_free(struct sync_map *map) {
+    free(map->end);
+    free(map->start);
+    *map = (struct sync_map){0};
+}
+
+enum sutra_status sync_map_find(struct sync_map *map, struct sutra_context *context,
+                                const struct sutra_device_trace *trace, bool pandas3, struct path_verdict *verdict,
+                                struct sutra_error *error) {
+    const struct path_rules rules = {.pandas3 = pandas3, .annotation = STEP_NAME};
+    struct path_search search;
+    *map = (struct sync_map){0};
+    enum sutra_status status = path_search_run(&search, context, trace, &rules, error);
+    if (!status)
+        status = sync_map_take(map, &search, context, error);
+    *verdict = search.verdict;
+    path_search_free(&search);
+    return status;
+}
 
 /* Whether a row has a name of HIP, which only the extended rules know. */
 static bool has_hip_names(const struct path_rows *rows) {

@@ -14,11 +14,174 @@
  *
  * A name may have several lines: cudaMemcpy launches a copy to the linker, and blocks to the critical path.
  */
-#include "facts/names.h"
-
+#include <stdbool.h>
 #include <string.h>
 
-#include "text/any_case.h"
+#include "facts/names.h"
+#include "sutra/hta_version.h"
+#include "text/strings.h"
+
+/*
+ * By category, and for kernels and sets by name:
+ *
+ *     COPY            MEMORY_COPY_HOST_TO_DEVICE and its like, __amd_rocclr_copyBuffer, with Rect and Aligned, and .kd
+ *     COMPUTE         __amd_rocclr_fillBuffer, with Aligned, and .kd, whatever else it contains
+ *     COMMUNICATION   contains nccl, rccl or cross_device_reduce, in any case
+ *     COMPUTE         all the rest
+ */
+
+struct name_rest {
+    const char *text;
+    size_t length;
+};
+
+/* Takes a word off the beginning, if it stands there. */
+static bool skip(struct name_rest *rest, const char *word) {
+    size_t n = strlen(word);
+    if (rest->length < n || memcmp(rest->text, word, n) != 0)
+        return false;
+    rest->text += n;
+    rest->length -= n;
+    return true;
+}
+
+static bool is_over(struct name_rest rest) {
+    skip(&rest, ".kd");
+    return rest.length == 0;
+}
+
+static bool is_copy(struct name_rest name) {
+    if (skip(&name, "MEMORY_COPY_"))
+        return (skip(&name, "HOST_TO_DEVICE") || skip(&name, "DEVICE_TO_HOST") || skip(&name, "DEVICE_TO_DEVICE")) &&
+               is_over(name);
+    if (!skip(&name, "__amd_rocclr_copyBuffer"))
+        return false;
+    skip(&name, "Rect");
+    skip(&name, "Aligned");
+    return is_over(name);
+}
+
+static bool is_fill(struct name_rest name) {
+    if (!skip(&name, "__amd_rocclr_fillBuffer"))
+        return false;
+    skip(&name, "Aligned");
+    return is_over(name);
+}
+
+enum device_class device_class_of(uint32_t category, const char *text, size_t length) {
+    struct name_rest name = {text, length};
+    if (!(category & CATEGORY_WORK))
+        return DEVICE_NO_WORK;
+    if (category & CATEGORY_COPY || (category & CATEGORY_KERNEL && is_copy(name)))
+        return DEVICE_COPY;
+    if (is_fill(name))
+        return DEVICE_COMPUTE;
+    bool talks = text_has_in_any_case(text, length, "nccl") || text_has_in_any_case(text, length, "rccl") ||
+                 text_has_in_any_case(text, length, "cross_device_reduce");
+    return talks ? DEVICE_COMMUNICATION : DEVICE_COMPUTE;
+}
+
+bool device_is_collective(const char *text, size_t length) {
+    static const char *const words[] = {"all_reduce", "allreduce", "alltoall",       "all_to_all",
+                                        "all_gather", "allgather", "reduce_scatter", "reducescatter"};
+    struct name_rest name = {text, length};
+    if (skip(&name, "triton_"))
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (text_has_in_any_case(name.text, name.length, words[i]))
+            return true;
+    return false;
+}
+
+/*
+ * What kind of work a kernel does, from its name, by HTA's expressions. Those of 0.5:
+ *
+ *     COMMUNICATION   ^nccl.*Kernel               so ncclKernel_..., ncclDevKernel_... and ncclSymKernel_...
+ *     MEMORY          ^Memcpy, ^Memset, ^dma
+ *     OTHER           Memcpy or Sync anywhere (Memset would have to stand first, and is memory then)
+ *     COMPUTATION     all the rest
+ *
+ * Those of 0.6:
+ *
+ *     COMMUNICATION   ^nccl, ^hip, ^hccl, ncclKernel anywhere
+ *     MEMORY          ^Memcpy, ^Memset, ^dma (and ^hipMemcpy, ^hipMemset, were they no communication)
+ *     OTHER           Memcpy, Memset, dma or Sync anywhere, ^Stream Wait Event, ^cuda.*LaunchKernel, ^runFunction, and
+ *                     how kernels of MTIA begin
+ *     COMPUTATION     all the rest
+ *
+ * A dot does not match a line end, so what it stands for must be on the first line.
+ */
+
+const char *const kernel_type_names[KERNEL_N_TYPES] = {"COMPUTATION", "COMMUNICATION", "MEMORY", "OTHER"};
+
+static bool begins_with(const char *name, size_t length, const char *word) {
+    size_t n = strlen(word);
+    return length >= n && memcmp(name, word, n) == 0;
+}
+
+static bool has(const char *name, size_t length, const char *word) {
+    return memmem(name, length, word, strlen(word)) != NULL;
+}
+
+enum kernel_type kernel_type_of(const char *name, size_t length) {
+    const char *line_end = memchr(name, '\n', length);
+    size_t line = line_end ? (size_t)(line_end - name) : length;
+    if (begins_with(name, line, "nccl") && has(name + 4, line - 4, "Kernel"))
+        return KERNEL_COMMUNICATION;
+    if (begins_with(name, length, "Memcpy") || begins_with(name, length, "Memset") || begins_with(name, length, "dma"))
+        return KERNEL_MEMORY;
+    return has(name, line, "Memcpy") || has(name, line, "Sync") ? KERNEL_OTHER : KERNEL_COMPUTATION;
+}
+
+static bool begins_with_any(const char *name, size_t length, const char *const *words, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (begins_with(name, length, words[i]))
+            return true;
+    return false;
+}
+
+static bool has_any(const char *name, size_t length, const char *const *words, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (has(name, length, words[i]))
+            return true;
+    return false;
+}
+
+#define N(words) (sizeof(words) / sizeof *(words))
+
+enum kernel_type kernel_type_of_0_6(const char *name, size_t length, bool hip_communicates) {
+    static const char *const memory[] = {"Memcpy", "Memset", "dma"};
+    static const char *const hip_memory[] = {"hipMemcpy", "hipMemset"};
+    static const char *const other[] = {"Memcpy", "Memset", "dma", "Sync"};
+    static const char *const other_begins[] = {"Stream Wait Event",
+                                               "runFunction",
+                                               "job_exe",
+                                               "packet",
+                                               "pe_exe",
+                                               "cpum_exe_subgraph",
+                                               "collective_subgraph_execution"};
+    const char *line_end = memchr(name, '\n', length);
+    size_t line = line_end ? (size_t)(line_end - name) : length;
+    bool hip = begins_with(name, length, "hip");
+    if (begins_with(name, length, "nccl") || begins_with(name, length, "hccl") || (hip && hip_communicates) ||
+        has(name, line, "ncclKernel"))
+        return KERNEL_COMMUNICATION;
+    if (begins_with_any(name, length, memory, N(memory)) || begins_with_any(name, length, hip_memory, N(hip_memory)))
+        return KERNEL_MEMORY;
+    bool launch = begins_with(name, line, "cuda") && has(name + 4, line - 4, "LaunchKernel");
+    bool is_other =
+        launch || has_any(name, line, other, N(other)) || begins_with_any(name, length, other_begins, N(other_begins));
+    return is_other ? KERNEL_OTHER : KERNEL_COMPUTATION;
+}
+
+/*
+ * Names of HTA versions.
+ */
+
+const char *sutra_hta_version_name(enum sutra_hta_version hta_version) {
+    static const char *const names[SUTRA_HTA_N_VERSIONS] = {"0.5", "0.6"};
+    return (unsigned)hta_version < SUTRA_HTA_N_VERSIONS ? names[hta_version] : "";
+}
 
 enum {
     L = READER_LINKER,

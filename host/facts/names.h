@@ -12,11 +12,50 @@
 #define FACTS_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "columns/device_events.h"
 #include "columns/strings.h"
+#include "columns/traces.h"
+
+/*
+ * What a piece of work on the device is to a timeline: computation, communication or a copy.
+ *
+ * Unlike the types of kernels that HTA tells (kernel_type.h), categories count, sets of memory are computation, and
+ * AMD's names are known.
+ */
+
+enum device_class {
+    DEVICE_COMPUTE,
+    DEVICE_COMMUNICATION,
+    DEVICE_COPY,
+    DEVICE_N_CLASSES,
+    DEVICE_NO_WORK = DEVICE_N_CLASSES, /* such as synchronisation */
+};
+
+/* The class of an event whose category has these roles (facts/names.h). O(length). */
+enum device_class device_class_of(uint32_t category, const char *text, size_t length);
+
+/* Whether a kernel of this name communicates, though device_class_of() takes it for computation: collectives of others
+ * than NCCL, unless they are only called after what was fused. O(length). */
+bool device_is_collective(const char *text, size_t length);
+
+/*
+ * What kind of work a GPU operator does, told by its name.
+ */
+
+enum kernel_type { KERNEL_COMPUTATION, KERNEL_COMMUNICATION, KERNEL_MEMORY, KERNEL_OTHER, KERNEL_N_TYPES };
+
+/* "COMPUTATION" and so on. */
+extern const char *const kernel_type_names[KERNEL_N_TYPES];
+
+/* The type of a kernel of this name, by the expressions of HTA 0.5. O(length). */
+enum kernel_type kernel_type_of(const char *name, size_t length);
+
+/* The same by those of HTA 0.6. They take all that begins with hip for communication, which is kept only with
+ * `hip_communicates`; else HIP's copies and sets are of memory, and the rest computes. */
+enum kernel_type kernel_type_of_0_6(const char *name, size_t length, bool hip_communicates);
 
 /* Whose list it is. */
 enum reader {

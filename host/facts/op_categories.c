@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "base/bisect.h"
+#include "base/shared.h"
 
 const char *const op_category_names[OP_N_CATEGORIES] = {
 #define OP_CATEGORY_NAME(number, name) name,

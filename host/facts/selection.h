@@ -8,11 +8,49 @@
 #ifndef FACTS_SELECTION_H
 #define FACTS_SELECTION_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/arena.h"
+#include "columns/strings.h"
 #include "context/context.h"
-#include "facts/stretch.h"
 #include "read/device_trace.h"
+#include "sutra/error.h"
 #include "sutra/rewrite.h"
+
+/*
+ * A stretch of a trace: of some of its steps, and of time from its first event on.
+ *
+ *     ProfilerStep#3     ProfilerStep#4     ProfilerStep#5
+ *     |-----------------||-----------------||-------------|
+ *     from                                                to     steps "3-5"
+ */
+
+/* What was asked for. */
+struct stretch_wish {
+    const char *steps;     /* a step's number, or those from one to another, "3-5"; NULL: all of time */
+    double from_us, to_us; /* whole microseconds from the first start of the trace; 0: no border */
+};
+
+/* A moment counts at `from` or behind, and before `to`; nanoseconds. */
+struct time_stretch {
+    int64_t from, to;
+    bool found;                    /* a step that was asked for */
+    uint64_t n_steps;              /* that there are, */
+    int64_t first_step, last_step; /* and their least and largest numbers */
+};
+
+static inline bool stretch_is_wanted(const struct stretch_wish *wish) {
+    return wish->steps || wish->from_us > 0 || wish->to_us > 0;
+}
+
+static inline bool stretch_has(const struct time_stretch *stretch, int64_t moment) {
+    return moment >= stretch->from && moment < stretch->to;
+}
+
+static inline struct time_stretch stretch_of_all(void) {
+    return (struct time_stretch){.from = INT64_MIN, .to = INT64_MAX, .first_step = INT64_MAX, .last_step = INT64_MIN};
+}
 
 /* What an event is to a selection. */
 enum selected_kind {

@@ -10,7 +10,135 @@
 #ifndef FACTS_TIMES_H
 #define FACTS_TIMES_H
 
-#include "columns/device_events.h"
+#include <math.h>
+
+#include "base/arena.h"
+#include "columns/hash_tables.h"
+#include "columns/traces.h"
+#include "facts/names.h"
+#include "match/key_index.h"
+#include "read/device_trace.h"
+#include "text/numbers.h"
+
+/*
+ * When events began and ended, in nanoseconds, also where microseconds as doubles are too coarse for
+ * them: there the text of the file is read again.
+ */
+
+/* Doubles from here on are whole: what is added to it is rounded as llrint() does. */
+#define ROUNDS_DOUBLE 0x1p52
+
+/* Times of a larger magnitude (some 95 years from 1970) are of no use: all sums of two fit 64 bits as nanoseconds. Not
+ * so for NaN. */
+static inline bool us_are_sound(double us) {
+    return fabs(us) <= 3e15;
+}
+
+struct exact_times {
+    const struct json_place *text; /* by event: where the start stands; NULL: doubles will do */
+};
+
+/* Asks for what reading the starts of events needs, of those whose category has a role; `roles` NULL: of all. O(n), and
+ * the length of events with a start that is coarse. */
+enum sutra_status exact_times_find(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                   const struct string_roles *roles, struct arena *scratch, struct exact_times *times,
+                                   struct sutra_error *error);
+
+/* Whether an event has a start, a duration (0 where there is none) that is not negative, and neither is too large. */
+static inline bool exact_time_is_known(const struct device_events *events, row_t event) {
+    double dur = number_as_double(number_at(events->dur, event));
+    return events->flags[event] & EVENT_HAS_TS && us_are_sound(number_as_double(number_at(events->ts, event))) &&
+           us_are_sound(dur) && dur >= 0;
+}
+
+/* Warns of those without, if there are some: `one` or `several` of what "has" or "have" none. */
+void untimed_warn(struct sutra_context *context, uint64_t n, const char *one, const char *several);
+
+/* Microseconds that are sound as nanoseconds, of which those that lie between two are rounded to the even one. */
+static inline int64_t ns_of_us(struct number us) {
+    if (!number_is_double(us))
+        return (int64_t)us.bits * NS_PER_US;
+    double value = number_as_double(us);
+    int64_t whole = (int64_t)value;
+    whole -= (double)whole > value;
+    return whole * NS_PER_US + (int64_t)((value - (double)whole) * NS_PER_US + ROUNDS_DOUBLE - ROUNDS_DOUBLE);
+}
+
+/* The start of an event whose time is known; of coarse ones where the text is there. */
+int64_t exact_start_of_text(const struct sutra_device_trace *trace, const struct exact_times *times, row_t event);
+static inline int64_t exact_start_ns(const struct sutra_device_trace *trace, const struct exact_times *times,
+                                     row_t event) {
+    return times->text ? exact_start_of_text(trace, times, event) : ns_of_us(number_at(trace->events.ts, event));
+}
+
+/*
+ * Dense numbers for threads, in the order of first sight, so that what there is of each can stand in an
+ * array.
+ *
+ *     tids       7  7  12  7  "main"  12
+ *     numbers    0  0   1  0    2      1
+ */
+
+/* ---- All at once ---- */
+
+/* numbers[i] = that of the tid of event rows[i], below *n_threads. The index, the caller's to free, is from tids to the
+ * first i. O(n) or O(n log n), as the index is built. */
+enum sutra_status threads_number(const struct device_events *events, const row_t *rows, row_t n,
+                                 const struct engine *engine, struct arena *scratch, struct key_index *first,
+                                 uint32_t *numbers, uint32_t *n_threads, struct sutra_error *error);
+
+/* ---- One after the other, while events are read ---- */
+
+struct thread_numbers {
+    struct pair_table table;
+    uint32_t n;
+    uint64_t last_id; /* of the last number that was asked for: neighbours mostly are of one thread */
+    uint32_t last_process, last;
+};
+
+static inline bool thread_numbers_init(struct thread_numbers *threads) {
+    *threads = (struct thread_numbers){.last = PAIR_NONE};
+    return pair_table_init(&threads->table);
+}
+
+static inline void thread_numbers_free(struct thread_numbers *threads) {
+    pair_table_free(&threads->table);
+}
+
+/* The number of a thread of a process, new if it was not seen before; PAIR_NONE: out of memory. */
+static inline uint32_t thread_number(struct thread_numbers *threads, uint64_t id, uint32_t process) {
+    if (threads->last != PAIR_NONE && threads->last_id == id && threads->last_process == process)
+        return threads->last;
+    struct pair_entry *entry = pair_table_take(&threads->table, id, process);
+    if (!entry)
+        return PAIR_NONE;
+    if (entry->number == PAIR_NONE)
+        entry->number = threads->n++;
+    threads->last_id = id;
+    threads->last_process = process;
+    return threads->last = entry->number;
+}
+
+/* Threads of processes, by events. */
+struct event_threads {
+    struct thread_numbers processes, threads;
+};
+
+static inline bool event_threads_init(struct event_threads *numbers) {
+    bool processes = thread_numbers_init(&numbers->processes), threads = thread_numbers_init(&numbers->threads);
+    return processes && threads;
+}
+
+static inline void event_threads_free(struct event_threads *numbers) {
+    thread_numbers_free(&numbers->processes);
+    thread_numbers_free(&numbers->threads);
+}
+
+/* The number of the event's thread; PAIR_NONE: out of memory. */
+static inline uint32_t event_thread(struct event_threads *numbers, const struct device_events *events, row_t event) {
+    uint32_t process = thread_number(&numbers->processes, (uint64_t)events->pid[event], 0);
+    return process == PAIR_NONE ? PAIR_NONE : thread_number(&numbers->threads, (uint64_t)events->tid[event], process);
+}
 
 /* What there is in the columns of a whole trace. */
 struct time_forms {

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "text/number_text.h"
+#include "text/numbers.h"
 
 #define NOWHERE UINT32_MAX
 

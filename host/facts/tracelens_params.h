@@ -9,7 +9,7 @@
 #ifndef FACTS_TRACELENS_PARAMS_H
 #define FACTS_TRACELENS_PARAMS_H
 
-#include "base/buffer.h"
+#include "base/memory.h"
 #include "facts/op_categories.h"
 #include "facts/op_inputs.h"
 

@@ -6,7 +6,239 @@
  *     thread   [linear  [t [transpose]] [addmm  launch .. ]]     in the first pass
  *     stream                                      [kernel]       in the second
  */
+#include "generate/burst.h"
+#include "base/memory.h"
 #include "generate/generator.h"
+#include "generate/operators.h"
+
+/*
+ * Collectives of a made-up job: which, by whom, and when they end. O(1) each and rank.
+ */
+
+/* What is told of a kind. */
+struct collective_words {
+    const char *name, *kernel, *type;
+    int64_t type_size;
+};
+
+static const struct collective_words words[N_COLLECTIVE_KINDS] = {
+    [COLLECTIVE_ALL_REDUCE] = {"allreduce", "AllReduce_Sum_f32_RING_LL", "Float", 4},
+    [COLLECTIVE_BROADCAST] = {"broadcast", "Broadcast_RING_LL", "Float", 4},
+    [COLLECTIVE_ALL_GATHER] = {"_allgather_base", "AllGather_RING_LL", "BFloat16", 2},
+    [COLLECTIVE_REDUCE_SCATTER] = {"_reduce_scatter_base", "ReduceScatter_Sum_bf16_RING_LL", "BFloat16", 2},
+    [COLLECTIVE_SEND] = {"send", "SendRecv", "BFloat16", 2},
+    [COLLECTIVE_RECEIVE] = {"recv", "SendRecv", "BFloat16", 2},
+};
+
+#define BYTES_PER_NS 40
+#define LATENCY_NS   12000
+#define JITTER_NS    900
+
+/* Which of the collectives of all ranks a rank loses, and which it has in another size. */
+#define LOST_TURN    2
+#define RESIZED_TURN 3
+
+/* Longer lists are not told to their end. */
+#define RANKS_TOLD 30
+
+static bool is_of_pair(enum collective_kind kind) {
+    return kind != COLLECTIVE_ALL_REDUCE && kind != COLLECTIVE_BROADCAST;
+}
+
+/* ---- The lines of kernels ---- */
+
+static void add_ranks(struct buffer *text, uint32_t first, uint32_t n) {
+    for (uint32_t i = 0; i < n && i < RANKS_TOLD; i++)
+        text_add(text, "%s%u", i ? ", " : "", first + i);
+    text_add(text, n > RANKS_TOLD ? ", ...]'" : "]'");
+}
+
+static void kernel_add(struct buffer *text, const struct job_member *member, enum collective_kind kind) {
+    const struct collective_words *of = &words[kind];
+    uint32_t partner = member->rank ^ 1;
+    bool pair = is_of_pair(kind);
+    text_add(text,
+             "{'ph': 'X', 'cat': 'kernel', 'name': 'ncclDevKernel_%s(ncclDevKernelArgsStorage<4096ul>)', 'pid': 0, "
+             "'tid': @tid@, 'ts': @ts@, 'dur': @dur@, 'args': {'External id': @external@, 'queued': 0, 'device': 0, "
+             "'context': 1, 'stream': @tid@, 'correlation': @correlation@, 'Collective name': '%s', "
+             "'In msg nelems': @in@, 'Out msg nelems': @out@, 'Group size': %u, 'dtype': '%s', 'In split size': '[]', "
+             "'Out split size': '[]', 'Process Group Name': '%u', 'Process Group Description': '%s', ",
+             of->kernel, of->name, pair ? 2 : member->job->n_ranks, of->type, pair ? 1 + member->rank / 2 : 0,
+             pair ? "neighbours" : "default_pg");
+    text_add(text, "'Process Group Ranks': '[");
+    add_ranks(text, pair ? member->rank & ~1U : 0, pair ? 2 : member->job->n_ranks);
+    if (kind == COLLECTIVE_SEND || kind == COLLECTIVE_RECEIVE)
+        text_add(text, ", '%s Rank': %u", kind == COLLECTIVE_SEND ? "Dst" : "Src", partner);
+    text_add(text, ", 'Seq': @turn@}}");
+}
+
+bool job_member_make(struct job_member *member, const struct generate_job_options *job, uint32_t rank,
+                     struct collective_ends *ends) {
+    struct buffer text = {0};
+    *member = (struct job_member){.job = job, .rank = rank, .ends = ends};
+    for (int kind = 0; kind < N_COLLECTIVE_KINDS; kind++) {
+        text.length = 0;
+        kernel_add(&text, member, (enum collective_kind)kind);
+        member->kernels[kind] = template_make(&member->arena, text.bytes, text.length);
+    }
+    bool ok = !text.failed && !member->arena.failed;
+    buffer_free(&text);
+    return ok;
+}
+
+/* ---- What the device trace tells of the job ---- */
+
+uint32_t job_member_neighbours(const struct job_member *member) {
+    const struct generate_job_options *job = member->job;
+    uint32_t left = job->n_ranks - member->rank / job->ranks_per_host * job->ranks_per_host;
+    return left < job->ranks_per_host ? left : job->ranks_per_host;
+}
+
+static void write_group(struct output *output, uint32_t name, const char *description, uint32_t first, uint32_t n) {
+    output_text(output, "{\"pg_name\": \"");
+    output_number(output, name);
+    output_text(output, "\", \"pg_desc\": \"");
+    output_text(output, description);
+    output_text(output, "\", \"backend_config\": \"cuda:nccl\", \"pg_size\": ");
+    output_number(output, n);
+    output_text(output, ", \"ranks\": [");
+    for (uint32_t i = 0; i < n; i++) {
+        output_text(output, i ? ", " : "");
+        output_number(output, first + i);
+    }
+    output_text(output, "]}");
+}
+
+void job_member_write_info(const struct job_member *member, struct output *output) {
+    uint32_t n_ranks = member->job->n_ranks, rank = member->rank;
+    output_text(output, "  \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": ");
+    output_number(output, rank);
+    output_text(output, ", \"world_size\": ");
+    output_number(output, n_ranks);
+    output_text(output, n_ranks % 2 ? ", \"pg_count\": 1, \"pg_config\": [" : ", \"pg_count\": 2, \"pg_config\": [");
+    write_group(output, 0, "default_pg", 0, n_ranks);
+    if (n_ranks % 2 == 0) {
+        output_text(output, ", ");
+        write_group(output, 1 + rank / 2, "neighbours", rank & ~1U, 2);
+    }
+    output_text(output, "], \"nccl_version\": \"2.21.5\"},\n");
+}
+
+/* ---- Which one is next ---- */
+
+void job_member_rewind(struct job_member *member, bool is_settled) {
+    member->noise.state = member->job->run.seed + UINT64_C(1000003) * (member->rank + 1);
+    memset(member->turns, 0, sizeof member->turns);
+    member->at = 0;
+    member->is_settled = is_settled;
+    member->n_launched = 0;
+}
+
+static enum collective_kind kind_of(const struct job_member *member, enum collective_set set, uint32_t bits) {
+    switch (set) {
+    case SET_PAIR:
+        return bits & 1 ? COLLECTIVE_ALL_GATHER : COLLECTIVE_REDUCE_SCATTER;
+    case SET_MESSAGES: /* to and fro */
+        return (bits ^ member->rank) & 1 ? COLLECTIVE_SEND : COLLECTIVE_RECEIVE;
+    default:
+        return bits & 3 ? COLLECTIVE_ALL_REDUCE : COLLECTIVE_BROADCAST;
+    }
+}
+
+/* Sizes differ from each number to the next. */
+static struct collective collective_of(const struct job_member *member, enum collective_set set, int64_t turn) {
+    bool is_swapped = member->rank == member->job->swapped_rank && set == SET_WORLD && turn < 2;
+    int64_t as = is_swapped ? 1 - turn : turn;
+    struct random random = {member->job->run.seed + UINT64_C(77777) * set + (uint64_t)as};
+    int64_t n = (INT64_C(1024) << random_below(&random, 10)) + 8 * as;
+    if (member->rank == member->job->resized_rank && set == SET_WORLD && turn == RESIZED_TURN)
+        n += 1024;
+    enum collective_kind kind = kind_of(member, set, (uint32_t)(random_next(&random) >> 40));
+    return (struct collective){.set = set,
+                               .turn = turn,
+                               .kind = kind,
+                               .n_in = kind == COLLECTIVE_ALL_GATHER ? n / 2 : n,
+                               .n_out = kind == COLLECTIVE_REDUCE_SCATTER ? n / 2 : n,
+                               .duration = LATENCY_NS + n * words[kind].type_size / BYTES_PER_NS};
+}
+
+/* Ranks of an odd number have no neighbours. */
+void collective_draw(struct job_member *member, struct random *program) {
+    uint32_t bits = random_below(program, 8);
+    enum collective_set set = bits < 4 || member->job->n_ranks % 2 ? SET_WORLD : bits < 6 ? SET_PAIR : SET_MESSAGES;
+    member->next = collective_of(member, set, member->turns[set]++);
+}
+
+/* Whether the trace lacks the kernel of the collective that is launched. */
+static bool collective_is_lost(const struct job_member *member) {
+    return member->rank == member->job->lossy_rank && member->next.set == SET_WORLD && member->next.turn == LOST_TURN;
+}
+
+/* ---- When it ends ---- */
+
+static uint32_t groups_of(const struct job_member *member, enum collective_set set) {
+    return set == SET_WORLD ? 1 : member->job->n_ranks / 2;
+}
+
+static int64_t end_on_rank(const struct job_member *member, uint64_t at, int64_t end) {
+    struct random random = {at * 31 + member->rank};
+    return end + random_below(&random, JITTER_NS);
+}
+
+/* When the collective that is launched ends on this rank, if it could begin at `ready` and begins at `start`: the same
+ * as `start` while the ends are not settled. */
+static int64_t collective_end(struct job_member *member, int64_t ready, int64_t start) {
+    enum collective_set set = member->next.set;
+    if (member->is_settled) {
+        uint64_t at = member->at + (set == SET_WORLD ? 0 : member->rank / 2);
+        member->at += groups_of(member, set);
+        return end_on_rank(member, at, member->ends->list[at]);
+    }
+    uint64_t i = member->n_launched;
+    if (arena_grow(&member->arena, &member->launched, i, &member->launched_capacity, sizeof *member->launched) &&
+        arena_grow(&member->arena, &member->ready, i, &member->ready_capacity, sizeof *member->ready)) {
+        member->launched[i] = member->next;
+        member->ready[i] = ready;
+        member->n_launched++;
+    }
+    return start;
+}
+
+/* The group's members are the ranks from `first` on. */
+static void settle_group(struct job_member *members, uint64_t i, uint32_t first, uint32_t n, int64_t *clocks,
+                         int64_t *ends, struct collective_ends *all) {
+    int64_t begun = INT64_MIN;
+    for (uint32_t rank = first; rank < first + n; rank++) {
+        int64_t start = members[rank].ready[i] > clocks[rank] ? members[rank].ready[i] : clocks[rank];
+        begun = start > begun ? start : begun;
+    }
+    int64_t end = all->list[all->n] = begun + members[first].launched[i].duration;
+    for (uint32_t rank = first; rank < first + n; rank++) {
+        ends[rank] = end_on_rank(&members[rank], all->n, end);
+        clocks[rank] = ends[rank] + COLLECTIVE_GAP_NS;
+    }
+    all->n++;
+}
+
+bool collectives_settle(struct job_member *members, int64_t *clocks, int64_t *ends) {
+    struct collective_ends *all = members->ends;
+    uint32_t n_ranks = members->job->n_ranks;
+    for (uint32_t rank = 0; rank < n_ranks; rank++)
+        if (members[rank].arena.failed)
+            return false;
+    for (uint64_t i = 0; i < members->n_launched; i++) {
+        enum collective_set set = members->launched[i].set;
+        uint32_t n_groups = groups_of(members, set), n = set == SET_WORLD ? n_ranks : 2;
+        for (uint32_t group = 0; group < n_groups; group++) {
+            if (!arena_grow(&all->arena, &all->list, all->n, &all->capacity, sizeof *all->list))
+                return false;
+            settle_group(members, i, group * n, n, clocks, ends, all);
+        }
+    }
+    for (uint32_t rank = 0; rank < n_ranks; rank++)
+        members[rank].n_launched = 0;
+    return true;
+}
 
 /* Added to what the GPU operator says, where it shall match nothing. */
 #define NOWHERE (INT64_C(1) << 40)
@@ -20,7 +252,7 @@ enum { OF_OCCUPANCY = 1, OF_SYNC, OF_SYNC_RECORD, OF_WAIT, OF_WAIT_RECORD };
 static void end_operation(struct generator *generator, int64_t *clock) {
     struct burst *burst = &generator->burst;
     uint32_t i = burst->open[--burst->n_open];
-    enum launch_kind kind = (enum launch_kind)operators[burst->operations[i].row].launch;
+    enum launch_kind kind = (enum launch_kind)operator_rows[burst->operations[i].row].launch;
     if (kind != LAUNCH_NONE)
         *clock = burst_launch(generator, i, kind, *clock);
     *clock += random_time(generator, 500, 6000, 1);
@@ -215,7 +447,7 @@ static void write_operations(struct generator *generator) {
 /* A call of the CPU, or what the GPU's side tells of one. */
 static void write_call(struct generator *generator, enum plain_line line, int64_t correlation, int64_t start,
                        int64_t end) {
-    generator->values.of[FIELD_CORRELATION] = correlation;
+    generator->values.of[LINE_CORRELATION] = correlation;
     set_times(generator, start, end);
     write_event(generator, PASS_GPU, &generator->lines.plain[line]);
 }
@@ -223,20 +455,20 @@ static void write_call(struct generator *generator, enum plain_line line, int64_
 /* An event of the one stream is recorded, and the other told to wait for it. */
 static void write_wait(struct generator *generator, int64_t ts, int64_t correlation, uint32_t awaited,
                        uint32_t waiting) {
-    int64_t *of = generator->values.of, tid = of[FIELD_TID];
+    int64_t *of = generator->values.of, tid = of[LINE_TID];
     write_call(generator, LINE_RECORD_CALL, correlation + OF_WAIT_RECORD, ts, ts + 700);
     write_call(generator, LINE_WAIT_CALL, correlation + OF_WAIT, ts + 900, ts + 1500);
-    of[FIELD_AWAITED] = stream_tid(awaited);
-    of[FIELD_RECORD] = correlation + OF_WAIT_RECORD;
-    of[FIELD_TID] = stream_tid(waiting);
+    of[LINE_AWAITED] = stream_tid(awaited);
+    of[LINE_RECORD] = correlation + OF_WAIT_RECORD;
+    of[LINE_TID] = stream_tid(waiting);
     write_call(generator, LINE_STREAM_WAIT, correlation + OF_WAIT, ts + 900, ts + 1500);
-    of[FIELD_TID] = tid;
+    of[LINE_TID] = tid;
 }
 
 /* What thread 0 calls beside its operators. */
 static void set_meeting(struct generator *generator) {
-    generator->values.of[FIELD_TID] = thread_tid(generator, 0);
-    generator->values.of[FIELD_EXTERNAL] = 0;
+    generator->values.of[LINE_TID] = thread_tid(generator, 0);
+    generator->values.of[LINE_EXTERNAL] = 0;
 }
 
 void write_collectives_wait(struct generator *generator, int64_t ts, int64_t correlation) {
@@ -247,7 +479,7 @@ void write_collectives_wait(struct generator *generator, int64_t ts, int64_t cor
 void write_device_wait(struct generator *generator, int64_t start, int64_t end, int64_t correlation) {
     set_meeting(generator);
     write_call(generator, LINE_DEVICE_SYNC_CALL, correlation + OF_SYNC, start, end);
-    generator->values.of[FIELD_TID] = stream_tid(0);
+    generator->values.of[LINE_TID] = stream_tid(0);
     write_event(generator, PASS_GPU, &generator->lines.plain[LINE_DEVICE_SYNC]);
 }
 
@@ -267,17 +499,17 @@ static void write_sync(struct generator *generator, const struct launch *launch)
                    launch->sync_ts - 200);
     write_call(generator, lines[sync].call, correlation, launch->sync_ts, launch->sync_end);
     write_event(generator, PASS_GPU, &generator->lines.plain[LINE_CALL_ARROW]);
-    of[FIELD_AWAITED] = stream_tid(launch->stream);
-    of[FIELD_RECORD] = launch->correlation + OF_SYNC_RECORD;
-    of[FIELD_TID] = stream_tid(launch->stream);
+    of[LINE_AWAITED] = stream_tid(launch->stream);
+    of[LINE_RECORD] = launch->correlation + OF_SYNC_RECORD;
+    of[LINE_TID] = stream_tid(launch->stream);
     write_event(generator, PASS_GPU, &generator->lines.plain[lines[sync].event]);
 }
 
 static void write_cpu_side(struct generator *generator, const struct launch *launch) {
     const struct template *plain = generator->lines.plain;
     int64_t *of = generator->values.of;
-    of[FIELD_TID] = thread_tid(generator, generator->burst.thread);
-    of[FIELD_EXTERNAL] = generator->burst.operations[launch->operation].external;
+    of[LINE_TID] = thread_tid(generator, generator->burst.thread);
+    of[LINE_EXTERNAL] = generator->burst.operations[launch->operation].external;
     set_numbers(generator, launch->correlation);
     if (launch->has_occupancy) {
         write_call(generator, LINE_OCCUPANCY, launch->correlation + OF_OCCUPANCY, launch->ts - 900, launch->ts - 100);
@@ -285,7 +517,7 @@ static void write_cpu_side(struct generator *generator, const struct launch *lau
     }
     if (launch->has_wait)
         write_wait(generator, launch->wait_ts, launch->correlation, 0, launch->stream);
-    of[FIELD_CORRELATION] = launch->correlation;
+    of[LINE_CORRELATION] = launch->correlation;
     set_times(generator, launch->ts, launch->end);
     write_event(generator, PASS_GPU, &generator->lines.launches[launch->row]);
     write_event(generator, PASS_GPU, &plain[LINE_LAUNCH_ARROW]);
@@ -296,18 +528,18 @@ static void write_cpu_side(struct generator *generator, const struct launch *lau
 static void write_collective(struct generator *generator) {
     const struct collective *collective = &generator->member->next;
     int64_t *of = generator->values.of;
-    of[FIELD_IN] = collective->n_in;
-    of[FIELD_OUT] = collective->n_out;
-    of[FIELD_TURN] = collective->turn;
+    of[LINE_IN] = collective->n_in;
+    of[LINE_OUT] = collective->n_out;
+    of[LINE_TURN] = collective->turn;
     if (!collective_is_lost(generator->member))
         write_event(generator, PASS_GPU, &generator->member->kernels[collective->kind]);
 }
 
 static void write_gpu_side(struct generator *generator, const struct launch *launch) {
     int64_t *of = generator->values.of;
-    of[FIELD_TID] = stream_tid(launch->stream);
-    of[FIELD_CORRELATION] = launch->gpu_correlation;
-    of[FIELD_EXTERNAL] = launch->gpu_external;
+    of[LINE_TID] = stream_tid(launch->stream);
+    of[LINE_CORRELATION] = launch->gpu_correlation;
+    of[LINE_EXTERNAL] = launch->gpu_external;
     set_times(generator, launch->gpu_start, launch->gpu_end);
     if (is_collective(generator, launch))
         write_collective(generator);
@@ -325,7 +557,7 @@ static void tell_progress(const struct generator *generator) {
 
 void burst_write(struct generator *generator) {
     tell_progress(generator);
-    generator->values.of[FIELD_SEQUENCE] = generator->burst.sequence;
+    generator->values.of[LINE_SEQUENCE] = generator->burst.sequence;
     if (generator->pass == PASS_OPERATORS) {
         write_operations(generator);
         return;

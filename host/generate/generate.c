@@ -7,12 +7,130 @@
  *
  * Of a pair of which one file fails neither stays.
  */
-#include "generate/generate.h"
-
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "generate/generate.h"
 #include "generate/generator.h"
+#include "text/numbers.h"
+
+/*
+ * A file behind a buffer of 1 MiB, which appears whole or not at all.
+ */
+
+/* Begins the file. On success the output must be closed. */
+static enum sutra_status output_open(struct output *output, const char *path, const struct beside_options *options,
+                                     struct sutra_error *error) {
+    struct output made = {.path = path, .bytes = malloc(OUTPUT_CAPACITY)};
+    if (!made.bytes)
+        return error_memory(error);
+    enum sutra_status status = beside_open(&made.beside, path, options, error);
+    if (status)
+        free(made.bytes);
+    else
+        *output = made;
+    return status;
+}
+
+void output_flush(struct output *output) {
+    size_t done = 0;
+    while (done < output->length && !output->failure) {
+        ssize_t n = write(output->beside.file, output->bytes + done, output->length - done);
+        if (n > 0)
+            done += (size_t)n;
+        else if (n < 0 && errno != EINTR)
+            output->failure = errno;
+    }
+    output->length = 0;
+}
+
+void output_number(struct output *output, int64_t number) {
+    output->length += integer_format(number, output_reserve(output, NUMBER_TEXT_MAX));
+}
+
+static enum sutra_status failed(struct output *output, struct sutra_error *error) {
+    return error_file(error, SUTRA_IO, output->path, "cannot write: %s", strerror(output->failure));
+}
+
+/* Writes the rest, and tells whether all has been written. */
+static enum sutra_status output_finish(struct output *output, struct sutra_error *error) {
+    output_flush(output);
+    return output->failure ? failed(output, error) : SUTRA_OK;
+}
+
+/* Closes; the file appears if `keep` is true, else nothing stays. */
+static enum sutra_status output_close(struct output *output, bool keep, struct sutra_error *error) {
+    output->failure = beside_close(&output->beside, keep);
+    free(output->bytes);
+    output->bytes = NULL;
+    return keep && output->failure ? failed(output, error) : SUTRA_OK;
+}
+
+/*
+ * Traces of single operators whose times or parents are hard on a linker: each is given by its number.
+ */
+
+#define MICROSECOND INT64_C(1000)
+
+/* Where an operator begins, how long it takes, and when it would launch. */
+struct timing {
+    int64_t start, dur, launch;
+};
+
+static struct timing timing_of(struct generator *generator, int64_t i) {
+    const struct generate_options *options = generator->options;
+    int64_t start, last = (int64_t)options->events;
+    switch (options->shape) {
+    case GENERATE_NESTED:
+        start = 2 * i * MICROSECOND;
+        return (struct timing){start, 4 * (last - i) * MICROSECOND, start + MICROSECOND};
+    case GENERATE_OVERLAPPING:
+        start = 10 * i * MICROSECOND + random_between(&generator->random, 0, 3000);
+        return (struct timing){start, random_between(&generator->random, 8000, 55000), start + MICROSECOND};
+    case GENERATE_GAPS:
+        start = i * (1500 * MICROSECOND / options->n_threads + 1);
+        return (struct timing){start, random_between(&generator->random, 5000, 20000), start + MICROSECOND};
+    case GENERATE_TIES:
+        start = i / 64 * 100 * MICROSECOND;
+        return (struct timing){start, random_between(&generator->random, 0, 4) * 10 * MICROSECOND,
+                               start + i % 2 * 50 * MICROSECOND};
+    case GENERATE_DEEP:
+    default:
+        start = 10 * i * MICROSECOND;
+        return (struct timing){start, random_between(&generator->random, 2000, 8000), start + MICROSECOND};
+    }
+}
+
+static bool is_chained(const struct generate_options *options, int64_t i) {
+    if (options->shape == GENERATE_NESTED)
+        return true;
+    return options->shape == GENERATE_DEEP && (options->depth == 0 || i % options->depth != 0);
+}
+
+static void play_operators(struct generator *generator) {
+    const struct generate_options *options = generator->options;
+    bool has_threads = options->shape == GENERATE_GAPS || options->shape == GENERATE_TIES;
+    int64_t previous = thread_node(0);
+    for (int64_t i = 0; claim(generator, 1); i++) {
+        uint32_t thread = has_threads ? (uint32_t)(i % options->n_threads) : 0;
+        struct timing timing = timing_of(generator, i);
+        struct operation operation =
+            operation_start(generator, is_chained(options, i) ? previous : thread_node(thread));
+        operation.row =
+            (uint8_t)(1 + random_below(&generator->random, (uint32_t)n_single_operators - 2)); /* neither span */
+        operation.start = RUN_START + timing.start;
+        operation.end = operation.start + timing.dur;
+        burst_plan_one(generator, thread, operation);
+        burst_launch(generator, 0, LAUNCH_ELEMENTWISE, RUN_START + timing.launch);
+        burst_write(generator);
+        previous = operation.node;
+    }
+}
 
 #define PID           8123
 #define N_THREADS_MAX ((uint32_t)1 << 16)
@@ -94,17 +212,17 @@ static void write_metadata(struct generator *generator) {
     set_numbers(generator, 0);
     write_event(generator, PASS_GPU, &plain[LINE_PROCESS_NAME]);
     for (uint32_t i = 0; i < options->n_threads; i++) {
-        generator->values.of[FIELD_TID] = thread_tid(generator, i);
+        generator->values.of[LINE_TID] = thread_tid(generator, i);
         write_event(generator, PASS_GPU, &plain[LINE_THREAD_NAME]);
     }
     for (uint32_t i = 0; i < options->n_streams; i++) {
-        generator->values.of[FIELD_TID] = stream_tid(i);
+        generator->values.of[LINE_TID] = stream_tid(i);
         write_event(generator, PASS_GPU, &plain[LINE_STREAM_NAME]);
     }
 }
 
 /* The state in which each pass starts. */
-void generator_begin(struct generator *generator, enum pass pass) {
+static void generator_begin(struct generator *generator, enum pass pass) {
     const struct generate_options *options = generator->options;
     generator->pass = pass;
     generator->random.state = options->seed;
@@ -137,7 +255,7 @@ static void find_gpu_rows(struct generator *generator) {
 static void write_root(struct generator *generator, int64_t thread) {
     struct operation root = {.node = thread < 0 ? 1 : thread_node((uint32_t)thread), .parent = 1};
     set_operation(generator, &root, 0);
-    generator->values.of[FIELD_HOST_TID] = thread + 1;
+    generator->values.of[LINE_HOST_TID] = thread + 1;
     write_node(generator, &generator->lines.plain[thread < 0 ? LINE_PROCESS_NODE : LINE_THREAD_NODE]);
 }
 
@@ -217,14 +335,16 @@ static enum sutra_status open_both(struct generator *generator, const char *host
     return status;
 }
 
-enum sutra_status generate_options_take(const struct generate_options *options, struct generate_options *full,
-                                        struct sutra_error *error) {
+/* Fills in defaults and checks. */
+static enum sutra_status generate_options_take(const struct generate_options *options, struct generate_options *full,
+                                               struct sutra_error *error) {
     *full = with_defaults(options);
     return check(full, error);
 }
 
-enum sutra_status generator_make(struct generator *generator, const struct generate_options *options,
-                                 const struct lines *lines, struct arena *arena, struct sutra_error *error) {
+/* Makes a generator of options that were taken; `lines` may be NULL. It lives in the arena. */
+static enum sutra_status generator_make(struct generator *generator, const struct generate_options *options,
+                                        const struct lines *lines, struct arena *arena, struct sutra_error *error) {
     *generator = (struct generator){.options = options, .pid = PID, .values.integer_times = options->integer_times};
     if (!reserve(generator, lines, arena))
         return error_memory(error);
@@ -232,8 +352,9 @@ enum sutra_status generator_make(struct generator *generator, const struct gener
     return SUTRA_OK;
 }
 
-enum sutra_status generator_write(struct generator *generator, const char *host_path, const char *device_path,
-                                  struct sutra_error *error) {
+/* Plays the run and writes both files. */
+static enum sutra_status generator_write(struct generator *generator, const char *host_path, const char *device_path,
+                                         struct sutra_error *error) {
     generator->host_has_nodes = generator->device_has_events = false;
     enum sutra_status status = open_both(generator, host_path, device_path, error);
     if (status)
@@ -256,5 +377,160 @@ enum sutra_status generate_pair(const struct generate_options *options, struct s
     if (!status)
         status = generator_write(&generator, full.host_path, full.device_path, error);
     arena_free(&arena);
+    return status;
+}
+
+/*
+ * The traces of a made-up job.
+ *
+ *     all ranks side by side, a step at a time: play to the meeting, settle the ends of collectives, meet ...
+ *     then each rank alone, with the ends known: both of its files
+ *
+ * Cost: playing is twice that of the pairs' operators; memory a generator of some kilobytes a rank, and an end for each
+ * collective and group.
+ */
+
+#define N_RANKS_MAX 65536
+
+/* Process ids of ranks are so far apart. */
+#define PID_STEP 41
+
+#define FILE_NAME_MAX 4200
+
+struct job_maker {
+    const struct generate_job_options *options;
+    struct generate_options run; /* of each rank */
+    struct generator *generators;
+    struct job_member *members;
+    struct collective_ends ends;
+    struct arena arena;
+    int64_t *clocks, *last; /* per rank, for settling */
+};
+
+static enum sutra_status check_job(const struct generate_job_options *options, struct sutra_error *error) {
+    const struct generate_options *run = &options->run;
+    uint32_t n_ranks = options->n_ranks;
+    if (n_ranks < 2 || n_ranks > N_RANKS_MAX)
+        return error_set(error, SUTRA_USAGE, "a job has 2 to %d ranks", N_RANKS_MAX);
+    if (run->shape != GENERATE_REALISTIC || run->no_gpu)
+        return error_set(error, SUTRA_USAGE, "a job needs the shape \"realistic\"");
+    if (run->n_streams == 1)
+        return error_set(error, SUTRA_USAGE, "a job needs at least two streams, one of them for collectives");
+    const uint32_t chosen[] = {options->slow_rank, options->missing_rank, options->swapped_rank,
+                               options->cut_rank,  options->lossy_rank,   options->resized_rank};
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+        if (chosen[i] != GENERATE_RANK_NONE && chosen[i] >= n_ranks)
+            return error_set(error, SUTRA_USAGE, "no rank %u: the ranks are 0 to %u", chosen[i], n_ranks - 1);
+    return SUTRA_OK;
+}
+
+/* A number in [-most, most] for this seed, purpose and place. */
+static int64_t spread(const struct generate_job_options *options, uint64_t purpose, uint64_t place, uint64_t most) {
+    struct random random = {options->run.seed * 1009 + purpose * 7919 + place};
+    return (int64_t)(random_next(&random) % (2 * most + 1)) - (int64_t)most;
+}
+
+static enum sutra_status make_rank(struct job_maker *job, uint32_t rank, struct sutra_error *error) {
+    const struct generate_job_options *options = job->options;
+    struct generator *generator = &job->generators[rank];
+    uint32_t host = rank / options->ranks_per_host;
+    enum sutra_status status =
+        generator_make(generator, &job->run, rank ? &job->generators->lines : NULL, &job->arena, error);
+    if (status)
+        return status;
+    if (!job_member_make(&job->members[rank], options, rank, &job->ends))
+        return error_memory(error);
+    generator->member = &job->members[rank];
+    generator->n_before = (options->n_ranks + 2 * (uint64_t)rank) * job->run.events;
+    generator->n_all = 3 * (uint64_t)options->n_ranks * job->run.events;
+    generator->pid += (int64_t)rank * PID_STEP;
+    generator->start_offset =
+        (spread(options, 1, rank, options->skew_us) + (int64_t)options->skew_us) * MICROSECOND / 2;
+    generator->clock_offset = host ? spread(options, 2, host, options->clock_offset_us) * MICROSECOND : 0;
+    return SUTRA_OK;
+}
+
+static enum sutra_status make_ranks(struct job_maker *job, struct sutra_error *error) {
+    uint32_t n = job->options->n_ranks;
+    job->generators = arena_zeros(&job->arena, n, sizeof *job->generators);
+    job->members = arena_zeros(&job->arena, n, sizeof *job->members);
+    job->clocks = arena_zeros(&job->arena, n, sizeof *job->clocks);
+    job->last = arena_zeros(&job->arena, n, sizeof *job->last);
+    enum sutra_status status = arena_status(&job->arena, error);
+    for (uint32_t rank = 0; rank < n && !status; rank++)
+        status = make_rank(job, rank, error);
+    return status;
+}
+
+/* Settles what has been launched up to the meeting, and gives it to each rank's stream of collectives. */
+static bool settle(struct job_maker *job) {
+    uint32_t n = job->options->n_ranks, stream = collective_stream(job->generators);
+    for (uint32_t rank = 0; rank < n; rank++) {
+        job->clocks[rank] = job->generators[rank].stream_clock[stream];
+        job->last[rank] = job->generators[rank].stream_end[stream];
+    }
+    if (!collectives_settle(job->members, job->clocks, job->last))
+        return false;
+    for (uint32_t rank = 0; rank < n; rank++) {
+        job->generators[rank].stream_clock[stream] = job->clocks[rank];
+        job->generators[rank].stream_end[stream] = job->last[rank];
+    }
+    return true;
+}
+
+/* Ranks run the same program, so that all or none of them meet again. */
+static bool play_together(struct job_maker *job) {
+    uint32_t n = job->options->n_ranks;
+    for (uint32_t rank = 0; rank < n; rank++)
+        generator_begin(&job->generators[rank], PASS_MEETINGS);
+    for (bool more = true; more;) {
+        for (uint32_t rank = 0; rank < n; rank++)
+            more = play_until_meeting(&job->generators[rank]);
+        if (!settle(job))
+            return false;
+        if (job->run.progress)
+            job->run.progress(job->run.arg, n * job->generators->n_claimed, job->generators->n_all);
+        for (uint32_t rank = 0; rank < n && more; rank++)
+            play_meeting(&job->generators[rank]);
+    }
+    return true;
+}
+
+static enum sutra_status write_rank(struct job_maker *job, uint32_t rank, struct sutra_error *error) {
+    char host[FILE_NAME_MAX], device[FILE_NAME_MAX];
+    struct stat written;
+    int length = snprintf(host, sizeof host, "%s/host.%u.json", job->options->host_folder, rank);
+    int other = snprintf(device, sizeof device, "%s/device.%u.json", job->options->device_folder, rank);
+    if (length >= FILE_NAME_MAX || other >= FILE_NAME_MAX)
+        return error_set(error, SUTRA_USAGE, "the path of the directory is too long");
+    if (strcmp(host, device) == 0)
+        return error_set(error, SUTRA_USAGE, "host and device trace need different files");
+    enum sutra_status status = generator_write(&job->generators[rank], host, device, error);
+    if (status || rank != job->options->cut_rank)
+        return status;
+    if (stat(device, &written) || truncate(device, written.st_size / 2))
+        return error_file(error, SUTRA_IO, device, "cannot truncate: %s", strerror(errno));
+    return SUTRA_OK;
+}
+
+enum sutra_status generate_job(const struct generate_job_options *options, struct sutra_error *error) {
+    struct generate_job_options taken = *options;
+    struct job_maker job = {.options = &taken};
+    taken.ranks_per_host = options->ranks_per_host ? options->ranks_per_host : 8;
+    taken.run.collectives = true;
+    enum sutra_status status = check_job(&taken, error);
+    if (!status)
+        status = generate_options_take(&taken.run, &job.run, error);
+    if (!status)
+        status = make_ranks(&job, error);
+    if (!status && !play_together(&job))
+        status = error_memory(error);
+    for (uint32_t rank = 0; rank < taken.n_ranks && !status; rank++)
+        if (rank != taken.missing_rank)
+            status = write_rank(&job, rank, error);
+    for (uint32_t rank = 0; job.members && rank < taken.n_ranks; rank++)
+        arena_free(&job.members[rank].arena);
+    arena_free(&job.ends.arena);
+    arena_free(&job.arena);
     return status;
 }

@@ -10,9 +10,45 @@
 #define GENERATE_GENERATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "write/beside.h"
+#include "write/sink.h"
+
+/*
+ * A file that is written from front to end through a fixed buffer.
+ *
+ * A failed write is remembered and what follows is dropped, so that writers need not check; output_finish() tells.
+ */
+
+/* Bytes of the buffer; no single output_reserve() may ask for more. */
+#define OUTPUT_CAPACITY ((size_t)1 << 20)
+
+struct output {
+    const char *path;
+    char *bytes;
+    size_t length;
+    struct beside beside;
+    int failure; /* errno of the first write that failed, or 0 */
+};
+
+void output_flush(struct output *output);
+
+/* Room for n bytes; advance `length` by what was written. */
+static inline char *output_reserve(struct output *output, size_t n) {
+    if (OUTPUT_CAPACITY - output->length < n)
+        output_flush(output);
+    return output->bytes + output->length;
+}
+
+void output_number(struct output *output, int64_t number);
+
+static inline void output_text(struct output *output, const char *text) {
+    size_t n = strlen(text);
+    memcpy(output_reserve(output, n), text, n);
+    output->length += n;
+}
 
 /* What the run looks like. All but the first two are built to be hard on a linker. */
 enum generate_shape {
@@ -64,5 +100,34 @@ extern const char *const generate_shape_names[];
  * SUTRA_USAGE: an option is out of range. SUTRA_NO_OUTPUT: a file cannot be created. SUTRA_IO: writing failed, a full
  * disk for instance. SUTRA_SYSTEM: out of memory. */
 enum sutra_status generate_pair(const struct generate_options *options, struct sutra_error *error);
+
+/*
+ * Writes the traces of a made-up job: the same program on a number of ranks, each with a host trace and a
+ * device trace, that reduce gradients together and exchange activations with a neighbour.
+ *
+ * Ranks differ in how long things take, in when they begin, and, by host, in their clocks. Collectives tell their
+ * group, number, type and size as PyTorch does for NCCL, and end together. Faults can be asked for, one of each kind.
+ */
+
+#define GENERATE_RANK_NONE UINT32_MAX
+
+struct generate_job_options {
+    struct generate_options run; /* of each rank; its paths are not used */
+    uint32_t n_ranks;            /* 2 at least */
+    uint32_t ranks_per_host;
+    uint64_t skew_us;         /* ranks begin at most so much apart */
+    uint64_t clock_offset_us; /* clocks of hosts differ at most so much from the first one's */
+    uint32_t slow_rank;       /* takes 1.5 times as long; or none, as the following: */
+    uint32_t missing_rank;    /* writes no traces */
+    uint32_t swapped_rank;    /* begins the first two collectives of all ranks in the wrong order */
+    uint32_t cut_rank;        /* its device trace ends in the middle */
+    uint32_t lossy_rank;      /* its device trace lacks the kernel of a collective of all ranks, but not its call */
+    uint32_t resized_rank;    /* one of the collectives of all ranks has another size there */
+    const char *host_folder, *device_folder;
+};
+
+/* Writes host.N.json and device.N.json of each rank N, a pair after the other, into folders that are there. Memory
+ * grows with the number of ranks and of collectives. Errors as of generate_pair(). */
+enum sutra_status generate_job(const struct generate_job_options *options, struct sutra_error *error);
 
 #endif

@@ -13,11 +13,9 @@
 #ifndef GENERATE_GENERATOR_H
 #define GENERATE_GENERATOR_H
 
-#include "generate/collectives.h"
+#include "generate/burst.h"
 #include "generate/generate.h"
 #include "generate/lines.h"
-#include "generate/output.h"
-#include "generate/random.h"
 
 enum pass { PASS_OPERATORS, PASS_GPU, PASS_MEETINGS };
 
@@ -167,18 +165,5 @@ void play_meeting(struct generator *generator);
 
 /* The shapes: claim all events that are left. */
 void play_steps(struct generator *generator);
-void play_operators(struct generator *generator);
-
-/* Fills in defaults and checks. */
-enum sutra_status generate_options_take(const struct generate_options *options, struct generate_options *full,
-                                        struct sutra_error *error);
-/* Makes a generator of options that were taken; `lines` may be NULL. It lives in the arena. */
-enum sutra_status generator_make(struct generator *generator, const struct generate_options *options,
-                                 const struct lines *lines, struct arena *arena, struct sutra_error *error);
-/* Goes to the start of a pass: nothing is played yet but names. */
-void generator_begin(struct generator *generator, enum pass pass);
-/* Plays the run and writes both files. */
-enum sutra_status generator_write(struct generator *generator, const char *host_path, const char *device_path,
-                                  struct sutra_error *error);
 
 #endif

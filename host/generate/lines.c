@@ -6,8 +6,115 @@
  *     {'ph': 'X', 'cat': 'cpu_op', 'name': 'aten::t', 'pid': @pid@, ...    once for each of the six tensor shapes
  */
 #include "generate/lines.h"
+#include "generate/operators.h"
+#include "text/numbers.h"
 
-#include "generate/arguments.h"
+/*
+ * Making and writing templates. Writing costs a copy and one number for each gap.
+ */
+
+struct slot {
+    uint32_t length; /* of the literal piece before the field */
+    uint8_t field;   /* LINE_COUNT: none */
+};
+
+/* Most bytes that stand behind a number. */
+#define FRACTION sizeof ".000"
+
+static const char *const field_names[LINE_COUNT] = {
+    [LINE_NODE] = "node",
+    [LINE_PARENT] = "parent",
+    [LINE_HOST_RF] = "host_rf",
+    [LINE_RF] = "rf",
+    [LINE_HOST_TID] = "host_tid",
+    [LINE_TID] = "tid",
+    [LINE_SEQUENCE] = "sequence",
+    [LINE_EXTERNAL] = "external",
+    [LINE_AWAITED] = "awaited",
+    [LINE_RECORD] = "record",
+    [LINE_INDEX] = "index",
+    [LINE_TS] = "ts",
+    [LINE_DUR] = "dur",
+    [LINE_CORRELATION] = "correlation",
+    [LINE_PID] = "pid",
+    [LINE_INPUT] = "input",
+    [LINE_STORAGE] = "storage",
+    [LINE_OUTPUT] = "output",
+    [LINE_MADE] = "made",
+    [LINE_SMALL] = "small",
+    [LINE_FRACTION] = "fraction",
+    [LINE_WIDTH] = "width",
+    [LINE_IN] = "in",
+    [LINE_OUT] = "out",
+    [LINE_TURN] = "turn",
+};
+
+static uint8_t field_named(const char *name, size_t length) {
+    uint8_t field = 0;
+    while (field < LINE_COUNT &&
+           (strlen(field_names[field]) != length || memcmp(field_names[field], name, length) != 0))
+        field++;
+    return field;
+}
+
+static size_t count_fields(const char *text, size_t length) {
+    size_t n = 0;
+    for (size_t i = 0; i < length; i++)
+        n += text[i] == '@';
+    return n / 2;
+}
+
+struct template template_make(struct arena *arena, const char *text, size_t length) {
+    size_t n_fields = count_fields(text, length), literal = 0, piece = 0;
+    struct template template = {.text = arena_take(arena, length, 1),
+                                .slots = arena_take(arena, n_fields + 1, sizeof(struct slot)),
+                                .size_max = length + n_fields * (NUMBER_TEXT_MAX + FRACTION)};
+    for (size_t i = 0; i < length && !arena->failed; i++) {
+        const char *end = text[i] == '@' ? memchr(text + i + 1, '@', length - i - 1) : NULL;
+        if (!end) {
+            template.text[literal++] = text[i] == '\'' ? '"' : text[i];
+            continue;
+        }
+        uint8_t field = field_named(text + i + 1, (size_t)(end - text) - i - 1);
+        template.slots[template.n_slots++] = (struct slot){(uint32_t)(literal - piece), field};
+        piece = literal;
+        i = (size_t)(end - text);
+    }
+    if (!arena->failed)
+        template.slots[template.n_slots++] = (struct slot){(uint32_t)(literal - piece), LINE_COUNT};
+    return template;
+}
+
+static char *put_number(char *to, int64_t value) {
+    return to + integer_format(value, to);
+}
+
+/* Nanoseconds as microseconds with three decimals, from the integer's digits so that nothing is rounded. */
+static char *put_time(char *to, int64_t ns) {
+    int64_t rest = ns % 1000;
+    to = put_number(to, ns / 1000);
+    *to++ = '.';
+    *to++ = (char)('0' + rest / 100);
+    *to++ = (char)('0' + rest / 10 % 10);
+    *to++ = (char)('0' + rest % 10);
+    return to;
+}
+
+void template_write(const struct template *template, const struct template_values *values, struct output *output) {
+    char *start = output_reserve(output, template->size_max), *to = start;
+    const char *text = template->text;
+    for (size_t i = 0; i < template->n_slots; i++) {
+        struct slot slot = template->slots[i];
+        memcpy(to, text, slot.length);
+        to += slot.length;
+        text += slot.length;
+        if (slot.field == LINE_COUNT)
+            break;
+        bool is_decimal = (slot.field == LINE_TS || slot.field == LINE_DUR) && !values->integer_times;
+        to = is_decimal ? put_time(to, values->of[slot.field]) : put_number(to, values->of[slot.field]);
+    }
+    output->length += (size_t)(to - start);
+}
 
 /* What host traces of a schema have beyond the least. */
 struct schema {
@@ -222,7 +329,7 @@ static void gpu_op_add(struct buffer *text, const struct gpu_row *row) {
 
 static void make_ops(struct lines *lines, struct line_maker *maker) {
     for (size_t i = 0; i < n_operators * N_TENSOR_SHAPES; i++) {
-        const struct operator_row *row = &operators[i / N_TENSOR_SHAPES];
+        const struct operator_row *row = &operator_rows[i / N_TENSOR_SHAPES];
         device_op_add(&maker->text, row, i % N_TENSOR_SHAPES);
         lines->device_ops[i] = finish(maker);
         host_op_add(&maker->text, maker->schema, row, i % N_TENSOR_SHAPES);

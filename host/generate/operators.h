@@ -8,6 +8,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/memory.h"
+
+/*
+ * The lists that both traces give of an operator's arguments, as text for templates.
+ *
+ * `letters` stands for the arguments (see operators.h), `k` for the shapes that its tensors have.
+ */
+
+/* One of the lists: the first four are the host trace's, the others the device trace's. */
+enum facet {
+    FACET_VALUES,
+    FACET_SHAPES,
+    FACET_TYPES,
+    FACET_STRIDES,
+    FACET_CONCRETE_INPUTS,
+    FACET_INPUT_TYPES,
+    FACET_INPUT_STRIDES,
+    FACET_INPUT_DIMS,
+};
+
+/* Appends formatted text. */
+__attribute__((format(printf, 2, 3))) void text_add(struct buffer *text, const char *format, ...);
+
+/* Appends "[...]" with an element for each argument; made ones have the ids of new tensors. */
+void arguments_add(struct buffer *text, enum facet facet, const char *letters, bool are_made, size_t k);
+
 /* What an operator runs on the GPU. */
 enum launch_kind { LAUNCH_NONE, LAUNCH_MULTIPLY, LAUNCH_ELEMENTWISE, LAUNCH_REDUCE, LAUNCH_COPY, LAUNCH_NCCL };
 
@@ -27,7 +53,7 @@ struct operator_row {
     bool is_annotation; /* category user_annotation */
 };
 
-extern const struct operator_row operators[];
+extern const struct operator_row operator_rows[];
 extern const size_t n_operators;
 /* The first so many are those of a single rank; only the ranks of a job run the others. */
 extern const size_t n_single_operators;

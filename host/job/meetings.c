@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/order.h"
+#include "base/shared.h"
 
 /* A rank whose end is so far from the median of all did not end with them. */
 #define END_TOLERANCE_NS 20000
@@ -45,7 +45,7 @@ struct meetings_work {
 
 /* ---- Clocks ---- */
 
-static int64_t job_time(const struct meetings_work *work, row_t rank, int64_t ns) {
+static int64_t to_job_time(const struct meetings_work *work, row_t rank, int64_t ns) {
     return work->clock[rank] ? rank_clock_time(work->clock[rank], ns) : ns;
 }
 
@@ -77,7 +77,7 @@ static int64_t microseconds(int64_t ns) {
  * so that they fit to the durations of the rank's nodes. */
 static int64_t placed_us(const struct meetings_work *work, row_t rank, int64_t us) {
     int64_t origin_ns = work->job->ranks[rank].start.origin_ns;
-    int64_t since_ns = apart(job_time(work, rank, origin_ns + us * 1000), work->origin_ns[rank]);
+    int64_t since_ns = apart(to_job_time(work, rank, origin_ns + us * 1000), work->origin_ns[rank]);
     return work->start_us[rank] + microseconds(since_ns);
 }
 
@@ -101,8 +101,8 @@ static void find_starts(struct meetings_work *work) {
     int64_t last_ns = INT64_MIN;
     work->base_ns = INT64_MAX;
     for (row_t r = 0; r < job->n; r++) {
-        int64_t end_ns = job_time(work, r, job->ranks[r].start.end_ns);
-        work->origin_ns[r] = job_time(work, r, job->ranks[r].start.origin_ns);
+        int64_t end_ns = to_job_time(work, r, job->ranks[r].start.end_ns);
+        work->origin_ns[r] = to_job_time(work, r, job->ranks[r].start.origin_ns);
         if (!job->ranks[r].start.is_told)
             continue;
         work->base_ns = work->origin_ns[r] < work->base_ns ? work->origin_ns[r] : work->base_ns;
@@ -149,7 +149,7 @@ static void list_members(struct meetings_work *work, const struct collective_mat
                                                                 .rank = rank,
                                                                 .ready_us = placed_us(work, rank, call->ready_us),
                                                                 .done_us = placed_us(work, rank, call->done_us),
-                                                                .end_ns = job_time(work, rank, call->end_ns)};
+                                                                .end_ns = to_job_time(work, rank, call->end_ns)};
     }
 }
 

@@ -17,8 +17,8 @@
 #define JOB_MEETINGS_H
 
 #include "analyze/rank_clocks.h"
-#include "job/record.h"
-#include "simulate/et_meet.h"
+#include "job/rank_link.h"
+#include "simulate/faithful.h"
 
 /* A rank of a simulated job, as its record tells. */
 struct meeting_rank {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/pool.h"
+#include "base/threads.h"
 
 /* Memory that a byte of the inputs, decompressed, is expected to need, in percent, before a rank has told it. */
 #define PERCENT_AT_FIRST 150

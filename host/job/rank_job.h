@@ -15,7 +15,7 @@
 #define JOB_RANK_JOB_H
 
 #include "base/memory.h"
-#include "job/record.h"
+#include "job/rank_link.h"
 
 /* Most ranks that are under way at a time. */
 #define RANK_WORKERS_MAX 256

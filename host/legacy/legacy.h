@@ -6,9 +6,8 @@
 #ifndef LEGACY_LEGACY_H
 #define LEGACY_LEGACY_H
 
-#include "legacy/device_side.h"
-#include "legacy/gpu_groups.h"
-#include "legacy/host_side.h"
+#include "legacy/device_ops.h"
+#include "legacy/host_ops.h"
 #include "sutra/legacy.h"
 
 /* What is matched: the operators of both traces, with names that are compared by number. */

@@ -1,12 +1,142 @@
 /*
  * log.c - putting lines together.
  */
-#include "legacy/log.h"
-
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "text/number_text.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "facts/names.h"
+#include "legacy/legacy.h"
+#include "legacy/log.h"
+#include "link/link.h"
+#include "text/numbers.h"
+
+/*
+ * Which way of linking fits a pair of traces: ids in common, else the best of a few matches by names.
+ *
+ * Annotations to try are those that people use and the names of the device trace's user annotations, as many as TRIES.
+ * Costs a match for each try; the traces are not read again.
+ */
+
+#define TRIES 8
+
+/* Least share of host operators that a match by names must have to be advised. */
+#define SHARE_MIN 0.5
+
+/* What does not fit about the pair, in words. */
+static enum sutra_status find_cause(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
+                                    struct sutra_advice *advice, struct sutra_error *error) {
+    _Static_assert(sizeof advice->cause == PAIRING_TEXT, "a text has room");
+    struct pairing pairing;
+    enum sutra_status status = pairing_look(host, device, &pairing, error);
+    if (status)
+        return status;
+    advice->n_host_rf_zero = pairing.host.n_zero;
+    advice->n_device_rf_zero = pairing.device.n_zero;
+    advice->misfit = pairing_misfit(&pairing, advice->cause);
+    if (!advice->misfit && 2 * advice->n_common_rf < host->nodes.n)
+        snprintf(advice->cause, sizeof advice->cause, "%s", pairing_cause(&pairing));
+    return SUTRA_OK;
+}
+
+static enum sutra_status count_ids(struct sutra_context *context, const struct sutra_host_trace *host,
+                                   const struct sutra_device_trace *device, struct sutra_advice *advice,
+                                   struct sutra_error *error) {
+    struct arena scratch = {0};
+    value_key *keys = arena_take(&scratch, device->events.n, sizeof *keys);
+    struct key_index index = {0};
+    row_t n = 0;
+    if (!keys)
+        return error_memory(error);
+    for (row_t i = 0; i < device->events.n; i++)
+        if (key_is_value(device->events.rf[i]) && device->events.rf[i] != 0)
+            keys[n++] = device->events.rf[i];
+    enum sutra_status status = key_index_build(&index, &context->engine, keys, n, KEY_FIRST, NULL, error);
+    advice->n_device_rf = n;
+    for (row_t i = 0; i < host->nodes.n && !status; i++) {
+        value_key rf = host->nodes.rf[i];
+        if (!key_is_value(rf) || rf == 0)
+            continue;
+        advice->n_host_rf++;
+        advice->n_common_rf += key_index_find(&index, rf) != ROW_NONE;
+    }
+    key_index_free(&index);
+    arena_free(&scratch);
+    return status;
+}
+
+/* Annotations to try, without repetition; texts belong to the trace. */
+struct tries {
+    const char *text[TRIES];
+    size_t n;
+};
+
+static void add_try(struct tries *tries, const char *text) {
+    for (size_t i = 0; i < tries->n; i++)
+        if (strcmp(tries->text[i], text) == 0)
+            return;
+    if (tries->n < TRIES && *text && strlen(text) < sizeof(((struct sutra_advice *)0)->annotation))
+        tries->text[tries->n++] = text;
+}
+
+static void list_tries(const struct sutra_device_trace *device, struct tries *tries) {
+    const struct device_events *events = &device->events;
+    uint32_t annotation = strings_find(&device->strings, "user_annotation", 15);
+    add_try(tries, "DataLoader");
+    add_try(tries, STEP_NAME);
+    for (row_t i = 0; i < events->n && tries->n < TRIES && annotation != STRING_NONE; i++) {
+        const char *name = strings_text(&device->strings, events->name[i]);
+        if (events->category[i] == annotation && !strstr(name, STEP_NAME))
+            add_try(tries, name);
+    }
+}
+
+/* Matches with one annotation; takes the result if it is better than the best before. */
+static enum sutra_status try_annotation(struct sutra_context *context, const struct sutra_host_trace *host,
+                                        const struct sutra_device_trace *device, const char *annotation,
+                                        struct sutra_advice *advice, struct sutra_error *error) {
+    const struct sutra_legacy_options options = {
+        .size = sizeof options, .annotation = annotation, .min_match = SHARE_MIN};
+    struct sutra_legacy_report report = {.size = sizeof report};
+    struct sutra_legacy *legacy = NULL;
+    enum sutra_status status = legacy_link(context, host, device, &options, &report, &legacy, error);
+    if (status)
+        return status == SUTRA_SYSTEM ? status : SUTRA_OK;
+    sutra_legacy_free(legacy);
+    enum sutra_linker linker = report.aligned ? SUTRA_LINKER_APPROXIMATE : SUTRA_LINKER_EXACT;
+    bool better = advice->linker == SUTRA_LINKER_NONE || linker < advice->linker ||
+                  (linker == advice->linker && (double)report.n_matched * (double)advice->n_host_ops >
+                                                   (double)advice->n_matched * (double)report.n_host_ops);
+    if (!better)
+        return SUTRA_OK;
+    advice->linker = linker;
+    advice->n_host_ops = report.n_host_ops;
+    advice->n_matched = report.n_matched;
+    advice->n_gpu_nodes = report.n_gpu_nodes;
+    memcpy(advice->annotation, annotation, strlen(annotation) + 1);
+    return SUTRA_OK;
+}
+
+enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra_host_trace *host,
+                               const struct sutra_device_trace *device, struct sutra_advice *advice,
+                               struct sutra_error *error) {
+    struct sutra_advice found = {0};
+    enum sutra_status status = count_ids(context, host, device, &found, error);
+    if (!status && found.n_common_rf)
+        found.linker = SUTRA_LINKER_IDS;
+    if (!status)
+        status = find_cause(host, device, &found, error);
+    struct tries tries = {0};
+    if (!status && !found.n_common_rf)
+        list_tries(device, &tries);
+    for (size_t i = 0; i < tries.n && !status && found.linker != SUTRA_LINKER_EXACT; i++)
+        status = try_annotation(context, host, device, tries.text[i], &found, error);
+    if (!status)
+        report_give(advice, &found, sizeof found);
+    return status;
+}
 
 static void add_text(struct legacy_log *log, const char *format, va_list list) {
     char text[512];

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buffer.h"
-#include "columns/number.h"
+#include "base/memory.h"
+#include "columns/numbers.h"
 #include "sutra/legacy.h"
 
 /* The text is the owner's to free. */

@@ -7,15 +7,88 @@
  *     node       its text, with new id and parent, duration and start of its match
  *     GPU node   the text of its event, with inputs and outputs of the node above it
  */
+#include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "columns/column.h"
+#include "columns/hash_tables.h"
 #include "context/context.h"
 #include "legacy/legacy.h"
-#include "legacy/node_places.h"
-#include "legacy/node_rewrite.h"
-#include "write/document_frame.h"
+#include "legacy/output.h"
+#include "read/document.h"
+#include "write/json_copy.h"
 #include "write/sink.h"
+
+/*
+ * Walking a node. O(bytes of its text).
+ */
+
+static const struct {
+    const char *key;
+    size_t length;
+} fields[] = {
+#define X(name, key) {key, sizeof key - 1},
+    PLACED_FIELDS(X)
+#undef X
+};
+
+static enum placed_field field_of(const struct json_walker *walker, struct json_place key) {
+    const char *raw = walker->text + key.at + 1;
+    size_t length = key.end - key.at - 1;
+    for (int field = 0; field < N_PLACED; field++)
+        if (fields[field].length == length && memcmp(fields[field].key, raw, length) == 0)
+            return (enum placed_field)field;
+    if (!memchr(raw, '\\', length))
+        return N_PLACED;
+    for (int field = 0; field < N_PLACED; field++)
+        if (place_is(walker->source, key, fields[field].key))
+            return (enum placed_field)field;
+    return N_PLACED;
+}
+
+static void walk_attributes(struct json_walker *walker, struct json_place *tid) {
+    if (walk_char(walker) != '[') {
+        walk_value(walker);
+        return;
+    }
+    for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
+        struct json_place found = {0};
+        if (walk_char(walker) == '{')
+            found = walk_attribute(walker, "tid");
+        else
+            walk_value(walker);
+        if (found.at)
+            *tid = found;
+    }
+}
+
+void node_places_read(const struct sutra_host_trace *host, row_t node, struct node_places *places) {
+    *places = (struct node_places){0};
+    struct json_place attribute = {0};
+    struct json_walker walker = walk_from(&host->document.source, host->nodes.text[node]);
+    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+        struct json_place key = walk_key(&walker);
+        if (!host->flat && place_is(walker.source, key, "attrs")) {
+            walk_attributes(&walker, &attribute);
+            continue;
+        }
+        enum placed_field field = field_of(&walker, key);
+        struct json_place value = walk_value(&walker);
+        if (field != N_PLACED)
+            places->field[field] = value;
+    }
+    if (attribute.at)
+        places->field[PLACED_TID] = attribute;
+}
+
+/* The field's key in the file. */
+static const char *placed_field_key(enum placed_field field) {
+    return fields[field].key;
+}
 
 /* Entries (nodes and GPU nodes) of a piece. */
 #define PIECE_ENTRIES 64
@@ -132,5 +205,320 @@ enum sutra_status sutra_legacy_write(struct sutra_context *context, const struct
     stage_end(context);
     buffer_free(&output.head);
     buffer_free(&output.tail);
+    return status;
+}
+
+/*
+ * Open addressing, at most half full, and paths that are made shorter when they are walked.
+ */
+
+static size_t slot_of(const struct free_ids *ids, int64_t id) {
+    size_t mask = ids->n_slots - 1, slot = (size_t)hash_pair((uint64_t)id, 0, 0) & mask;
+    while (ids->taken[slot] && ids->id[slot] != id)
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+static bool grow(struct free_ids *ids) {
+    struct free_ids old = *ids;
+    ids->n_slots = old.n_slots ? old.n_slots * 2 : 1024;
+    ids->id = reallocarray(NULL, ids->n_slots, sizeof *ids->id);
+    ids->next = reallocarray(NULL, ids->n_slots, sizeof *ids->next);
+    ids->taken = calloc(ids->n_slots, 1);
+    if (!ids->id || !ids->next || !ids->taken) {
+        free_ids_free(ids);
+        *ids = old;
+        return false;
+    }
+    for (size_t i = 0; i < old.n_slots; i++) {
+        if (!old.taken[i])
+            continue;
+        size_t slot = slot_of(ids, old.id[i]);
+        ids->taken[slot] = 1;
+        ids->id[slot] = old.id[i];
+        ids->next[slot] = old.next[i];
+    }
+    free_ids_free(&old);
+    return true;
+}
+
+enum free_ids_result free_ids_take(struct free_ids *ids, int64_t wanted, int64_t *given) {
+    if (ids->n >= ids->n_slots / 2 && !grow(ids))
+        return FREE_ID_MEMORY;
+    int64_t id = wanted;
+    size_t slot = slot_of(ids, id);
+    while (ids->taken[slot]) {
+        id = ids->next[slot];
+        slot = slot_of(ids, id);
+    }
+    if (id == INT64_MAX)
+        return FREE_ID_NONE;
+    ids->taken[slot] = 1;
+    ids->id[slot] = id;
+    ids->next[slot] = id + 1;
+    ids->n++;
+    for (int64_t at = wanted; at != id;) {
+        size_t passed = slot_of(ids, at);
+        at = ids->next[passed];
+        ids->next[passed] = id + 1;
+    }
+    *given = id;
+    return FREE_ID_GIVEN;
+}
+
+void free_ids_free(struct free_ids *ids) {
+    free(ids->id);
+    free(ids->next);
+    free(ids->taken);
+    *ids = (struct free_ids){0};
+}
+
+/*
+ * What the output holds: new ids, parents, and GPU nodes.
+ *
+ * Nodes are walked in the file's order up to the first that has a category. Each takes the smallest free id from its
+ * own on, and then its GPU nodes take theirs, so that later nodes move up:
+ *
+ *     ids before    3          4     5
+ *     ids after     3 [4 5]    6     7        two GPU nodes below 3
+ *
+ * GPU nodes go behind all nodes. The first node of an id gives the GPU nodes and is what children refer to. O(n log n).
+ */
+
+struct assembly {
+    struct legacy_nodes *made;
+    struct sutra_context *context;
+    const struct host_side *host;
+    const struct gpu_groups *groups;
+    struct sutra_error *error;
+    struct free_ids ids;
+    int64_t *unit_id;    /* per unit: the new id of its first node */
+    uint8_t *unit_known; /* per unit: that node was walked */
+    row_t *unit_match;   /* per unit: as `match` */
+    row_t *unit_group;   /* per unit: the group of GPU operators below its operator */
+};
+
+static const struct host_nodes *nodes_of(const struct assembly *assembly) {
+    return &assembly->host->trace->nodes;
+}
+
+static enum sutra_status node_error(const struct assembly *assembly, row_t node, const char *what) {
+    return source_error(&assembly->host->trace->document.source, assembly->error, nodes_of(assembly)->text[node],
+                        "node %u: %s", node, what);
+}
+
+static enum sutra_status take_id(struct assembly *assembly, row_t node, int64_t wanted, int64_t *given) {
+    switch (free_ids_take(&assembly->ids, wanted, given)) {
+    case FREE_ID_GIVEN:
+        return SUTRA_OK;
+    case FREE_ID_NONE:
+        return node_error(assembly, node, "field 'id': no higher id is free");
+    case FREE_ID_MEMORY:
+        break;
+    }
+    return error_memory(assembly->error);
+}
+
+/* Fields of the node that its GPU nodes get. */
+static enum sutra_status check_inputs(const struct assembly *assembly, row_t node) {
+    static const enum placed_field flat[] = {PLACED_INPUTS,  PLACED_INPUT_SHAPES,  PLACED_INPUT_TYPES,
+                                             PLACED_OUTPUTS, PLACED_OUTPUT_SHAPES, PLACED_OUTPUT_TYPES},
+                                   nested[] = {PLACED_INPUTS, PLACED_OUTPUTS};
+    const struct sutra_host_trace *trace = assembly->host->trace;
+    const enum placed_field *needed = trace->flat ? flat : nested;
+    size_t n = trace->flat ? sizeof flat / sizeof *flat : sizeof nested / sizeof *nested;
+    struct node_places places;
+    node_places_read(trace, node, &places);
+    for (size_t i = 0; i < n; i++)
+        if (!places.field[needed[i]].at)
+            return source_error(&trace->document.source, assembly->error, trace->nodes.text[node],
+                                "node %u: field '%s' is missing: the GPU operators that the node launches need it",
+                                node, placed_field_key(needed[i]));
+    return SUTRA_OK;
+}
+
+static enum sutra_status add_gpu_nodes(struct assembly *assembly, row_t node, row_t group) {
+    struct legacy_nodes *made = assembly->made;
+    const struct gpu_groups *groups = assembly->groups;
+    enum sutra_status status = check_inputs(assembly, node);
+    for (row_t member = groups->start[group]; member < groups->start[group + 1] && !status; member++) {
+        struct gpu_node *gpu = &made->gpu[made->n_gpu++];
+        *gpu = (struct gpu_node){.member = member, .node = node};
+        status = take_id(assembly, node, nodes_of(assembly)->id[node], &gpu->id);
+    }
+    return status;
+}
+
+static enum sutra_status number_node(struct assembly *assembly, row_t node) {
+    struct legacy_nodes *made = assembly->made;
+    int64_t id = nodes_of(assembly)->id[node];
+    row_t unit = key_index_find(&assembly->host->units.ids, id);
+    enum sutra_status status = take_id(assembly, node, id, &made->id[node]);
+    made->change[node] |= NODE_NEW_ID;
+    made->match[node] = assembly->unit_match[unit];
+    if (status || assembly->unit_known[unit])
+        return status;
+    assembly->unit_known[unit] = 1;
+    assembly->unit_id[unit] = made->id[node];
+    row_t group = assembly->unit_group[unit];
+    return group == ROW_NONE ? SUTRA_OK : add_gpu_nodes(assembly, node, group);
+}
+
+static enum sutra_status number_nodes(struct assembly *assembly) {
+    enum sutra_status status = SUTRA_OK;
+    for (row_t node = 0; node < nodes_of(assembly)->n && !assembly->host->has_category[node] && !status; node++)
+        status = number_node(assembly, node);
+    return status;
+}
+
+/* A parent that has no new id. */
+static enum sutra_status unknown_parent(const struct assembly *assembly, row_t node) {
+    char text[200];
+    value_key parent = nodes_of(assembly)->parent[node];
+    if (assembly->context->options.lenient)
+        return SUTRA_OK;
+    if (parent == KEY_ABSENT)
+        return node_error(assembly, node, "field 'parent' is missing (--lenient omits it)");
+    char id[24] = "";
+    if (key_is_integer(parent))
+        snprintf(id, sizeof id, " %" PRId64, parent);
+    snprintf(text, sizeof text, "its parent%s is not a node before the first node with a category (--lenient keeps it)",
+             id);
+    return node_error(assembly, node, text);
+}
+
+static enum sutra_status number_parents(struct assembly *assembly) {
+    struct legacy_nodes *made = assembly->made;
+    const struct host_nodes *nodes = nodes_of(assembly);
+    bool flat = assembly->host->trace->flat;
+    enum sutra_status status = SUTRA_OK;
+    for (row_t node = 0; node < nodes->n && !status; node++) {
+        if (assembly->host->has_category[node] || (nodes->parent[node] == KEY_ABSENT && !flat))
+            continue;
+        row_t unit = key_index_find(&assembly->host->units.ids, nodes->parent[node]);
+        if (unit == ROW_NONE || !assembly->unit_known[unit]) {
+            status = unknown_parent(assembly, node);
+            continue;
+        }
+        made->parent[node] = assembly->unit_id[unit];
+        made->change[node] |= NODE_NEW_PARENT;
+    }
+    return status;
+}
+
+/* Hands matches, and the groups of GPU operators below matched operators, to the units. */
+static enum sutra_status take_matches(struct assembly *assembly, const struct device_side *device, const row_t *match,
+                                      struct arena *scratch) {
+    row_t n = assembly->host->n, *group = rows_none(scratch, n), *event = arena_take(scratch, n, sizeof *event);
+    enum sutra_status status = arena_status(scratch, assembly->error);
+    if (!status && assembly->groups->n_groups) {
+        for (row_t op = 0; op < n; op++)
+            event[op] = match[op] == ROW_NONE ? ROW_NONE : device->event[match[op]];
+        status = gpu_groups_find(assembly->groups, assembly->context, device->trace, event, n, group, assembly->error);
+    }
+    for (row_t op = 0; op < n && !status; op++) {
+        assembly->unit_match[assembly->host->unit[op]] = match[op];
+        assembly->unit_group[assembly->host->unit[op]] = group[op];
+    }
+    return status;
+}
+
+/* GPU nodes per GPU operator, and nodes, beyond which the output's size is told before it is made. */
+#define MANY_COPIES 10
+#define MANY_NODES  10000
+
+/* About how many bytes a GPU node takes below a unit: as many as the text that it takes inputs and outputs from. */
+static uint64_t gpu_node_bytes(const struct assembly *assembly, row_t unit) {
+    const struct host_nodes *nodes = nodes_of(assembly);
+    const struct host_ops *units = &assembly->host->units;
+    row_t node = units->node[units->unit_start[unit]];
+    size_t end = node + 1 < nodes->n ? nodes->text[node + 1] : assembly->host->trace->document.source.size;
+    return end - nodes->text[node];
+}
+
+/* Host operators that are matched with device operators of one Ev Idx have a node each for every GPU operator of it:
+ * the output can grow with the square of the input. */
+static enum sutra_status judge_size(const struct assembly *assembly, uint64_t n_gpu, uint64_t bytes, uint64_t most) {
+    static const char text[] =
+        "the output %s %llu nodes, about %.1f MB or more, for %llu GPU activities: many host operators match device "
+        "operators with the same Ev Idx";
+    unsigned long long n_nodes = n_gpu + nodes_of(assembly)->n, n_ops = assembly->groups->n;
+    bool grows = n_gpu > MANY_COPIES * n_ops && n_nodes > MANY_NODES;
+    bytes += assembly->host->trace->document.source.size;
+    if (most && bytes >= most && !grows)
+        return error_set(assembly->error, SUTRA_DATA, "the output would have about %.1f MB", (double)bytes / 1e6);
+    if (most && bytes >= most)
+        return error_set(assembly->error, SUTRA_DATA, text, "would have", n_nodes, (double)bytes / 1e6, n_ops);
+    if (grows)
+        context_warn(assembly->context, text, "has", n_nodes, (double)bytes / 1e6, n_ops);
+    return SUTRA_OK;
+}
+
+/* Room for as many GPU nodes as there may be. */
+static enum sutra_status take_gpu_nodes(struct assembly *assembly, uint64_t most, struct arena *arena) {
+    const row_t *start = assembly->groups->start;
+    uint64_t n = 0, bytes = 0;
+    for (row_t unit = 0; unit < assembly->host->units.n_units; unit++) {
+        row_t group = assembly->unit_group[unit], members = group == ROW_NONE ? 0 : start[group + 1] - start[group];
+        n += members;
+        bytes += members ? members * gpu_node_bytes(assembly, unit) : 0;
+    }
+    enum sutra_status status = judge_size(assembly, n, bytes, most);
+    if (status)
+        return status;
+    if (n + nodes_of(assembly)->n > ROW_LIMIT)
+        return error_set(assembly->error, SUTRA_DATA, "the output would have more than %u nodes", ROW_LIMIT);
+    assembly->made->gpu = arena_take(arena, n, sizeof *assembly->made->gpu);
+    return arena_status(arena, assembly->error);
+}
+
+/* GPU operators whose group no host operator has. `taken` are zeros, one for each group. */
+static uint64_t count_unmatched_gpu(const struct assembly *assembly, uint8_t *taken) {
+    const struct gpu_groups *groups = assembly->groups;
+    uint64_t n = 0;
+    for (row_t i = 0; i < assembly->made->n_gpu; i++) {
+        value_key id = nodes_of(assembly)->id[assembly->made->gpu[i].node];
+        taken[assembly->unit_group[key_index_find(&assembly->host->units.ids, id)]] = 1;
+    }
+    for (row_t group = 0; group < groups->n_groups; group++)
+        n += taken[group] ? 0 : groups->start[group + 1] - groups->start[group];
+    return n;
+}
+
+static void take_columns(struct assembly *assembly, struct arena *scratch, struct arena *arena) {
+    row_t n_nodes = nodes_of(assembly)->n, n_units = assembly->host->units.n_units;
+    *assembly->made = (struct legacy_nodes){.change = arena_zeros(arena, n_nodes, 1),
+                                            .id = arena_take(arena, n_nodes, sizeof(int64_t)),
+                                            .parent = arena_take(arena, n_nodes, sizeof(int64_t)),
+                                            .match = rows_none(arena, n_nodes)};
+    assembly->unit_id = arena_take(scratch, n_units, sizeof *assembly->unit_id);
+    assembly->unit_known = arena_zeros(scratch, n_units, 1);
+    assembly->unit_match = rows_none(scratch, n_units);
+    assembly->unit_group = rows_none(scratch, n_units);
+}
+
+enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *context, const struct legacy_sides *sides,
+                           const struct gpu_groups *groups, const row_t *match, uint64_t most_bytes,
+                           struct sutra_legacy_report *report, struct arena *arena, struct sutra_error *error) {
+    struct arena scratch = {0};
+    struct assembly assembly = {
+        .made = nodes, .context = context, .host = &sides->host, .groups = groups, .error = error};
+    take_columns(&assembly, &scratch, arena);
+    uint8_t *taken = arena_zeros(&scratch, groups->n_groups, 1);
+    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;
+    if (!status)
+        status = take_matches(&assembly, &sides->device, match, &scratch);
+    if (!status)
+        status = take_gpu_nodes(&assembly, most_bytes, arena);
+    if (!status)
+        status = number_nodes(&assembly);
+    if (!status)
+        status = number_parents(&assembly);
+    if (!status)
+        report->n_gpu_unmatched += count_unmatched_gpu(&assembly, taken);
+    report->n_gpu_nodes = nodes->n_gpu;
+    report->n_nodes = (uint64_t)nodes_of(&assembly)->n + nodes->n_gpu;
+    free_ids_free(&assembly.ids);
+    arena_free(&scratch);
     return status;
 }

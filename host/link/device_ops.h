@@ -9,8 +9,8 @@
 
 #include "context/context.h"
 #include "facts/names.h"
-#include "match/engine.h"
 #include "match/key_index.h"
+#include "match/steps.h"
 #include "read/device_trace.h"
 
 struct device_ops {

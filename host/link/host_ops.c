@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buffer.h"
 #include "base/error.h"
-#include "text/number_text.h"
+#include "base/memory.h"
+#include "text/numbers.h"
 
 /* Id of the root node. */
 #define ROOT_ID 1

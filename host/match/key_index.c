@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bisect.h"
 #include "base/error.h"
+#include "base/shared.h"
 
 /* A direct table may have this many entries for each key, and a few more. */
 #define DIRECT_PER_KEY 8

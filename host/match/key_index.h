@@ -8,9 +8,9 @@
 #ifndef MATCH_KEY_INDEX_H
 #define MATCH_KEY_INDEX_H
 
-#include "columns/key.h"
+#include "columns/numbers.h"
 #include "columns/row.h"
-#include "match/engine.h"
+#include "match/steps.h"
 
 struct key_index {
     value_key base;    /* smallest integer key */

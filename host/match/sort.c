@@ -18,7 +18,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "match/cpu_steps.h"
+#include "match/steps.h"
 
 #define DIGIT_BITS 11
 #define CHUNK_ROWS 65536 /* fewest rows that are worth a second thread */

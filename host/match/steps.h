@@ -12,11 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "columns/key.h"
-#include "columns/number.h"
+#include "base/threads.h"
+#include "columns/numbers.h"
 #include "columns/row.h"
-#include "match/event_tree.h"
+#include "match/call_tree.h"
 #include "match/intervals.h"
+#include "sutra/error.h"
 
 /*
  *     step(name, what it is called in messages, CUT or WHOLE)
@@ -253,5 +254,50 @@ struct join_step {
     row_t n_wanted;
     row_t *found;
 };
+
+/*
+ * The steps of match/steps.h by the CPU, for the CPU engine's table, for each other, for the CUDA engine
+ * where the GPU cannot do one, and for tests. `pool` is a struct pool; it may be NULL for sorts, covering operators and
+ * joins, whose steps are then done on the caller's thread, as tasks of a pool need it, and where no pool is used: all
+ * but exclusive durations and parents.
+ */
+
+#define CPU_STEP(name, what, pieces)                                                                                   \
+    enum sutra_status cpu_##name(void *pool, struct name##_step *step, struct sutra_error *error);
+STEPS(CPU_STEP)
+#undef CPU_STEP
+
+/* Steps for each operator after which a walk for exclusive durations gives way to the sweep, and these durations with
+ * another number than that. */
+#define EXCLUSIVE_BUDGET 16
+enum sutra_status cpu_exclusive_within(struct pool *pool, struct exclusive_durations_step *step, uint32_t budget,
+                                       struct sutra_error *error);
+
+/* Rows by thread: those of thread t are rows[start[t]] .. rows[start[t + 1] - 1], in the order in which order[] has
+ * them (NULL: rising). start[] has n_threads + 1 places. O(n + n_threads). */
+void cpu_rows_by_thread(const struct cpu_ops *ops, const row_t *order, row_t *start, row_t *rows);
+
+/*
+ * What can do the steps of match/steps.h. Two engines do them, one on CPU threads and one in CUDA; the rule
+ * for a single element is in rules.h, shared by both, so that their results are the same bits.
+ */
+
+struct engine {
+    const char *name;
+    void *state;
+    bool concurrent; /* event_parents and tensor_groups may run at once, as tasks of the pool */
+
+    /* Until the next load (or NULL instead of a table) the columns of `ops` stay what they are, so an engine may keep
+     * what it makes of them; a step on another table is fine, too. */
+    void (*load)(void *state, const struct cpu_ops *ops);
+
+#define STEP_FIELD(name, what, pieces)                                                                                 \
+    enum sutra_status (*name)(void *state, struct name##_step *step, struct sutra_error *error);
+    STEPS(STEP_FIELD)
+#undef STEP_FIELD
+};
+
+/* The engine that runs on the pool's threads; it lives as long as the pool and needs no freeing. */
+struct engine engine_cpu(struct pool *pool);
 
 #endif

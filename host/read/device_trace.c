@@ -4,16 +4,245 @@
  * Each part of the array fills columns and a string table of its own; then the tables are joined in file order, so that
  * rows and string numbers do not depend on the number of parts.
  */
-#include "read/device_trace.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "columns/column.h"
-#include "read/known_event.h"
-#include "read/seen_inputs.h"
-#include "read/seen_strings.h"
+#include "columns/traces.h"
+#include "read/device_trace.h"
+#include "read/document.h"
+#include "read/event_fields.h"
+#include "read/repeated_text.h"
+
+/*
+ * An event that is written as others before it, from its text straight to the values of its row.
+ *
+ * What stands between values is known by its bytes (event_forms.h), so that each value is read where it stands, once.
+ * Whatever is unusual (bytes that are not known, a value of another type, a repeated key, a mistake) is left to those
+ * who walk events token by token.
+ */
+
+/* Values of one event, as columns/device_events.h has them, but for the numbers of strings. */
+struct event_row {
+    struct number ts, dur;
+    struct json_place name, category; /* `at` is 0 where there is none */
+    value_key pid, tid, external, rf, correlation, stream;
+    uint16_t device;
+    size_t value_at[EVENT_N_VALUES]; /* in the trace's text; 0: there is none */
+    value_key id_key;                /* where it is an integer, which has no place, */
+    struct json_place id;            /* else */
+    uint8_t phase, flags;
+    bool lower_external; /* it has an "external id" */
+    uint16_t given;      /* which inputs there are, as a set */
+    struct json_place inputs[N_EVENT_INPUTS];
+};
+
+/*
+ * From value to value along the tree of forms. O(length of the event).
+ */
+
+static const struct event_row absent = {
+    .pid = KEY_ABSENT,
+    .external = -1,
+    .rf = KEY_NULL,
+    .correlation = -1,
+    .id_key = KEY_ABSENT,
+    .stream = KEY_ABSENT,
+    .device = DEVICE_ABSENT,
+};
+
+/* All but the inputs; in words: an assignment may become an instruction for whole blocks, which takes longer. */
+static inline void reset(struct event_row *row) {
+    _Static_assert(offsetof(struct event_row, inputs) % 8 == 0, "whole words");
+    for (size_t i = 0; i < offsetof(struct event_row, inputs); i += 8)
+        memcpy((char *)row + i, (const char *)&absent + i, 8);
+}
+
+/* Each of the following reads the value at `text + at` and returns the byte behind it, or 0 where it is unusual. */
+
+/* The byte behind a number that begins and ends as JSON has it, or 0. */
+static inline size_t number_end(const char *text, size_t at, struct short_number number) {
+    bool zeros = text[at] == '0' && number.n_integer > 1;
+    return number.length && !zeros && scalar_may_end(text[at + number.length]) ? at + number.length : 0;
+}
+
+static inline size_t read_number_known_event(const char *text, size_t at, struct number *number) {
+    int64_t integer;
+    double real;
+    struct short_number found = short_number_at(text + at);
+    enum number_form form = NUMBER_FORM_BAD;
+    if (found.length)
+        form = short_number_value(text + at, found, &integer, &real);
+    if (form == NUMBER_FORM_BAD)
+        return 0;
+    *number = form == NUMBER_FORM_INTEGER ? number_integer(integer) : number_double(real);
+    return number_end(text, at, found);
+}
+
+/* Up to 15 digits. */
+static inline size_t read_natural(const char *text, size_t at, value_key *key) {
+    size_t n = digit_run_short(text + at);
+    if (n == 0 || n == SCAN_BYTES || text[at + n] == '.')
+        return 0;
+    *key = (value_key)short_integer_value(text + at, n);
+    return number_end(text, at, (struct short_number){.n_integer = n, .length = n});
+}
+
+/* The sign is a branch, which is foretold, so that nothing waits for it. */
+static inline size_t read_integer(const char *text, size_t at, value_key *key) {
+    if (text[at] != '-')
+        return read_natural(text, at, key);
+    size_t end = read_natural(text, at + 1, key);
+    if (end)
+        *key = -*key;
+    return end;
+}
+
+static inline size_t read_string_known_event(const struct json_walker *walker, size_t at, struct json_place *place) {
+    return walker->text[at] == '"' ? leaf_end(walker, at, place) : 0;
+}
+
+/* Any value, whose place is as event_places.h has it. */
+static inline size_t read_place(const struct json_walker *walker, size_t at, struct json_place *place) {
+    size_t end = leaf_end(walker, at, place);
+    if (walker->text[at] != '"')
+        place->end = end;
+    return end;
+}
+
+static inline size_t skip(const struct json_walker *walker, size_t at) {
+    struct json_place place;
+    return leaf_end(walker, at, &place);
+}
+
+static inline size_t read_key_known_event(const struct json_walker *walker, size_t at, struct field_reader *fields,
+                                          value_key *key) {
+    size_t end = read_integer(walker->text, at, key);
+    struct json_place place;
+    if (!end) {
+        end = leaf_end(walker, at, &place);
+        if (end)
+            *key = field_key(fields, place);
+    }
+    return *key == KEY_UNHASHABLE ? 0 : end;
+}
+
+static inline size_t read_device_known_event(const struct json_walker *walker, size_t at, uint16_t *device) {
+    value_key integer;
+    size_t end = read_integer(walker->text, at, &integer);
+    *device = end ? device_of_integer(integer) : DEVICE_OTHER;
+    return end ? end : skip(walker, at);
+}
+
+static inline size_t read_phase_known_event(const struct json_walker *walker, size_t at, uint8_t *phase) {
+    const char *text = walker->text + at;
+    bool plain = text[0] == '"' && text[1] > PHASE_OTHER && text[1] < 0x7f && text[1] != '"' && text[1] != '\\';
+    *phase = (uint8_t)text[1];
+    return plain && text[1] >= ' ' && text[2] == '"' ? at + 3 : 0;
+}
+
+static inline size_t read_id(const struct json_walker *walker, size_t at, struct event_row *row) {
+    size_t end = read_integer(walker->text, at, &row->id_key);
+    return end ? end : read_place(walker, at, &row->id);
+}
+
+static inline size_t read_field(const struct json_walker *walker, size_t at, enum event_field field,
+                                struct field_reader *fields, struct event_row *row) {
+    value_key ignored;
+    switch (field) {
+    case FIELD_TS:
+        row->value_at[VALUE_TS] = at;
+        return read_number_known_event(walker->text, at, &row->ts);
+    case FIELD_DUR:
+        return read_number_known_event(walker->text, at, &row->dur);
+    case FIELD_NAME:
+        return read_string_known_event(walker, at, &row->name);
+    case FIELD_CATEGORY:
+        return read_string_known_event(walker, at, &row->category);
+    case FIELD_PHASE:
+        return read_phase_known_event(walker, at, &row->phase);
+    case FIELD_PID:
+        row->value_at[VALUE_PID] = at;
+        return read_key_known_event(walker, at, fields, &row->pid);
+    case FIELD_TID:
+        return read_key_known_event(walker, at, fields, &row->tid);
+    case FIELD_RF:
+        return read_key_known_event(walker, at, fields, &row->rf);
+    case FIELD_CORRELATION:
+        row->value_at[VALUE_CORRELATION] = at;
+        return read_key_known_event(walker, at, fields, &row->correlation);
+    case FIELD_STREAM:
+        row->flags |= EVENT_STREAM_INTEGER;
+        return read_integer(walker->text, at, &row->stream);
+    case FIELD_DEVICE:
+        return read_device_known_event(walker, at, &row->device);
+    case FIELD_EXTERNAL:
+        return read_integer(walker->text, at, &row->external);
+    case FIELD_EVENT_INDEX:
+        return read_integer(walker->text, at, &ignored);
+    case FIELD_WAIT_RECORD:
+        row->value_at[VALUE_WAIT_RECORD] = at;
+        return skip(walker, at);
+    case FIELD_ID:
+        row->value_at[VALUE_ID] = at;
+        row->flags |= walker->text[at] == 'n' ? 0 : EVENT_HAS_ID;
+        return read_id(walker, at, row);
+    case FIELD_CONCRETE_INPUTS:
+    case FIELD_INPUT_TYPES:
+    case FIELD_INPUT_SHAPES:
+    case FIELD_INPUT_STRIDES:
+    case FIELD_GRID:
+    case FIELD_BLOCK:
+    case FIELD_REGISTERS:
+    case FIELD_SHARED_MEMORY:
+    case FIELD_OCCUPANCY:
+        return read_place(walker, at, &row->inputs[field - FIELD_CONCRETE_INPUTS]);
+    case FIELD_ARGS: /* which is no object */
+        return 0;
+    default:
+        return skip(walker, at);
+    }
+}
+
+static inline uint8_t flag_if(uint64_t seen, uint64_t fields, enum event_flag flag) {
+    return seen & fields ? (uint8_t)flag : 0;
+}
+
+static inline uint8_t flags_of(uint64_t seen) {
+    return flag_if(seen, FIELD_BIT(FIELD_TS), EVENT_HAS_TS) | flag_if(seen, FIELD_BIT(FIELD_DUR), EVENT_HAS_DUR) |
+           flag_if(seen, FIELD_BIT(FIELD_TID), EVENT_HAS_TID) | flag_if(seen, FIELD_BIT(FIELD_NAME), EVENT_HAS_NAME) |
+           flag_if(seen, FIELD_BIT(FIELD_WAIT_STREAM) | FIELD_BIT(FIELD_WAIT_RECORD), EVENT_HAS_WAIT);
+}
+
+/* Asks for as much text as most events have, some events ahead: the processor does so itself only within a page. */
+static inline void fetch_ahead(const char *text) {
+    for (size_t line = 0; line < 5; line++)
+        __builtin_prefetch(text + 2048 + 64 * line);
+}
+
+/* Reads the event at the walker, and steps behind it. False: it is not known; the walker did not move, and the row is
+ * undefined. */
+static bool known_event_read(struct json_walker *walker, const struct event_forms *forms, struct field_reader *fields,
+                             struct event_row *row) {
+    const struct json_walker local = *walker;
+    const struct form *form = form_find(&forms->begin, local.text + local.at);
+    size_t at = local.at;
+    fetch_ahead(local.text + at);
+    reset(row);
+    for (; form && !form->ends; form = form_find(form, local.text + at)) {
+        at = read_field(&local, at + form->length, (enum event_field)form->field, fields, row);
+        if (!at)
+            return false;
+    }
+    if (!form || form->repeats)
+        return false;
+    row->flags |= flags_of(form->seen);
+    row->lower_external = form->seen & FIELD_BIT(FIELD_LOWER_EXTERNAL);
+    row->given = (uint16_t)(form->seen >> FIELD_CONCRETE_INPUTS);
+    walk_to(walker, at + form->length);
+    return true;
+}
 
 struct event_part {
     struct document_part part;
@@ -70,8 +299,8 @@ static void wrong_type(struct event_part *part, enum event_field field, size_t a
 }
 
 /* Adds `flag` to *flags if the event has the field. */
-static struct number read_number(struct event_part *part, const struct event_places *places, enum event_field field,
-                                 enum event_flag flag, uint8_t *flags) {
+static struct number read_number_device_trace(struct event_part *part, const struct event_places *places,
+                                              enum event_field field, enum event_flag flag, uint8_t *flags) {
     struct number number = number_integer(0);
     size_t at = places->field[field].at;
     if (at && !field_number(part->part.fields.source->bytes + at, &number))
@@ -89,21 +318,21 @@ static value_key read_int(struct event_part *part, const struct event_places *pl
     return key;
 }
 
-static value_key read_key(struct event_part *part, const struct event_places *places, enum event_field field,
-                          value_key absent) {
+static value_key read_key_device_trace(struct event_part *part, const struct event_places *places,
+                                       enum event_field field, value_key otherwise) {
     struct json_place place = places->field[field];
-    return place.at ? field_key(&part->part.fields, place) : absent;
+    return place.at ? field_key(&part->part.fields, place) : otherwise;
 }
 
 static value_key read_tid(struct event_part *part, const struct event_places *places) {
-    value_key tid = read_key(part, places, FIELD_TID, 0);
+    value_key tid = read_key_device_trace(part, places, FIELD_TID, 0);
     if (tid != KEY_UNHASHABLE)
         return tid;
     wrong_type(part, FIELD_TID, places->field[FIELD_TID].at);
     return 0;
 }
 
-static uint16_t read_device(const struct event_part *part, struct json_place place) {
+static uint16_t read_device_device_trace(const struct event_part *part, struct json_place place) {
     int64_t integer;
     if (!place.at)
         return DEVICE_ABSENT;
@@ -112,7 +341,7 @@ static uint16_t read_device(const struct event_part *part, struct json_place pla
 }
 
 /* The empty string if the field is absent, STRING_NONE if it is no string. */
-static uint32_t read_string(struct event_part *part, struct json_place place) {
+static uint32_t read_string_device_trace(struct event_part *part, struct json_place place) {
     if (!place.at)
         return strings_intern(&part->strings, "", 0);
     if (part->part.fields.source->bytes[place.at] != '"')
@@ -120,7 +349,7 @@ static uint32_t read_string(struct event_part *part, struct json_place place) {
     return seen_string_intern(&part->seen, &part->part.fields, place, &part->strings);
 }
 
-static uint8_t read_phase(const struct event_part *part, struct json_place place) {
+static uint8_t read_phase_device_trace(const struct event_part *part, struct json_place place) {
     const char *text = part->part.fields.source->bytes + place.at;
     if (!place.at)
         return 0;
@@ -155,8 +384,8 @@ static struct event_row row_of(struct event_part *part, const struct event_place
     size_t args = places->field[FIELD_ARGS].at;
     if (args && part->part.fields.source->bytes[args] != '{')
         wrong_type(part, FIELD_ARGS, args);
-    row.ts = read_number(part, places, FIELD_TS, EVENT_HAS_TS, &row.flags);
-    row.dur = read_number(part, places, FIELD_DUR, EVENT_HAS_DUR, &row.flags);
+    row.ts = read_number_device_trace(part, places, FIELD_TS, EVENT_HAS_TS, &row.flags);
+    row.dur = read_number_device_trace(part, places, FIELD_DUR, EVENT_HAS_DUR, &row.flags);
     if (!(row.flags & EVENT_NAME_NO_STRING))
         row.name = places->field[FIELD_NAME];
     row.category = places->field[FIELD_CATEGORY];
@@ -164,16 +393,16 @@ static struct event_row row_of(struct event_part *part, const struct event_place
     row.id_key = KEY_ABSENT;
     row.given = (uint16_t)inputs_given(&places->field[FIELD_CONCRETE_INPUTS]);
     memcpy(row.inputs, &places->field[FIELD_CONCRETE_INPUTS], sizeof row.inputs);
-    row.pid = read_key(part, places, FIELD_PID, KEY_ABSENT);
+    row.pid = read_key_device_trace(part, places, FIELD_PID, KEY_ABSENT);
     row.tid = read_tid(part, places);
     row.external = read_int(part, places, FIELD_EXTERNAL);
     row.lower_external = places->field[FIELD_LOWER_EXTERNAL].at;
     read_int(part, places, FIELD_EVENT_INDEX); /* only its type matters */
-    row.rf = read_key(part, places, FIELD_RF, KEY_NULL);
-    row.correlation = read_key(part, places, FIELD_CORRELATION, -1);
-    row.stream = read_key(part, places, FIELD_STREAM, KEY_ABSENT);
-    row.device = read_device(part, places->field[FIELD_DEVICE]);
-    row.phase = read_phase(part, places->field[FIELD_PHASE]);
+    row.rf = read_key_device_trace(part, places, FIELD_RF, KEY_NULL);
+    row.correlation = read_key_device_trace(part, places, FIELD_CORRELATION, -1);
+    row.stream = read_key_device_trace(part, places, FIELD_STREAM, KEY_ABSENT);
+    row.device = read_device_device_trace(part, places->field[FIELD_DEVICE]);
+    row.phase = read_phase_device_trace(part, places->field[FIELD_PHASE]);
     return row;
 }
 
@@ -190,8 +419,8 @@ static void append_event(struct event_part *part, const struct event_row *values
     row_t row = part->part.n++;
     number_put(events->ts, row, values->ts);
     number_put(events->dur, row, values->dur);
-    events->name[row] = read_string(part, values->name);
-    events->category[row] = read_string(part, values->category);
+    events->name[row] = read_string_device_trace(part, values->name);
+    events->category[row] = read_string_device_trace(part, values->category);
     events->pid[row] = values->pid;
     events->tid[row] = values->tid;
     events->external[row] = values->external;
@@ -392,13 +621,6 @@ void event_find(const struct sutra_device_trace *trace, row_t event, struct even
 void events_passed(const struct sutra_device_trace *trace, row_t first, row_t last) {
     if (first < last)
         source_give_back(&trace->document.source, trace->events.text[first], trace->events.text[last]);
-}
-
-struct json_place event_find_argument(const struct sutra_device_trace *trace, row_t event, const char *name) {
-    struct event_places places;
-    event_find(trace, event, NULL, &places);
-    size_t at = places.field[FIELD_ARGS].at;
-    return at ? document_member_of(&trace->document, at, name) : (struct json_place){0};
 }
 
 enum sutra_status event_error(const struct sutra_device_trace *trace, row_t event, const char *field,

@@ -4,12 +4,12 @@
 #ifndef READ_DEVICE_TRACE_H
 #define READ_DEVICE_TRACE_H
 
-#include "base/holders.h"
-#include "columns/device_events.h"
+#include "base/memory.h"
 #include "columns/strings.h"
+#include "columns/traces.h"
 #include "read/document.h"
 #include "read/event_columns.h"
-#include "read/event_places.h"
+#include "read/event_fields.h"
 #include "sutra/trace.h"
 
 struct sutra_device_trace {
@@ -33,9 +33,6 @@ void event_find(const struct sutra_device_trace *trace, row_t event, struct even
 
 /* The text from event `first` to event `last` was looked at again; as in source_give_back(). */
 void events_passed(const struct sutra_device_trace *trace, row_t first, row_t last);
-
-/* Where the value of args[name] stands; see document_member_of(). */
-struct json_place event_find_argument(const struct sutra_device_trace *trace, row_t event, const char *name);
 
 /* An error about one event, at its place: "event 12: field 'ts': ...". */
 enum sutra_status event_error(const struct sutra_device_trace *trace, row_t event, const char *field,

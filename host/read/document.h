@@ -23,14 +23,50 @@
 #ifndef READ_DOCUMENT_H
 #define READ_DOCUMENT_H
 
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "columns/column.h"
+#include "columns/numbers.h"
 #include "columns/row.h"
+#include "columns/strings.h"
 #include "context/context.h"
-#include "read/fields.h"
-#include "read/json_walk.h"
+#include "read/json.h"
 #include "read/source.h"
+
+/*
+ * Reading values of the kinds that traces hold, from their place in the text.
+ *
+ * A field is found first and read later, since in Python the last of repeated keys counts. Each reader returns false
+ * for a value of another kind, with nothing changed.
+ */
+
+/* What reading fields needs besides the text; one for each thread. */
+struct field_reader {
+    const struct source *source;
+    struct values *values;
+    struct buffer scratch; /* a decoded string */
+    bool failed;           /* out of memory */
+};
+
+/* A time or duration: an integer below NUMBER_INTEGER_LIMIT in magnitude, a double that is not NaN, true or false. */
+bool field_number(const char *value, struct number *number);
+
+/* An integer that fits 64 bits. */
+bool field_integer(const char *value, int64_t *integer);
+
+/* Any value as an id. Lists and objects give KEY_UNHASHABLE. */
+value_key field_key(struct field_reader *reader, struct json_place place);
+
+/* What Python's int() makes of a value, as an id; false where int() would raise an exception. */
+bool field_int(struct field_reader *reader, struct json_place place, value_key *key);
+
+/* A string, decoded into the reader's scratch buffer if it has escapes; valid until the next call. */
+const char *field_string(struct field_reader *reader, struct json_place place, size_t *length);
+
+/* A string, interned. STRING_NONE: out of memory. */
+uint32_t field_intern(struct field_reader *reader, struct json_place place, struct strings *strings);
 
 /* A member of the top-level object. */
 struct document_member {
@@ -165,6 +201,45 @@ static inline bool place_is(const struct source *source, struct json_place place
     if (length == wanted)
         return memcmp(raw, name, wanted) == 0;
     return length > wanted && length <= 6 * wanted && memchr(raw, '\\', length) && escaped_is(raw, length, name);
+}
+
+/*
+ * Into which parts a document's array is cut, for threads to walk.
+ */
+
+/* Finds where parts begin, of which there are parts->n then, one if one is wanted, and what rows each may expect; both
+ * are the caller's, also on failure. False: out of memory. Cost: some of the text is looked at. */
+bool document_cut(struct document_parts *parts, bool one);
+
+/*
+ * An attribute of a node of later schemas: {"name": "rf_id", "type": "uint64", "value": 883}.
+ */
+
+struct attribute_places {
+    struct json_place name, value; /* absent where `at` is 0 */
+};
+
+/* Walks an attribute, an object. */
+static inline struct attribute_places walk_any_attribute(struct json_walker *walker) {
+    struct attribute_places found = {0};
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        struct json_place key = walk_key(walker);
+        if (!key.at)
+            break;
+        struct json_place place = walk_value(walker);
+        if (place_is(walker->source, key, "name"))
+            found.name = place;
+        else if (place_is(walker->source, key, "value"))
+            found.value = place;
+    }
+    return found;
+}
+
+/* The same; the place of its value if it has this name. */
+static inline struct json_place walk_attribute(struct json_walker *walker, const char *wanted) {
+    struct attribute_places found = walk_any_attribute(walker);
+    bool is_it = found.name.end && place_is(walker->source, found.name, wanted);
+    return is_it ? found.value : (struct json_place){0};
 }
 
 #endif

@@ -4,8 +4,6 @@
  * The events that are new are listed first, in the order in which they were asked for, and cut into parts. Each part
  * has a table of strings of its own; joined in the order of the parts, numbers of strings do not depend on threads.
  */
-#include "read/event_columns.h"
-
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,8 +12,8 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "read/device_trace.h"
-#include "read/event_inputs.h"
-#include "read/fields.h"
+#include "read/document.h"
+#include "read/event_columns.h"
 
 /* A part learns the forms of events anew, so that few and large ones are best; some are handed out late. */
 #define EVENTS_A_PART    4096

@@ -12,9 +12,9 @@
 
 #include "base/error.h"
 #include "columns/column.h"
-#include "read/event_forms.h"
-#include "read/fields.h"
-#include "text/string_text.h"
+#include "read/document.h"
+#include "read/event_fields.h"
+#include "text/strings.h"
 
 enum host_field { NODE_ID, NODE_PARENT, NODE_CTRL_DEPS, NODE_RF, NODE_RF_ATTRIBUTE, NODE_FIELDS };
 
@@ -126,7 +126,7 @@ static inline struct json_place walk_leaf(struct json_walker *walker, struct nod
 }
 
 /* {"name": "rf_id", "type": "uint64", "value": 883}: the place of its value if it is the rf_id. */
-static struct json_place walk_attribute(struct json_walker *walker, struct node_leaves *leaves) {
+static struct json_place read_attribute_key(struct json_walker *walker, struct node_leaves *leaves) {
     struct json_place name = {0}, value = {0};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_place key = walk_key(walker);
@@ -154,7 +154,7 @@ static struct json_place walk_attributes(struct json_walker *walker, struct node
             walk_value(walker);
             continue;
         }
-        struct json_place found = walk_attribute(walker, leaves);
+        struct json_place found = read_attribute_key(walker, leaves);
         rf = found.at ? found : rf;
     }
     return rf;

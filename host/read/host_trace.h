@@ -4,8 +4,8 @@
 #ifndef READ_HOST_TRACE_H
 #define READ_HOST_TRACE_H
 
-#include "base/holders.h"
-#include "columns/host_nodes.h"
+#include "base/memory.h"
+#include "columns/traces.h"
 #include "read/document.h"
 #include "sutra/trace.h"
 

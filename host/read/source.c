@@ -4,24 +4,518 @@
  * A plain file is mapped over the start of an anonymous mapping that is a page longer, so that the bytes behind its end
  * are there and zero even if the file fills its last page.
  */
-#include "read/source.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
-#include "base/buffer.h"
 #include "base/error.h"
-#include "read/decompress.h"
-#include "read/decompress_pieces.h"
-#include "read/file_kind.h"
-#include "read/input_limit.h"
+#include "base/memory.h"
+#include "columns/column.h"
+#include "read/source.h"
+
+/*
+ * How much of an input is held in memory at most: of what comes through a pipe, and of what compressed
+ * bytes stand for. Mapped files have no limit. `most` is the user's own limit, which takes the place of these; 0: none.
+ */
+
+/* Compressed bytes may stand for so many times their number, and for what is small in any case. */
+#define EXPANSION_MAX   1000
+#define EXPANSION_SMALL ((size_t)16 << 20)
+
+/*
+ * Asking the system how much memory there is.
+ */
+
+static size_t least(size_t a, uint64_t b) {
+    return b < a ? (size_t)b : a;
+}
+
+/* Of the control group, version 2; "max" is no number. */
+static uint64_t memory_of_group(void) {
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
+    unsigned long long bytes = 0;
+    int n = file ? fscanf(file, "%llu", &bytes) : 0;
+    if (file)
+        fclose(file);
+    return n == 1 ? bytes : UINT64_MAX;
+}
+
+/* Half of the memory that this process may have: of the machine's, of its control group's, of its address space a
+ * quarter, since buffers grow by doubling. */
+static size_t input_limit(uint64_t most) {
+    struct rlimit space;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t limit = SIZE_MAX / 2;
+    if (most)
+        return least(limit, most);
+    if (pages > 0 && page > 0)
+        limit = least(limit, (uint64_t)pages * (uint64_t)page / 2);
+    limit = least(limit, memory_of_group() / 2);
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+        limit = least(limit, space.rlim_cur / 4);
+    return limit;
+}
+
+/* The same for what `size` compressed bytes stand for. */
+static size_t input_limit_expanded(size_t size, uint64_t most) {
+    if (most)
+        return input_limit(most);
+    size_t expanded = size < SIZE_MAX / EXPANSION_MAX ? size * EXPANSION_MAX : SIZE_MAX;
+    return least(input_limit(0), expanded < EXPANSION_SMALL ? EXPANSION_SMALL : expanded);
+}
+
+/*
+ * Gzip through libdeflate (whole members, the output grown until they fit) and zstd as a stream.
+ */
+
+/* Deflate cannot expand its input by more than this, so a larger output buffer never helps. */
+#define DEFLATE_RATIO_MAX 1032
+
+bool is_gzip(const char *bytes, size_t size) {
+    return size >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
+}
+
+/* A frame, or one that is to be skipped, which some compressors put first. */
+bool is_zstd(const char *bytes, size_t size) {
+    return size >= 4 && (memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0 ||
+                         (((unsigned char)bytes[0] & 0xf0) == 0x50 && memcmp(bytes + 1, "\x2a\x4d\x18", 3) == 0));
+}
+
+static enum sutra_status too_large(const char *name, size_t size, size_t limit, struct sutra_error *error) {
+    return error_file(
+        error, SUTRA_DATA, name,
+        "%zu compressed bytes decompress to more than the limit of %.6g MB: decompress the input to a file first, or "
+        "raise the limit (--max-input)",
+        size, (double)limit / 1e6);
+}
+
+/* A first guess of a member's size: the last four bytes of the file say it for a single member below 4 GiB. */
+static size_t first_guess(const char *bytes, size_t size) {
+    uint32_t stated = 0;
+    if (size >= 4)
+        memcpy(&stated, bytes + size - 4, 4);
+    return stated / DEFLATE_RATIO_MAX <= size ? (size_t)stated + SOURCE_PADDING : 4 * size;
+}
+
+/* Decompresses the member at `bytes`; *used is its length. */
+static enum libdeflate_result one_member(struct libdeflate_decompressor *decompressor, const char *bytes, size_t size,
+                                         size_t guess, size_t limit, struct buffer *out, size_t *used) {
+    for (size_t room = guess < 4096 ? 4096 : guess;; room *= 2) {
+        size_t made = 0, left = limit - out->length;
+        room = room < left ? room : left;
+        char *to = buffer_reserve(out, room);
+        if (!to)
+            return LIBDEFLATE_INSUFFICIENT_SPACE;
+        memory_on_large_pages(to, room);
+        enum libdeflate_result result = libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, room, used, &made);
+        if (result == LIBDEFLATE_SUCCESS)
+            out->length += made;
+        if (result != LIBDEFLATE_INSUFFICIENT_SPACE || room / DEFLATE_RATIO_MAX > size || room == left)
+            return result;
+    }
+}
+
+enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
+                                  struct sutra_error *error) {
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    if (!decompressor)
+        return error_memory(error);
+    enum libdeflate_result result = LIBDEFLATE_SUCCESS;
+    size_t limit = input_limit_expanded(size, most);
+    for (size_t at = 0, used = 0; at < size && result == LIBDEFLATE_SUCCESS; at += used) {
+        if (at > 0 && !is_gzip(bytes + at, size - at))
+            break; /* padding behind the last member, which gzip ignores too */
+        size_t guess = at ? size : first_guess(bytes, size);
+        result = one_member(decompressor, bytes + at, size - at, guess, limit, out, &used);
+    }
+    libdeflate_free_decompressor(decompressor);
+    if (out->failed)
+        return error_memory(error);
+    if (result == LIBDEFLATE_INSUFFICIENT_SPACE && out->capacity >= limit)
+        return too_large(name, size, limit, error);
+    if (result != LIBDEFLATE_SUCCESS)
+        return error_file(
+            error, SUTRA_DATA, name,
+            "the gzip data is corrupt or truncated: copy or record the file again, or try 'sutra repair'");
+    return SUTRA_OK;
+}
+
+enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
+                                  struct sutra_error *error) {
+    ZSTD_DCtx *stream = ZSTD_createDCtx();
+    if (!stream)
+        return error_memory(error);
+    const ZSTD_bounds windows = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
+    size_t left = ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, windows.upperBound); /* as --long=31 writes */
+    ZSTD_inBuffer in = {bytes, size, 0};
+    size_t step = ZSTD_DStreamOutSize(), limit = input_limit_expanded(size, most);
+    while (!ZSTD_isError(left) && !out->failed && out->length <= limit) {
+        char *to = buffer_reserve(out, step);
+        if (!to)
+            break;
+        ZSTD_outBuffer piece = {to, out->capacity - out->length, 0};
+        left = ZSTD_decompressStream(stream, &piece, &in);
+        out->length += piece.pos;
+        if (in.pos == size && (left == 0 || piece.pos < piece.size))
+            break; /* all is read and all is written */
+    }
+    ZSTD_freeDCtx(stream);
+    if (out->failed)
+        return error_memory(error);
+    if (out->length > limit)
+        return too_large(name, size, limit, error);
+    if (left != 0)
+        return error_file(
+            error, SUTRA_DATA, name,
+            "the zstd data is corrupt or truncated: copy or record the file again, or try 'sutra repair'");
+    return SUTRA_OK;
+}
+
+/* The decompressor copies words, so that some bytes behind what it came to may be written and wrong: less than so
+ * many. */
+#define REST_UNSURE 64
+
+/* It does not tell how far it came, but what it did not write stays zero, and text has no zeros. The room is doubled
+ * until the data ends before it. */
+static size_t decompress_rest(struct libdeflate_decompressor *decompressor, const char *bytes, size_t size,
+                              size_t limit, struct buffer *out) {
+    size_t used, made;
+    for (size_t room = 4 * size + 4096;; room *= 2) {
+        room = room < limit ? room : limit;
+        char *to = buffer_reserve(out, room);
+        if (!to)
+            return 0;
+        memset(to, 0, room);
+        enum libdeflate_result result =
+            libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, room, &used, &made);
+        if (result == LIBDEFLATE_INSUFFICIENT_SPACE && room < limit)
+            continue;
+        size_t n = room;
+        while (n > 0 && to[n - 1] == 0)
+            n--;
+        return n;
+    }
+}
+
+/* Of gzip data that is damaged or cut off, of which `out` holds the whole members: appends what can be had of the next
+ * one. The last bytes of that are not known for sure, and are left out. */
+static void gzip_rest(const char *bytes, size_t size, uint64_t most, struct buffer *out) {
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    size_t limit = input_limit_expanded(size, most), at = 0, done = 0, used, made;
+    if (!decompressor)
+        return;
+    while (done < out->length) { /* over the members that are whole */
+        char *scratch = buffer_reserve(out, out->length - done);
+        if (!scratch || libdeflate_gzip_decompress_ex(decompressor, bytes + at, size - at, scratch, out->length - done,
+                                                      &used, &made) != LIBDEFLATE_SUCCESS)
+            break;
+        at += used;
+        done += made;
+    }
+    if (done == out->length && at < size && out->length < limit) {
+        size_t n = decompress_rest(decompressor, bytes + at, size - at, limit - out->length, out);
+        out->length += n > REST_UNSURE ? n - REST_UNSURE : 0;
+    }
+    libdeflate_free_decompressor(decompressor);
+}
+
+/* The decompressor wants room for a whole member, but fills what it has. Should it ever not, the bytes look like the
+ * beginning of an object, and nothing is told too early. */
+size_t gzip_begin(const char *bytes, size_t size, char *to, size_t n) {
+    size_t made = n, used;
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    if (!decompressor)
+        return 0;
+    memset(to, '{', n);
+    enum libdeflate_result result = libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, n, &used, &made);
+    libdeflate_free_decompressor(decompressor);
+    if (result == LIBDEFLATE_SUCCESS)
+        return made;
+    return result == LIBDEFLATE_INSUFFICIENT_SPACE ? n : 0;
+}
+
+size_t zstd_begin(const char *bytes, size_t size, char *to, size_t n) {
+    ZSTD_DCtx *stream = ZSTD_createDCtx();
+    ZSTD_inBuffer in = {bytes, size, 0};
+    ZSTD_outBuffer out = {to, n, 0};
+    while (stream && out.pos < n && in.pos < size)
+        if (ZSTD_isError(ZSTD_decompressStream(stream, &out, &in)))
+            break;
+    ZSTD_freeDCtx(stream);
+    return out.pos;
+}
+
+/*
+ * Finding where members or frames begin and how large they become, then one task for each.
+ *
+ * A zstd frame tells both. A gzip member tells its text's size in its last bytes, but not where it ends: wherever what
+ * a member begins with stands another one may begin, and if one of them did not, the one before it fails its check, and
+ * nothing is made of any. O(bytes), and as many bytes of memory as the text takes.
+ */
+
+/* The least that a member takes: 10 bytes before what is compressed, 8 behind it. */
+#define MEMBER_LEAST 18
+
+/* Where a member or frame stands, and where its text belongs. */
+struct piece {
+    size_t at, length;
+    size_t text, text_length;
+};
+
+struct pieces {
+    const char *bytes;
+    struct piece *list;
+    uint64_t n, capacity;
+    size_t text_length; /* of all */
+    char *to;
+    atomic_bool failed;
+};
+
+/* False: out of memory, or too much text. */
+static bool add_piece(struct pieces *pieces, size_t at, size_t length, size_t text_length, size_t limit) {
+    if (text_length > limit - pieces->text_length ||
+        !column_grow(&pieces->list, pieces->n, &pieces->capacity, sizeof *pieces->list))
+        return false;
+    pieces->list[pieces->n++] = (struct piece){at, length, pieces->text_length, text_length};
+    pieces->text_length += text_length;
+    return true;
+}
+
+/* What is compressed has the first three of these bytes by chance every 16 MB, with all that can stand behind them
+ * seldom enough: flags, four bytes of time, how hard it was tried, and the system. */
+static bool may_begin_member(const char *bytes) {
+    uint8_t flags = (uint8_t)bytes[3], tried = (uint8_t)bytes[8], where = (uint8_t)bytes[9];
+    return flags < 0x20 && (tried == 0 || tried == 2 || tried == 4) && (where <= 13 || where == 255);
+}
+
+/* Where the next member may begin from byte `at` on; the end of all bytes, if none does. */
+static size_t next_member(const char *bytes, size_t at, size_t size) {
+    while (size - at >= MEMBER_LEAST) {
+        const char *found = memmem(bytes + at, size - at - MEMBER_LEAST + 3, "\x1f\x8b\x08", 3);
+        if (!found || may_begin_member(found))
+            return found ? (size_t)(found - bytes) : size;
+        at = (size_t)(found - bytes) + 1;
+    }
+    return size;
+}
+
+static bool find_members(struct pieces *pieces, size_t size, size_t limit) {
+    for (size_t at = 0, end; at < size; at = end) {
+        uint32_t text_length;
+        if (size - at < MEMBER_LEAST)
+            return false;
+        end = next_member(pieces->bytes, at + MEMBER_LEAST, size);
+        memcpy(&text_length, pieces->bytes + end - sizeof text_length, sizeof text_length);
+        if (!add_piece(pieces, at, end - at, text_length, limit))
+            return false;
+    }
+    return pieces->n > 1;
+}
+
+static bool find_frames(struct pieces *pieces, size_t size, size_t limit) {
+    for (size_t at = 0; at < size;) {
+        const char *frame = pieces->bytes + at;
+        size_t length = ZSTD_findFrameCompressedSize(frame, size - at);
+        unsigned long long text_length = ZSTD_isError(length) ? 0 : ZSTD_getFrameContentSize(frame, length);
+        if (ZSTD_isError(length) || text_length >= ZSTD_CONTENTSIZE_ERROR || text_length > limit ||
+            !add_piece(pieces, at, length, (size_t)text_length, limit))
+            return false;
+        at += length;
+    }
+    return pieces->n > 1;
+}
+
+static void inflate_member(void *arg, size_t number) {
+    struct pieces *pieces = arg;
+    const struct piece *piece = &pieces->list[number];
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    size_t used = 0, made = 0;
+    bool whole = decompressor && libdeflate_gzip_decompress_ex(decompressor, pieces->bytes + piece->at, piece->length,
+                                                               pieces->to + piece->text, piece->text_length, &used,
+                                                               &made) == LIBDEFLATE_SUCCESS;
+    if (decompressor)
+        libdeflate_free_decompressor(decompressor);
+    if (!whole || used != piece->length || made != piece->text_length)
+        atomic_store_explicit(&pieces->failed, true, memory_order_relaxed);
+}
+
+static void expand_frame(void *arg, size_t number) {
+    struct pieces *pieces = arg;
+    const struct piece *piece = &pieces->list[number];
+    size_t made =
+        ZSTD_decompress(pieces->to + piece->text, piece->text_length, pieces->bytes + piece->at, piece->length);
+    if (made != piece->text_length)
+        atomic_store_explicit(&pieces->failed, true, memory_order_relaxed);
+}
+
+/* Without memory nothing is told: the plain way needs as much. */
+static bool run(struct pieces *pieces, void (*task)(void *arg, size_t number), struct pool *pool, struct buffer *out) {
+    struct buffer text = {0};
+    pieces->to = buffer_reserve(&text, pieces->text_length + 1);
+    memory_on_large_pages(pieces->to, pieces->text_length);
+    if (pieces->to)
+        pool_run(pool, pieces->n, task, pieces);
+    bool whole = pieces->to && !atomic_load_explicit(&pieces->failed, memory_order_relaxed);
+    text.length = pieces->text_length;
+    if (whole)
+        *out = text;
+    else
+        buffer_free(&text);
+    return whole;
+}
+
+bool gzip_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out) {
+    struct pieces pieces = {.bytes = bytes};
+    bool made = find_members(&pieces, size, limit) && run(&pieces, inflate_member, pool, out);
+    free(pieces.list);
+    return made;
+}
+
+bool zstd_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out) {
+    struct pieces pieces = {.bytes = bytes};
+    bool made = find_frames(&pieces, size, limit) && run(&pieces, expand_frame, pool, out);
+    free(pieces.list);
+    return made;
+}
+
+/*
+ * The table of first bytes.
+ */
+
+#define DOWNLOAD   ": download the file itself"
+#define RECOMPRESS ": decompress it, or compress it with gzip or zstd"
+#define ET_NAME    "a Chakra .et file"
+#define ET_REMEDY  ": use 'sutra info', 'sutra simulate' or 'sutra jsonize'"
+#define RECORD     ": record a JSON trace with torch.profiler and export_chrome_trace()"
+
+/* Bytes before the text of a kind with `skips_space` may be white space. */
+static const struct {
+    const char *bytes;
+    size_t size;
+    bool skips_space;
+    struct file_kind kind;
+} kinds[] = {
+#define KIND(bytes, skips_space, name, remedy)                                                                         \
+    {                                                                                                                  \
+        bytes, sizeof(bytes) - 1, skips_space, {                                                                       \
+            name, remedy, false                                                                                        \
+        }                                                                                                              \
+    }
+    KIND("version https://git-lfs", true, "a Git LFS pointer", ": run 'git lfs pull' in its repository"),
+    KIND("<!DOCTYPE", true, "a web page", DOWNLOAD),
+    KIND("<!doctype", true, "a web page", DOWNLOAD),
+    KIND("<html", true, "a web page", DOWNLOAD),
+    KIND("<HTML", true, "a web page", DOWNLOAD),
+    KIND("<?xml", true, "XML, possibly the error message of a server", DOWNLOAD),
+    KIND("PK\003\004", false, "a zip archive", ": unpack it and use the trace in it"),
+    KIND("BZh", false, "a file compressed with bzip2", RECOMPRESS),
+    KIND("\3757zXZ", false, "a file compressed with xz", RECOMPRESS),
+    KIND("\x7f"
+         "ELF",
+         false, "a program", ""),
+    KIND("%PDF", false, "a PDF document", ""),
+#undef KIND
+};
+
+/* Databases are told apart by their tables' names, which are in their first pages. */
+#define SQLITE_MAGIC "SQLite format 3"
+#define SQLITE_LOOK  ((size_t)1 << 16)
+
+static const struct {
+    const char *table;
+    struct file_kind kind;
+} databases[] = {
+    {"CUPTI_ACTIVITY_KIND_", {"an Nsight Systems report (an SQLite database)", RECORD, false}},
+    {"NVTX_EVENTS", {"an Nsight Systems report (an SQLite database)", RECORD, false}},
+    {"rocpd_", {"a rocpd report of ROCm's profiler (an SQLite database)", RECORD, false}},
+    {"", {"an SQLite database, as Nsight Systems and ROCm's profiler export it", RECORD, false}},
+};
+
+static size_t skip_spaces(const char *bytes, size_t size) {
+    size_t at = 0;
+    while (at < size && memchr(" \t\r\n", bytes[at], 4))
+        at++;
+    return at;
+}
+
+bool may_be_json(const char *bytes, size_t size) {
+    size_t at = skip_spaces(bytes, size);
+    return at == size || bytes[at] == '{' || bytes[at] == '[' || bytes[at] == '\xef';
+}
+
+static struct file_kind database_kind(const char *bytes, size_t size) {
+    size_t i = 0;
+    while (!memmem(bytes, size < SQLITE_LOOK ? size : SQLITE_LOOK, databases[i].table, strlen(databases[i].table)))
+        i++;
+    return databases[i].kind;
+}
+
+/* Reads a length of protobuf from the bytes; false: they end, or the length is above 28 bits. */
+static bool read_length(const unsigned char **at, const unsigned char *end, size_t *length) {
+    *length = 0;
+    for (unsigned shift = 0; *at < end && shift < 28; shift += 7) {
+        unsigned char byte = *(*at)++;
+        *length |= (size_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return true;
+    }
+    return false;
+}
+
+/* Whether the bytes begin with the length of a message and its first field: the version (a string), or an attribute
+ * that begins with its name. A text that begins with a letter and a line break has no such field behind it. */
+static bool is_et(const unsigned char *bytes, size_t size) {
+    const unsigned char *at = bytes, *end = bytes + size;
+    size_t message, field, name;
+    if (!read_length(&at, end, &message) || message < 4 || end - at < 4 || (*at != 0x0a && *at != 0x12))
+        return false;
+    const unsigned char *begin = at++;
+    if (!read_length(&at, end, &field) || (size_t)(at - begin) + field > message)
+        return false;
+    const size_t rest = message - (size_t)(at - begin) - field;
+    if (*begin == 0x0a) /* after the version, an attribute */
+        return rest == 0 || ((size_t)(end - at) > field && at[field] == 0x12);
+    return field > 2 && at < end && *at++ == 0x0a && read_length(&at, end, &name) && name > 0 && name <= field - 2;
+}
+
+static bool is_text(const char *bytes, size_t size) {
+    size_t n = size < 256 ? size : 256;
+    for (size_t i = 0; i < n; i++)
+        if (((unsigned char)bytes[i] < ' ' && !memchr("\t\n\v\f\r\033", bytes[i], 6)) || bytes[i] == 0x7f)
+            return false;
+    return n > 0;
+}
+
+struct file_kind file_kind(const char *bytes, size_t size) {
+    size_t spaces = skip_spaces(bytes, size);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t at = kinds[i].skips_space ? spaces : 0;
+        if (size - at >= kinds[i].size && memcmp(bytes + at, kinds[i].bytes, kinds[i].size) == 0)
+            return kinds[i].kind;
+    }
+    if (size >= sizeof SQLITE_MAGIC && memcmp(bytes, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0)
+        return database_kind(bytes, size);
+    if (is_et((const unsigned char *)bytes, size))
+        return (struct file_kind){ET_NAME, ET_REMEDY, true};
+    if (size > 0 && bytes[0] == 0)
+        return (struct file_kind){"binary data that begins with a zero byte", "", false};
+    if (spaces < size && is_text(bytes, size))
+        return (struct file_kind){"text that does not begin with '{'",
+                                  ": use the JSON file of torch.profiler or of ExecutionTraceObserver", false};
+    return (struct file_kind){NULL, "", false};
+}
 
 /* Bytes that tell whether an input is JSON. */
 #define BEGINNING ((size_t)1 << 16)

@@ -12,9 +12,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buffer.h"
-#include "base/pool.h"
+#include "base/memory.h"
+#include "base/threads.h"
 #include "sutra/error.h"
+
+/*
+ * Gzip and zstd in memory, any number of members or frames one after the other.
+ */
+
+bool is_gzip(const char *bytes, size_t size);
+bool is_zstd(const char *bytes, size_t size);
+
+/* Appends the decompressed bytes to `out`, at most as many as input_limit_expanded() says of `most`. SUTRA_DATA:
+ * damaged, cut off, or more than that; `name` stands in the error. */
+enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
+                                  struct sutra_error *error);
+enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
+                                  struct sutra_error *error);
+
+/* The first bytes that they would give, up to n; returns how many. Fewer, or none, are no error. */
+size_t gzip_begin(const char *bytes, size_t size, char *to, size_t n);
+size_t zstd_begin(const char *bytes, size_t size, char *to, size_t n);
+
+/*
+ * Compressed text of many members or frames, which all threads decompress side by side.
+ */
+
+/* What gzip members or zstd frames stand for, where there are two at least, they tell their sizes, and they are whole:
+ * at most `limit` bytes. False: `out`, which is empty, stays so, and decompress.h says what is there. */
+bool gzip_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out);
+bool zstd_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out);
+
+/*
+ * The kind of a file that is not JSON, by its first bytes.
+ */
+
+/* Whether a text that begins so may be JSON, as far as these bytes go: an object, an array, spaces only, or a byte
+ * order mark, which readers have words for. */
+bool may_be_json(const char *bytes, size_t size);
+
+struct file_kind {
+    const char *name;   /* such as "an SQLite database"; NULL: unknown */
+    const char *remedy; /* ": " and what the user can do who has a trace to read; "" where there is no advice */
+    bool is_et;
+};
+
+/* The kind of a file that begins with these bytes. Cost: O(size) for databases, at most 64 kB; else O(1). */
+struct file_kind file_kind(const char *bytes, size_t size);
 
 #define SOURCE_PADDING 64
 

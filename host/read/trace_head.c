@@ -14,11 +14,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/file_stamp.h"
-#include "read/decompress.h"
-#include "read/mend.h"
+#include "base/options.h"
+#include "read/repair.h"
 #include "read/source.h"
-#include "text/digits.h"
+#include "text/numbers.h"
 
 /* Text that is looked at, and bytes of a compressed file that it is made of. */
 #define HEAD_TEXT   ((size_t)1 << 18)

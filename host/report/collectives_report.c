@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/colours.h"
+#include "report/markup.h"
 #include "report/page.h"
 #include "sutra/report.h"
 

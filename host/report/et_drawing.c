@@ -13,10 +13,8 @@
 #include "base/options.h"
 #include "report/markup.h"
 #include "simulate/et.h"
-#include "simulate/et_pick.h"
-#include "simulate/et_schema.h"
-#include "simulate/et_values.h"
-#include "write/text_file.h"
+#include "simulate/et_format.h"
+#include "write/text.h"
 
 /* Width of a name in a node, in the size of its font. */
 #define NAME_WIDTH 24

@@ -6,9 +6,8 @@
  */
 #include <stdio.h>
 
-#include "analyze/hta/hta_ranks.h"
-#include "report/hta_page.h"
-#include "report/hta_tables.h"
+#include "analyze/hta/ranks.h"
+#include "report/hta_report.h"
 
 /* Bars of one chart. */
 #define BARS_SHOWN 16

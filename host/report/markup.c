@@ -2,11 +2,176 @@
  * markup.c - escapes arbitrary bytes as text of a page or drawing. O(length): one pass over a name, two over a
  * shortened one.
  */
-#include "report/markup.h"
+#include <string.h>
 
-#include "text/string_text.h"
-#include "text/utf8.h"
-#include "text/visible.h"
+#include "facts/names.h"
+#include "report/markup.h"
+#include "text/strings.h"
+
+/*
+ * Text of the style sheets of pages and drawings.
+ */
+
+const char style_colours[] =
+    ":root{color-scheme:light dark;--paper:#fff;--back:#f4f5f7;--ink:#1b1f24;--soft:#57606a;--line:#d5d9df;"
+    "--focus:#0550ae;--c0:#4953da;--c1:#ce8300;--c2:#68248a;--c3:#4c9390;--c4:#b31258;--c5:#a66300;--c6:#009bf2;"
+    "--c7:#642a03;--grey:#b4bac2}\n"
+    "@media (prefers-color-scheme:dark){:root{--paper:#16191d;--back:#0d0f12;--ink:#e7eaee;--soft:#a3abb5;"
+    "--line:#343a42;--focus:#79b8ff;--c0:#7cabdc;--c1:#dca214;--c2:#9978ff;--c3:#00d8ab;--c4:#e55e95;--c5:#ffc235;"
+    "--c6:#bfc6fe;--c7:#bc6b3d;--grey:#59616b}}\n"
+    "@media print{:root{color-scheme:light;--paper:#fff;--back:#fff;--ink:#000;--soft:#444;--line:#ccc;--c0:#4953da;"
+    "--c1:#ce8300;--c2:#68248a;--c3:#4c9390;--c4:#b31258;--c5:#a66300;--c6:#009bf2;--c7:#642a03;--grey:#b4bac2}}\n";
+
+const char style_charts[] =
+    ".chart{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",Arial,sans-serif;"
+    "forced-color-adjust:none;print-color-adjust:exact;-webkit-print-color-adjust:exact}\n"
+    ".chart text{fill:var(--ink);font-variant-numeric:tabular-nums}\n"
+    ".chart .small{font-size:11px;fill:var(--soft)}\n"
+    ".chart .on{font-size:11px}.chart .light{fill:var(--paper)}.chart .dark{fill:#14171b}\n"
+    ".chart .strong{font-weight:600}.chart .title{font-size:15px;font-weight:600}\n"
+    ".chart .paper{fill:var(--paper)}\n"
+    ".chart .grid{stroke:var(--line);stroke-width:1}\n"
+    ".chart .base{stroke:var(--soft);stroke-width:1}\n"
+    ".chart .c0{fill:var(--c0)}.chart .c1{fill:var(--c1)}.chart .c2{fill:var(--c2)}.chart .c3{fill:var(--c3)}"
+    ".chart .c4{fill:var(--c4)}.chart .c5{fill:var(--c5)}.chart .c6{fill:var(--c6)}.chart .c7{fill:var(--c7)}"
+    ".chart .grey{fill:var(--grey)}.chart .pale{fill:var(--c1);fill-opacity:.45}"
+    ".chart .ink{fill:var(--ink)}.chart .count{fill:var(--soft)}.chart .s0{fill:var(--c0)}.chart .s1{fill:var(--c0);fill-opacity:.72}"
+    ".chart .s2{fill:var(--c0);fill-opacity:.5}.chart .s3{fill:var(--c0);fill-opacity:.32}\n"
+    ".chart .part{stroke:var(--paper);stroke-width:1}\n"
+    ".chart .halo{paint-order:stroke;stroke:var(--paper);stroke-width:4px;stroke-linejoin:round}\n"
+    ".chart .mean{fill:none;stroke:var(--ink);stroke-width:1.5}\n";
+
+const char style_page[] =
+    "*{box-sizing:border-box}\n"
+    "body{margin:0;background:var(--back);color:var(--ink);font:16px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,"
+    "\"Helvetica Neue\",Arial,sans-serif}\n"
+    "header,main,footer,nav{max-width:940px;margin:0 auto;padding:0 16px}\n"
+    "h1{font-size:1.5rem;margin:24px 0 4px;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:0 0 "
+    "4px}h3{font-size:1rem;margin:16px 0 4px}\n"
+    "p{margin:4px 0 12px;max-width:75ch}.soft,footer{color:var(--soft);overflow-wrap:anywhere}\n"
+    "a{color:var(--focus)}:focus-visible{outline:3px solid var(--focus);outline-offset:2px}\n"
+    ".skip{position:absolute;left:-999px;padding:8px 12px;background:var(--paper)}.skip:focus{left:8px;top:8px}\n"
+    "nav ul{display:flex;flex-wrap:wrap;gap:4px 16px;list-style:none;padding:0;margin:8px 0 16px}"
+    "nav .pages{margin-top:-8px}.pages:empty{display:none}.pages li::before{content:\"\\2192\\a0\";color:var(--soft)}\n"
+    ".cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(140px,1fr));gap:12px;margin:0 0 16px}\n"
+    ".cards div,section{background:var(--paper);border:1px solid var(--line);border-radius:8px}\n"
+    ".cards div{padding:12px 14px;display:grid;grid-row:span 2;grid-template-rows:subgrid;row-gap:0;align-content:start}.cards dt{color:var(--soft);font-size:.875rem}\n"
+    ".cards dd{margin:0;font-size:1.35rem;font-weight:600;font-variant-numeric:tabular-nums}\n"
+    ".cards .broad{grid-column:span 2}.cards "
+    ".note{display:block;font-size:.8125rem;font-weight:400;color:var(--soft);line-height:1.35}\n"
+    "section{padding:16px 18px;margin:0 0 16px;scroll-margin-top:8px}\n"
+    "figure{margin:8px 0 12px}.chart{display:block;max-width:100%;height:auto}.narrow{display:none}\n"
+    ".scroll{overflow-x:auto;margin:0 0 12px}\n"
+    "table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}\n"
+    "caption{text-align:left;color:var(--soft);padding:2px 0 4px;position:sticky;left:0;max-width:calc(100vw - 70px)}\n"
+    "th,td{padding:3px 10px;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}thead "
+    "th{white-space:normal}\n"
+    "th{font-weight:600}thead th{vertical-align:bottom}th:first-child,td:first-child{padding-left:0}\n"
+    ".text{text-align:left}tbody th{font-weight:400}\n"
+    ".tree,.tree ul{list-style:none;margin:0;padding-left:18px}.tree{padding:0 0 12px;font-size:.875rem;overflow-x:auto}"
+    ".tree summary{margin:0;color:inherit;white-space:nowrap}.tree li{white-space:nowrap}\n"
+    "summary{cursor:pointer;color:var(--focus);margin:0 0 8px}details.how{margin:-8px 0 8px;font-size:.9rem}\n"
+    "thead button{font:inherit;color:inherit;background:none;border:0;padding:0;text-align:inherit;cursor:pointer}\n"
+    "[aria-sort=descending] button::after{content:\" \\25be\"}[aria-sort=ascending] button::after{content:\" "
+    "\\25b4\"}\n"
+    ".unit{font-weight:400;color:var(--soft);white-space:nowrap}\n"
+    ".warning{max-width:none;border:1px solid var(--ink);border-left-width:5px;border-radius:6px;background:var(--paper);"
+    "padding:6px 12px;margin:0 0 10px;overflow-wrap:anywhere}\n"
+    ".findings{list-style:none;margin:8px 0 0;padding:0;}.findings li{display:grid;"
+    "grid-template-columns:5.2em 1fr;gap:12px;padding:10px 0;border-top:1px solid var(--line)}"
+    ".findings strong{font-size:1.35rem;line-height:1.3;font-variant-numeric:tabular-nums;text-align:right;white-space:"
+    "nowrap}.findings p{margin:0;max-width:80ch;min-width:0;overflow-wrap:anywhere}.findings code{color:var(--soft);overflow-wrap:anywhere}\n"
+    ".key ul{display:flex;flex-wrap:wrap;gap:2px 18px;list-style:none;padding:0;margin:0 0 "
+    "12px;font-size:.875rem}.key i{display:inline-block;width:11px;height:11px;margin-right:6px}\n"
+    ".key .c0,.key .s0{background:var(--c0)}.key .c1{background:var(--c1)}.key .c2{background:var(--c2)}"
+    ".key .c3{background:var(--c3)}.key .c4{background:var(--c4)}.key .c5{background:var(--c5)}"
+    ".key .c6{background:var(--c6)}.key .c7{background:var(--c7)}.key .grey{background:var(--grey)}"
+    ".key .count{background:var(--soft)}.key .pale{background:var(--c1);opacity:.45}.key .s1{background:var(--c0);opacity:.72}"
+    ".key .s2{background:var(--c0);opacity:.5}.key .s3{background:var(--c0);opacity:.32}\n"
+    ".missing{overflow-wrap:anywhere;border-left:4px solid var(--line);color:var(--soft);padding:0 12px}code{font-size:.875em}\n"
+    "footer{font-size:.875rem;padding-bottom:32px}\n"
+    "@media "
+    "(max-width:760px){.wide{display:none}.narrow{display:block;width:100%;max-width:480px}.text{white-space:normal;overflow-wrap:anywhere;min-"
+    "width:20ch}.brief{min-width:0;overflow-wrap:normal}td.brief{white-space:nowrap}section{padding:12px}"
+    "header,main,footer,nav{padding:0 10px}.cards{gap:8px}"
+    ".cards dd{font-size:1.15rem}}\n"
+    "@media(max-width:940px){.cards{grid-template-columns:repeat(3,1fr)}}"
+    "@media(max-width:760px){.cards{grid-template-columns:1fr 1fr}}\n"
+    "@media(max-width:520px){.findings li{grid-template-columns:1fr;gap:2px}.findings strong{text-align:left}th,td{padding:3px 6px}}\n"
+    "@media print{:root{font-size:9.5pt}body{font-size:1rem}nav,.skip,.key,.screen,#missing{display:none}"
+    "figure,.cards div,.findings li,tr{break-inside:avoid}h2,h3,summary{break-after:avoid}"
+    "section{border:0;padding:0;margin:0 0 10pt}.wide{display:block}.narrow{display:none}"
+    "details.how::details-content{display:block;content-visibility:visible}details.how summary,details:not([open]):not(.how){display:none}"
+    ".scroll{overflow:visible}table{font-size:7pt}th,td{padding:2px 5px}"
+    ".text{white-space:normal;overflow-wrap:anywhere}header,main,footer{padding:0;max-width:none}}\n";
+
+/*
+ * Text of the page's script.
+ */
+
+const char script_page[] =
+    "\n"
+    "for (const table of document.querySelectorAll(\"table[data-table]\")) {\n"
+    "  const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];\n"
+    "  const key = (row, i) => {\n"
+    "    const cell = row.cells[i], value = cell.dataset.value;\n"
+    "    if (value === undefined) return cell.title || cell.textContent;\n"
+    "    return value === \"NaN\" ? -Infinity : Number(value);\n"
+    "  };\n"
+    "  const order = (a, b) => a === b ? 0 : typeof a === \"number\" ? a - b : a.localeCompare(b);\n"
+    "  heads.forEach((head, i) => {\n"
+    "    const button = document.createElement(\"button\");\n"
+    "    button.type = \"button\";\n"
+    "    button.title = \"sort\";\n"
+    "    button.append(...head.childNodes);\n"
+    "    head.append(button);\n"
+    "    button.onclick = () => {\n"
+    "      const before = head.getAttribute(\"aria-sort\");\n"
+    "      const falls = before === null ? !head.classList.contains(\"text\") : before === \"ascending\";\n"
+    "      body.append(...[...body.rows].sort((a, b) => (falls ? -1 : 1) * order(key(a, i), key(b, i))));\n"
+    "      heads.forEach(other => other.removeAttribute(\"aria-sort\"));\n"
+    "      head.setAttribute(\"aria-sort\", falls ? \"descending\" : \"ascending\");\n"
+    "    };\n"
+    "  });\n"
+    "}\n"
+    "addEventListener(\"beforeprint\", () => document.querySelectorAll(\".how\").forEach(d => { d.open = true; }));\n";
+
+const char script_digest[] = "sha256-PmR3WNgYkJVA/lmVxGhcfG5NYfdoAG/VJnZ2qRpkHMw=";
+
+/*
+ * Assigns colors to meanings and to names.
+ */
+
+const char *colour_meaning(enum colour colour) {
+    static const char *const meanings[N_COLOURS] = {[COLOUR_COMPUTE] = "compute",
+                                                    [COLOUR_COMMUNICATION] = "communication",
+                                                    [COLOUR_COPIES] = "memcpy and memset",
+                                                    [COLOUR_OTHER_WORK] = "other activity",
+                                                    [COLOUR_WAIT_HOST] = "idle: host",
+                                                    [COLOUR_WAIT_DATA] = "idle: data loading",
+                                                    [COLOUR_WAIT_DEVICE] = "idle: launched before",
+                                                    [COLOUR_WAIT_SYNC] = "idle: synchronizing",
+                                                    [COLOUR_IDLE] = "idle",
+                                                    [COLOUR_HIDDEN] = "communication overlapping with compute",
+                                                    [COLOUR_COUNT] = "counts and mixed kinds"};
+    return meanings[colour];
+}
+
+enum colour colour_of_work(const char *name, size_t length) {
+    if (device_class_of(CATEGORY_KERNEL, name, length) == DEVICE_COMMUNICATION || device_is_collective(name, length))
+        return COLOUR_COMMUNICATION;
+    return kernel_type_of(name, length) == KERNEL_MEMORY ? COLOUR_COPIES : COLOUR_COMPUTE;
+}
+
+enum colour colour_of_operator(const char *name, size_t length) {
+    static const char *const begins[] = {"c10d::", "record_param_comms", "CustomCollective", "MoE_comm"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        size_t n = strlen(begins[i]);
+        if (length >= n && memcmp(name, begins[i], n) == 0)
+            return COLOUR_COMMUNICATION;
+    }
+    return colour_of_work(name, length);
+}
 
 #define REPLACEMENT      0xfffd
 #define CONTROL_PICTURES 0x2400
@@ -96,7 +261,7 @@ static void write_character(struct markup *markup, uint32_t code_point) {
 }
 
 /* Where the first byte is that is not written as it stands. */
-static const char *plain_end(const char *at, const char *end) {
+static const char *verbatim_end(const char *at, const char *end) {
     while (at < end && markup_is_plain(*at) && *at != '<' && *at != '>' && *at != '&' && *at != '"' && *at != '\'')
         at++;
     return at;
@@ -105,7 +270,7 @@ static const char *plain_end(const char *at, const char *end) {
 void markup_name(struct markup *markup, struct name name) {
     uint32_t code_point;
     for (const char *at = name.bytes, *end = at + name.length; at < end;) {
-        const char *plain = plain_end(at, end);
+        const char *plain = verbatim_end(at, end);
         buffer_append(&markup->out.out, at, (size_t)(plain - at));
         if (plain == end)
             return;

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "analyze/memory/memory.h"
-#include "report/colours.h"
+#include "report/markup.h"
 #include "report/page.h"
 #include "sutra/report.h"
-#include "text/short_name.h"
+#include "text/names.h"
 
 #define MEMORY_DEVICES_SHOWN 16
 #define MEMORY_BARS_SHOWN    24

@@ -11,8 +11,54 @@
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
 
-#include "report/chart.h"
-#include "report/page_links.h"
+#include <stdbool.h>
+
+#include "context/context.h"
+#include "report/charts.h"
+#include "sutra/error.h"
+#include "write/text.h"
+
+/*
+ * Column headings on pages: words and unit.
+ */
+
+struct heading {
+    char words[96];
+    const char *unit; /* "": it counts, or names */
+};
+
+/* The heading of a column: "idle_time(us)" is "idle time" in "µs". O(length). */
+struct heading heading_of(const char *table, const char *column);
+
+/* Whether the column holds names of kernels, which can be long. */
+bool heading_of_kernels(const char *table, const char *column);
+
+/*
+ * Keep the pages of a directory linked to each other, regardless of the order in which they are written.
+ *
+ *     results/report.html   <ul class="pages">  hta.html, dlrm.html      the existing pages
+ *     results/hta.html      <ul class="pages">  report.html, dlrm.html
+ *
+ * Each analysis has its own page name. A new page lists the pages written with it. page_links_set() updates the lists
+ * of all pages in the directory, and replaces a file only if its list changes. Cost: reading these pages, each below 2
+ * MB.
+ */
+
+/* Names of pages; the first is that of the folder. */
+#define PAGE_FIRST       "report"
+#define PAGE_HTA         "hta"
+#define PAGE_OPERATORS   "operators"
+#define PAGE_KERNELS     "kernels"
+#define PAGE_COLLECTIVES "collectives"
+#define PAGE_DLRM        "dlrm"
+#define PAGE_MEMORY      "memory"
+
+/* Where a page's list begins and ends; nothing before it on the page reads the same. */
+#define PAGE_LINKS_BEGIN "<ul class=\"pages\">"
+#define PAGE_LINKS_END   "</ul>"
+
+/* Warns of a page that cannot be replaced. SUTRA_SYSTEM: out of memory. SUTRA_CANCELLED. */
+enum sutra_status page_links_set(struct sutra_context *context, const char *folder, struct sutra_error *error);
 
 #define PAGE_ROWS_MAX 200
 #define PAGE_ROWS_FEW 60 /* of a page of many tables */

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/style.h"
+#include "report/markup.h"
 
 /* Around a drawing in a file, and for its title above it. */
 #define MARGIN      16.0

@@ -9,9 +9,8 @@
 #ifndef REPORT_SVG_H
 #define REPORT_SVG_H
 
-#include "report/colours.h"
-#include "report/figure.h"
 #include "report/markup.h"
+#include "text/quantities.h"
 
 /* Points of different kinds. */
 enum shape { SHAPE_CIRCLE, SHAPE_SQUARE, SHAPE_DIAMOND, SHAPE_UP, SHAPE_DOWN, SHAPE_CROSS, SHAPE_RING, N_SHAPES };

@@ -15,7 +15,7 @@
 
 #include "analyze/collective_matches.h"
 #include "analyze/rank_clocks.h"
-#include "analyze/rank_tasks.h"
+#include "analyze/ranks.h"
 #include "sutra/merge.h"
 #include "write/sink.h"
 
@@ -58,14 +58,6 @@ struct sutra_merged {
 static inline struct merge_rank *merge_rank_at(const struct sutra_merged *merged, size_t number) {
     return (struct merge_rank *)merged->tasks.results + number;
 }
-
-/* Sets positions, offsets and shifts of the first `n` ranks of the order, which are those that are merged. False: out
- * of memory. */
-bool merge_clocks_set(struct sutra_merged *merged, const struct rank_clock *clocks, row_t n_clocks, size_t n);
-
-/* Writes a rank's events when its turn comes; a rank_work of the second pass (merge_rank.c). */
-enum sutra_status merge_rank_work(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                                  struct sutra_device_trace *trace, struct sutra_error *error);
 
 /* Appends arrows, each event behind ",\n", and hands them to the sink. False: out of memory. */
 bool merge_arrows_write(struct sutra_merged *merged);

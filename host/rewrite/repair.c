@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "read/document.h"
-#include "read/file_kind.h"
-#include "read/mend.h"
+#include "read/repair.h"
+#include "read/source.h"
 #include "sutra/rewrite.h"
-#include "write/pieces.h"
+#include "write/sink.h"
 
 struct sutra_repair {
     struct document document; /* of the mended text */

@@ -12,7 +12,63 @@
 #ifndef SIMULATE_ET_GRAPH_H
 #define SIMULATE_ET_GRAPH_H
 
-#include "simulate/et_nodes.h"
+#include "base/arena.h"
+#include "context/context.h"
+#include "simulate/et_format.h"
+#include "simulate/node_graph.h"
+
+/*
+ * The groups of ranks that a job's collectives run in, by number: from ASTRA-sim's comm_group.json,
+ *
+ *     {"3": [0, 1], "4": [2, 3]}
+ *
+ * and from the metadata nodes of .et files, whose inputs hold what process_group:init was called with:
+ *
+ *     ['[{"pg_name": "3", "ranks": [0, 1]}, ...]']
+ *
+ * No ranks, [], stand for all ranks of the job, as group 0 always does. Cost: O(bytes) to read; a group is looked for
+ * among all, which are few.
+ */
+
+struct et_group {
+    int64_t number;
+    uint64_t n;           /* 0: all ranks */
+    const int64_t *ranks; /* rising */
+};
+
+struct et_groups {
+    struct et_group *list;
+    uint64_t n, capacity;
+};
+
+/* Adds the groups of a comm_group.json. The ranks lie in the arena. SUTRA_DATA: it is none. */
+enum sutra_status et_groups_read(struct et_groups *groups, struct sutra_context *context, const char *path,
+                                 struct arena *arena, struct sutra_error *error);
+
+/* Adds those of a metadata node's inputs; *understood tells whether ASTRA-sim could read them. */
+enum sutra_status et_groups_take(struct et_groups *groups, struct et_text inputs, struct arena *arena, bool *understood,
+                                 struct sutra_error *error);
+
+void et_groups_free(struct et_groups *groups);
+
+/* The group of this number; the one that was added last. NULL: there is none. */
+const struct et_group *et_group_find(const struct et_groups *groups, int64_t number);
+bool et_group_has(const struct et_group *group, int64_t rank);
+
+/* The number at the beginning of a group's name, as std::stoi() reads it; false where that throws. */
+bool et_group_number(struct et_text name, int64_t *number);
+
+/*
+ * Dependencies that go round in a ring: no simulator could begin with one of its nodes.
+ */
+
+/* Refuses a ring: SUTRA_DATA, with its nodes' ids, names and kinds of dependencies. Of the data dependencies, and,
+ * where absent nodes are not to be named, of those on parents too. O(nodes + dependencies), without recursion. */
+enum sutra_status node_rings_refuse(const struct node_graph *graph, struct sutra_error *error);
+
+/* Opens all rings: drops dependencies on other threads that close them (node_unring.c), and counts them. Should nodes
+ * stand above themselves, their parents go. SUTRA_SYSTEM: out of memory. O(nodes + dependencies). */
+enum sutra_status node_rings_open(struct node_graph *graph, struct sutra_error *error);
 
 enum et_edges { ET_CTRL = 1, ET_DATA = 2, ET_ALL = 3 };
 

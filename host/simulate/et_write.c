@@ -4,20 +4,95 @@
  * A message's length stands before it, so each is measured first and written then: a field by two functions of the same
  * shape. Cost: O(bytes written).
  */
-#include "simulate/et_write.h"
-
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "simulate/et_schema.h"
-#include "simulate/et_wire_put.h"
+#include "simulate/et_format.h"
+#include "simulate/et_write.h"
+#include "text/strings.h"
 #include "write/sink.h"
 
+/*
+ * Five members of the file as attributes. The index of tokens may be gone by now.
+ */
+
+struct member {
+    const char *key;
+    enum et_name name;
+    enum et_kind kind;
+};
+
+static const struct member members[] = {
+    {"schema", ET_NAME_SCHEMA, ET_STRING},       {"pid", ET_NAME_PID, ET_UINT64},
+    {"time", ET_NAME_TIME, ET_STRING},           {"start_ts", ET_NAME_START_TS, ET_UINT64},
+    {"finish_ts", ET_NAME_FINISH_TS, ET_UINT64},
+};
+
+#define N_MEMBERS (sizeof members / sizeof *members)
+
+/* The string at `raw`, which was checked when it was read, decoded; false: it cannot be encoded in UTF-8. */
+static bool read_text(struct arena *arena, const char *raw, struct et_text *text) {
+    size_t length = 0;
+    while (raw[length] != '"')
+        length += raw[length] == '\\' ? 2 : 1;
+    char *decoded = arena_take(arena, length + 64, 1);
+    if (!decoded)
+        return true; /* which the arena tells */
+    *text = (struct et_text){decoded, (uint32_t)string_decode(raw, length, decoded)};
+    return length < UINT32_MAX && utf8_check(decoded, text->length) == text->length;
+}
+
+/* Reads a member's value into the place `at`; false: it is of a wrong type. */
+static bool put_value_et_metadata(struct et_nodes *nodes, uint64_t at, enum et_kind kind, const char *value) {
+    struct et_attributes *metadata = &nodes->metadata;
+    struct et_text text = {0};
+    metadata->kind[at] = *value == 'n' ? ET_NO_VALUE : (uint8_t)kind;
+    metadata->length[at] = 0;
+    metadata->value[at].bits = 0;
+    if (*value == 'n')
+        return true;
+    if (kind == ET_UINT64)
+        return unsigned_parse(value, &metadata->value[at].bits);
+    if (*value != '"' || !read_text(&nodes->arena, value + 1, &text))
+        return false;
+    metadata->value[at].bytes = text.bytes;
+    metadata->length[at] = text.length;
+    return true;
+}
+
+static enum sutra_status refuse(const struct document *document, const struct document_member *found,
+                                const struct member *member, struct sutra_error *error) {
+    const char *expected =
+        member->kind == ET_STRING ? "a string that can be encoded in UTF-8" : "a non-negative integer";
+    if (!found)
+        return error_file(error, SUTRA_DATA, document->source.name, "missing member \"%s\" next to \"nodes\"",
+                          member->key);
+    return source_error(&document->source, error, found->value, "\"%s\": expected %s", member->key, expected);
+}
+
+enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document *document, bool needed,
+                                   struct sutra_error *error) {
+    enum sutra_status status = et_attributes_take(nodes, &nodes->metadata, N_MEMBERS, error);
+    uint64_t n = 0;
+    for (size_t i = 0; i < N_MEMBERS && !status; i++) {
+        const struct document_member *found = document_find(document, members[i].key);
+        nodes->metadata.name[n] = members[i].name;
+        if (found && put_value_et_metadata(nodes, n, members[i].kind, document->source.bytes + found->value))
+            n++;
+        else if (needed)
+            status = refuse(document, found, &members[i], error);
+        if (nodes->arena.failed)
+            status = error_memory(error);
+    }
+    nodes->metadata.n = n;
+    return status;
+}
+
 /* Output that a piece aims at, and the bytes of a node beside its texts, roughly. */
-#define PIECE_BYTES (1 << 18)
-#define NODE_BYTES  256
+#define NODES_PIECE_BYTES (1 << 18)
+#define NODE_BYTES        256
 
 /* ---- fields ---- */
 
@@ -71,7 +146,7 @@ static size_t value_size(const struct et_attributes *attributes, uint64_t i) {
     }
 }
 
-static char *put_value(char *to, const struct et_attributes *attributes, uint64_t i) {
+static char *put_value_et_write(char *to, const struct et_attributes *attributes, uint64_t i) {
     unsigned kind = attributes->kind[i];
     union et_value value = attributes->value[i];
     if (kind == ET_NO_VALUE)
@@ -110,7 +185,7 @@ static char *put_attributes(char *to, const struct et_nodes *nodes, const struct
     for (uint64_t i = begin; i < end; i++) {
         to = put_length(to, field, attribute_size(nodes, attributes, i));
         to = put_text(to, 1, et_name_text(nodes, attributes->name[i]));
-        to = put_value(put_text(to, 2, et_doc_find(attributes, i)), attributes, i);
+        to = put_value_et_write(put_text(to, 2, et_doc_find(attributes, i)), attributes, i);
     }
     return to;
 }
@@ -229,13 +304,13 @@ static row_t count_nodes(const struct et_writing *writing) {
     return writing->maker ? writing->maker->n : writing->nodes->n;
 }
 
-/* Cuts the nodes into pieces of about PIECE_BYTES; returns their number. `first` may be NULL. */
+/* Cuts the nodes into pieces of about NODES_PIECE_BYTES; returns their number. `first` may be NULL. */
 static size_t cut_pieces(const struct et_writing *writing, row_t *first) {
     size_t n = 0;
-    uint64_t bytes = PIECE_BYTES;
+    uint64_t bytes = NODES_PIECE_BYTES;
     row_t n_nodes = count_nodes(writing);
     for (row_t row = 0; row < n_nodes; row++) {
-        if (bytes >= PIECE_BYTES) {
+        if (bytes >= NODES_PIECE_BYTES) {
             if (first)
                 first[n] = row;
             n++;
@@ -270,7 +345,7 @@ static bool encode(const struct et_writing *writing, row_t first, row_t end, str
 static void write_piece(void *arg, size_t number) {
     struct et_writing *writing = arg;
     struct buffer out = {0};
-    buffer_reserve(&out, 2 * PIECE_BYTES);
+    buffer_reserve(&out, 2 * NODES_PIECE_BYTES);
     if (!sink_failed(writing->sink) && !encode(writing, writing->first[number], writing->first[number + 1], &out))
         atomic_store(&writing->failed, true);
     sink_write(writing->sink, number + 1, out.bytes, out.length);

@@ -7,9 +7,20 @@
 #ifndef SIMULATE_ET_WRITE_H
 #define SIMULATE_ET_WRITE_H
 
-#include "base/buffer.h"
+#include "base/memory.h"
 #include "context/context.h"
-#include "simulate/et_make.h"
+#include "read/document.h"
+#include "simulate/convert.h"
+#include "simulate/et_format.h"
+
+/*
+ * What stands before the nodes of an .et file: schema, pid, time, start_ts and finish_ts of ET+.
+ */
+
+/* Fills nodes->metadata. A member that is null has no value. One that is missing or of a wrong type is left out, or, if
+ * they are needed, an error. */
+enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document *document, bool needed,
+                                   struct sutra_error *error);
 
 /* Appends a node, or GlobalMetadata, with its length before it. Out of memory: out->failed. */
 void et_write_node(const struct et_nodes *nodes, row_t row, struct buffer *out);

@@ -5,21 +5,415 @@
  *     its stretches       operator | launch latency | kernel         | operator ...
  *                                                     ^ awaited: the next operator is there because the kernel ended
  */
-#include "simulate/full_path.h"
-
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/bisect.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "columns/row_list.h"
+#include "base/shared.h"
+#include "columns/rows.h"
+#include "columns/strings.h"
 #include "context/context.h"
 #include "facts/names.h"
-#include "simulate/device_timeline.h"
-#include "simulate/full_path_slack.h"
-#include "simulate/replay_slack.h"
-#include "simulate/timeline_stages.h"
+#include "simulate/full_path.h"
+#include "simulate/plus.h"
+#include "simulate/replay.h"
+#include "simulate/timeline.h"
+#include "simulate/timeline_sources.h"
+#include "text/names.h"
+#include "text/quantities.h"
+#include "write/json.h"
+#include "write/text.h"
+
+/*
+ * Nodes are told apart by what they stand for; names are brought together by sorting.
+ */
+
+/* Slack below this is none: durations are whole microseconds, and nodes without one take a nanosecond. */
+#define LEAST_SLACK_US 0.1
+
+/* Operators first, then kernels. */
+static void begin_slacks(struct sutra_full_path *path, const struct timeline_input *input) {
+    const struct timeline_ops *ops = &input->ops;
+    const struct timeline_kernels *kernels = &input->kernels;
+    const struct device_events *events = &path->trace->events;
+    for (row_t op = 0; op < ops->n; op++)
+        path->slacks[op] = (struct sutra_full_slack){
+            .event = (row_t)ops->id[op], .kind = SUTRA_FULL_OPERATOR, .us = ops->end[op] - ops->start[op]};
+    for (row_t k = 0; k < kernels->n; k++)
+        path->slacks[ops->n + k] = (struct sutra_full_slack){.event = (row_t)kernels->id[k],
+                                                             .kind = full_path_kernel_kind(kernels->traits[k]),
+                                                             .us = kernels->end[k] - kernels->start[k]};
+    for (uint64_t i = 0; i < path->n_slacks; i++) {
+        path->slacks[i].slack_us = INFINITY;
+        path->slacks[i].name = strings_text(&path->trace->strings, events->name[path->slacks[i].event]);
+    }
+}
+
+static void lower(struct sutra_full_slack *slack, uint64_t slack_ns) {
+    slack->slack_us = fmin(slack->slack_us, (double)slack_ns / 1000);
+}
+
+/* A node of the processor: its own operator, and what ran in its time. */
+static void lower_ops(struct sutra_full_path *path, const struct timeline_nodes *nodes, row_t node,
+                      const struct op_spans *spans, uint64_t slack_ns) {
+    const double start = nodes->start[node], end = start + (double)nodes->duration_us[node];
+    if (nodes->of[node] != ROW_NONE)
+        lower(&path->slacks[nodes->of[node]], slack_ns);
+    row_t span = times_up_to(spans->start, spans->n, start);
+    for (span -= span > 0; span < spans->n && spans->start[span] < end; span++)
+        if (spans->op[span] != ROW_NONE)
+            lower(&path->slacks[spans->op[span]], slack_ns);
+}
+
+static int compare_events(const void *left, const void *right) {
+    const struct sutra_full_slack *a = left, *b = right;
+    return (a->event > b->event) - (a->event < b->event);
+}
+
+/* ---- Names ---- */
+
+struct named_slack {
+    enum sutra_full_kind kind;
+    uint32_t name;
+    const struct sutra_full_slack *slack;
+};
+
+static int compare_named(const void *left, const void *right) {
+    const struct named_slack *a = left, *b = right;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    return (a->slack > b->slack) - (a->slack < b->slack);
+}
+
+/* The longest first, of equal ones by event. */
+static int compare_names(const void *left, const void *right) {
+    const struct sutra_full_slack_name *a = left, *b = right;
+    if (a->us != b->us)
+        return a->us > b->us ? -1 : 1;
+    return (a->first_event > b->first_event) - (a->first_event < b->first_event);
+}
+
+static void add_to_name(struct sutra_full_slack_name *name, const struct sutra_full_slack *slack) {
+    name->n++;
+    name->us += slack->us;
+    name->least_us = fmin(name->least_us, slack->slack_us);
+    name->most_us = fmax(name->most_us, slack->slack_us);
+}
+
+static enum sutra_status sum_names(struct sutra_full_path *path, struct sutra_error *error) {
+    const uint64_t n = path->n_slacks;
+    struct arena scratch = {0};
+    struct named_slack *sorted = arena_take(&scratch, n, sizeof *sorted);
+    path->slack_names = arena_take(&path->arena, n, sizeof *path->slack_names);
+    if (!sorted || !path->slack_names) {
+        arena_free(&scratch);
+        return error_memory(error);
+    }
+    uint64_t n_sorted = 0;
+    for (uint64_t i = 0; i < n; i++)
+        if (path->slacks[i].slack_us >= LEAST_SLACK_US)
+            sorted[n_sorted++] = (struct named_slack){
+                path->slacks[i].kind, path->trace->events.name[path->slacks[i].event], &path->slacks[i]};
+    if (n_sorted)
+        qsort(sorted, n_sorted, sizeof *sorted, compare_named);
+    for (uint64_t i = 0; i < n_sorted; i++) {
+        const struct sutra_full_slack *slack = sorted[i].slack;
+        if (i == 0 || sorted[i].kind != sorted[i - 1].kind || sorted[i].name != sorted[i - 1].name)
+            path->slack_names[path->n_slack_names++] = (struct sutra_full_slack_name){
+                .kind = slack->kind, .name = slack->name, .least_us = INFINITY, .first_event = slack->event};
+        add_to_name(&path->slack_names[path->n_slack_names - 1], slack);
+    }
+    if (n_sorted)
+        qsort(path->slack_names, path->n_slack_names, sizeof *path->slack_names, compare_names);
+    arena_free(&scratch);
+    return SUTRA_OK;
+}
+
+/* From the slack of each node to path->slacks, by event, and path->slack_names. SUTRA_SYSTEM: out of memory.
+ * O(n log n). */
+static enum sutra_status full_path_find_slacks(struct sutra_full_path *path, const struct timeline_input *input,
+                                               const struct timeline_nodes *nodes, const struct op_spans *spans,
+                                               const uint64_t *slack_ns, struct sutra_error *error) {
+    path->n_slacks = (uint64_t)input->ops.n + input->kernels.n;
+    path->slacks = arena_take(&path->arena, path->n_slacks, sizeof *path->slacks);
+    if (!path->slacks)
+        return error_memory(error);
+    begin_slacks(path, input);
+    for (row_t node = 0; node < nodes->n; node++) {
+        if (nodes->role[node] == NODE_KERNEL)
+            lower(&path->slacks[input->ops.n + nodes->of[node]], slack_ns[node]);
+        else
+            lower_ops(path, nodes, node, spans, slack_ns[node]);
+    }
+    if (path->n_slacks)
+        qsort(path->slacks, path->n_slacks, sizeof *path->slacks, compare_events);
+    enum sutra_status status = sum_names(path, error);
+    path->report.slacks = path->slacks;
+    path->report.n_slacks = path->n_slacks;
+    path->report.slack_names = path->slack_names;
+    path->report.n_slack_names = path->n_slack_names;
+    return status;
+}
+
+/*
+ * The path by full rules on a page of 80 columns, and as JSON with each of its steps.
+ */
+
+#define N_SHARES   25 /* that the page shows */
+#define NAME_WIDTH 24
+#define HEAD_WIDTH 60
+
+/* Words of the page; in JSON spaces become "_". */
+static const char *const kind_words[SUTRA_FULL_N_KINDS] = {
+    [SUTRA_FULL_OPERATOR] = "operator",
+
+    [SUTRA_FULL_GAP] = "gap",
+    [SUTRA_FULL_LAUNCH] = "launch latency",
+    [SUTRA_FULL_STREAM_GAP] = "stream gap",
+    [SUTRA_FULL_KERNEL] = "kernel",
+    [SUTRA_FULL_COPY] = "copy",
+    [SUTRA_FULL_COMMUNICATION] = "communication",
+};
+
+static const char *const kind_notes[SUTRA_FULL_N_KINDS] = {
+    [SUTRA_FULL_OPERATOR] = "CPU time in an operator", [SUTRA_FULL_GAP] = "CPU time outside operators",
+    [SUTRA_FULL_LAUNCH] = "launch to kernel start",    [SUTRA_FULL_STREAM_GAP] = "kernel end to dependent kernel",
+    [SUTRA_FULL_KERNEL] = "GPU computation",           [SUTRA_FULL_COPY] = "GPU memcpy",
+    [SUTRA_FULL_COMMUNICATION] = "GPU communication",
+};
+
+static const char *window_name(const struct sutra_full_path *path) {
+    return path->annotation == ROW_NONE
+               ? "the whole trace"
+               : strings_text(&path->trace->strings, path->trace->events.name[path->annotation]);
+}
+
+/* ---- The page ---- */
+
+static double share_of(double us, double whole) {
+    return whole > 0 ? us / whole * 100 : 0;
+}
+
+static void write_head(const struct sutra_full_path *path, struct text_out *text) {
+    const struct sutra_full_report *report = &path->report;
+    out_add(text, "critical path of ");
+    out_add(text, short_path(path->trace->document.source.name, HEAD_WIDTH).text);
+    out_add(text, "\n  window: ");
+    out_add(text, short_text(window_name(path), HEAD_WIDTH).text);
+    out_format(text, "\n  rules: full\n  path: %.3f us of %.3f us measured, %s\n", report->us, report->measured_us,
+               counted_text(report->n_steps, "step", "steps").text);
+    out_format(text, "  graph: %s; ", counted_text(report->n_nodes, "node", "nodes").text);
+    out_format(text, "the CPU waits %s for the GPU on the path\n\n",
+               counted_text(report->n_waits, "time", "times").text);
+}
+
+static void write_kinds(const struct sutra_full_report *report, struct text_out *text) {
+    out_add(text, "            us    share    steps  kind\n");
+    for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++)
+        out_format(text, "%14.3f  %5.1f %%  %7llu  %-14s %s\n", report->kind_us[kind],
+                   share_of(report->kind_us[kind], report->us), (unsigned long long)report->kind_steps[kind],
+                   kind_words[kind], kind_notes[kind]);
+}
+
+static void write_share(const struct sutra_full_share *share, const char *name, double whole, struct text_out *text) {
+    out_format(text, "%14.3f  %5.1f %%  %7llu  ", share->us, share_of(share->us, whole),
+               (unsigned long long)share->n_steps);
+    if (share->n_waits)
+        out_format(text, "%5llu  ", (unsigned long long)share->n_waits);
+    else
+        out_add(text, "    -  ");
+    if (share->name) {
+        out_format(text, "%-14s ", kind_words[share->kind]);
+        out_add(text, name);
+    } else {
+        out_add(text, kind_words[share->kind]);
+    }
+    out_add(text, "\n");
+}
+
+static void write_shares(const struct sutra_full_report *report, struct text_out *text) {
+    const char *names[N_SHARES];
+    struct shortened shorts[N_SHARES];
+    uint64_t n = report->n_shares < N_SHARES ? report->n_shares : N_SHARES;
+    for (uint64_t i = 0; i < n; i++)
+        names[i] = report->shares[i].name ? report->shares[i].name : "";
+    short_names(names, n, NAME_WIDTH, shorts);
+    out_add(text, "\n            us    share    steps  waits  kind           name\n");
+    for (uint64_t i = 0; i < n; i++)
+        write_share(&report->shares[i], shorts[i].text, report->us, text);
+    if (report->n_shares > N_SHARES)
+        out_format(text, "and %llu more\n", (unsigned long long)(report->n_shares - N_SHARES));
+    out_add(text, "\nwaits: number of times the CPU waited for this kernel to end\n");
+}
+
+/* ---- Slack on the page ---- */
+
+static void write_slacks(const struct sutra_full_report *report, struct text_out *text) {
+    const char *names[N_SHARES];
+    struct shortened shorts[N_SHARES];
+    uint64_t n = report->n_slack_names < N_SHARES ? report->n_slack_names : N_SHARES;
+    for (uint64_t i = 0; i < n; i++)
+        names[i] = report->slack_names[i].name;
+    if (n == 0)
+        return;
+    short_names(names, n, NAME_WIDTH, shorts);
+    out_add(text, "\n   us off path   count  min slack us  kind           name\n");
+    for (uint64_t i = 0; i < n; i++) {
+        const struct sutra_full_slack_name *slack = &report->slack_names[i];
+        out_format(text, "%14.3f  %6llu  %12.3f  %-14s ", slack->us, (unsigned long long)slack->n, slack->least_us,
+                   kind_words[slack->kind]);
+        out_add(text, shorts[i].text);
+        out_add(text, "\n");
+    }
+    if (report->n_slack_names > N_SHARES)
+        out_format(text, "and %llu more\n", (unsigned long long)(report->n_slack_names - N_SHARES));
+    out_add(text, "\nslack: microseconds by which one event can take longer without a longer path\n");
+}
+
+static bool write_page(const void *of, struct text_out *text) {
+    const struct sutra_full_path *path = of;
+    write_head(path, text);
+    write_kinds(&path->report, text);
+    write_shares(&path->report, text);
+    write_slacks(&path->report, text);
+    return true;
+}
+
+/* ---- JSON ---- */
+
+static void json_kind(struct json_out *json, enum sutra_full_kind kind) {
+    char word[32];
+    size_t length = strlen(kind_words[kind]);
+    for (size_t i = 0; i < length; i++)
+        word[i] = (char)(kind_words[kind][i] == ' ' ? '_' : kind_words[kind][i]);
+    json_string(json, word, length);
+}
+
+static void json_name_of(struct json_out *json, const char *name) {
+    json_name(json, "name");
+    if (name)
+        json_string(json, name, strlen(name));
+    else
+        json_literal(json, "null", 4);
+}
+
+static void json_head(struct json_out *json, const struct sutra_full_path *path) {
+    const struct sutra_full_report *report = &path->report;
+    const char *window = window_name(path);
+    json_name(json, "rules");
+    json_string(json, "full", 4);
+    json_name(json, "window");
+    json_string(json, window, strlen(window));
+    json_name(json, "us");
+    json_double(json, report->us);
+    json_name(json, "measured_us");
+    json_double(json, report->measured_us);
+    json_name(json, "nodes");
+    json_integer(json, (int64_t)report->n_nodes);
+    json_name(json, "waits");
+    json_integer(json, (int64_t)report->n_waits);
+}
+
+static void json_sum(struct json_out *json, enum sutra_full_kind kind, const char *name, double us, uint64_t n_steps) {
+    json_open(json, '{');
+    json_name(json, "kind");
+    json_kind(json, kind);
+    if (name)
+        json_name_of(json, name);
+    json_name(json, "us");
+    json_double(json, us);
+    json_name(json, "steps");
+    json_integer(json, (int64_t)n_steps);
+}
+
+static void json_sums(struct json_out *json, const struct sutra_full_report *report) {
+    json_name(json, "kinds");
+    json_open(json, '[');
+    for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++) {
+        json_sum(json, (enum sutra_full_kind)kind, NULL, report->kind_us[kind], report->kind_steps[kind]);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_name(json, "shares");
+    json_open(json, '[');
+    for (uint64_t i = 0; i < report->n_shares; i++) {
+        const struct sutra_full_share *share = &report->shares[i];
+        json_sum(json, share->kind, share->name, share->us, share->n_steps);
+        json_name(json, "waits");
+        json_integer(json, (int64_t)share->n_waits);
+        json_close(json, '}');
+        out_step(json->text);
+    }
+    json_close(json, ']');
+}
+
+static void json_step(struct json_out *json, const struct sutra_full_path *path, const struct path_stretch *stretch) {
+    json_open(json, '{');
+    json_name(json, "kind");
+    json_kind(json, stretch->kind);
+    if (stretch->event != ROW_NONE) {
+        json_name_of(json, strings_text(&path->trace->strings, stretch->name));
+        json_name(json, "event");
+        json_integer(json, stretch->event);
+    }
+    json_name(json, "start_us");
+    json_double(json, (double)stretch->start_ns / 1000);
+    json_name(json, "end_us");
+    json_double(json, (double)stretch->end_ns / 1000);
+    if (stretch->awaited) {
+        json_name(json, "awaited");
+        json_literal(json, "true", 4);
+    }
+    json_close(json, '}');
+    out_step(json->text);
+}
+
+static void json_slack(struct json_out *json, const struct sutra_full_slack *slack) {
+    json_open(json, '{');
+    json_name(json, "kind");
+    json_kind(json, slack->kind);
+    json_name_of(json, slack->name);
+    json_name(json, "event");
+    json_integer(json, slack->event);
+    json_name(json, "us");
+    json_double(json, slack->us);
+    json_name(json, "slack_us");
+    json_double(json, slack->slack_us);
+    json_close(json, '}');
+    out_step(json->text);
+}
+
+static bool write_json(const void *of, struct text_out *text) {
+    const struct sutra_full_path *path = of;
+    struct json_out json = {.text = text, .indent = 1};
+    json_open(&json, '{');
+    json_head(&json, path);
+    json_sums(&json, &path->report);
+    json_name(&json, "path");
+    json_open(&json, '[');
+    for (uint64_t i = 0; i < path->n_stretches; i++)
+        json_step(&json, path, &path->stretches[i]);
+    json_close(&json, ']');
+    json_name(&json, "slack");
+    json_open(&json, '[');
+    for (uint64_t i = 0; i < path->n_slacks; i++)
+        json_slack(&json, &path->slacks[i]);
+    json_close(&json, ']');
+    json_close(&json, '}');
+    out_add(text, "\n");
+    return true;
+}
+
+enum sutra_status sutra_full_path_write(struct sutra_context *context, const struct sutra_full_path *path,
+                                        enum sutra_path_format format, const char *file, struct sutra_error *error) {
+    if (format == SUTRA_PATH_CHROME)
+        return error_set(error, SUTRA_USAGE, "the full rules write text or JSON, not a marked trace");
+    return text_file_write(context, file, format == SUTRA_PATH_JSON ? write_json : write_page, path, NULL, error);
+}
 
 struct path_making {
     struct sutra_context *context;

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "facts/collectives.h"
 #include "read/document.h"
-#include "simulate/comm_bytes.h"
-#include "simulate/kernel_names.h"
-#include "simulate/unsigned_text.h"
-#include "text/string_text.h"
+#include "simulate/communication.h"
+#include "simulate/et_format.h"
+#include "text/strings.h"
 
 /* Longest text that protobuf's messages hold. */
 #define TEXT_MAX ((size_t)1 << 30)

@@ -11,8 +11,8 @@
 #ifndef SIMULATE_PLUS_NODE_READ_H
 #define SIMULATE_PLUS_NODE_READ_H
 
-#include "read/fields.h"
-#include "simulate/plus_nodes.h"
+#include "read/document.h"
+#include "simulate/plus.h"
 #include "simulate/python_text.h"
 
 /* A list whose text was made before: where its bytes come again, so does its text. */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns/hash.h"
-#include "text/string_text.h"
+#include "columns/hash_tables.h"
+#include "text/strings.h"
 
 /* Bytes beyond what is written that a store may touch. */
 #define SLACK 64

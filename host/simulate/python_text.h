@@ -10,8 +10,8 @@
 #ifndef SIMULATE_PYTHON_TEXT_H
 #define SIMULATE_PYTHON_TEXT_H
 
-#include "read/json_walk.h"
-#include "write/json_emit.h"
+#include "read/json.h"
+#include "write/json_copy.h"
 
 /* An open bracket. */
 struct python_frame {

@@ -14,10 +14,10 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/pool.h"
+#include "base/threads.h"
 #include "columns/strings.h"
-#include "facts/collective_kind.h"
-#include "simulate/et_nodes.h"
+#include "facts/collectives.h"
+#include "simulate/et_format.h"
 #include "simulate/replay.h"
 
 /* A transfer of a collective, whose file tells meetings. */
@@ -91,5 +91,17 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
 /* Numbers what the nodes run on. */
 enum sutra_status rank_graph_share(struct rank_graph *graph, struct rank_resources resources, struct arena *arena,
                                    struct sutra_error *error);
+
+/*
+ * Which nodes of a job's ranks run together.
+ *
+ * Nodes of collectives meet those of other ranks by group and order, sends meet receives by ranks, tag and order. Of
+ * files that tell meetings (et_meet.h) nodes meet by these alone. Cost: O(communications).
+ */
+
+/* Numbers the meetings of n ranks, of which number i is rank ranks[i] of its job, and whose groups are strings of
+ * names[i]; gives how many there are. The columns are the arena's. SUTRA_SYSTEM: out of memory. */
+enum sutra_status rank_graphs_meet(struct rank_graph *graphs, const uint64_t *ranks, const struct rank_names *names,
+                                   uint32_t n, struct arena *arena, uint32_t *n_meetings, struct sutra_error *error);
 
 #endif

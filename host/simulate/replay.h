@@ -21,8 +21,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/pool.h"
+#include "base/arena.h"
+#include "base/threads.h"
 #include "columns/row.h"
+#include "match/steps.h"
 #include "sutra/error.h"
 
 #define NO_MEETING UINT32_MAX
@@ -66,5 +68,22 @@ struct replay_times {
 
 /* Runs the job. Nodes that nothing lets start keep TIME_NEVER: n_ran tells. SUTRA_SYSTEM: out of memory. */
 enum sutra_status replay(const struct replay_job *job, struct replay_times *times, struct sutra_error *error);
+
+/*
+ * How much longer each node of a rank that was run may take without the rank ending later.
+ *
+ *     cpu   [ a ][ b ]......[ d ]|          b may end when d would begin; d, at the end of all, has no slack
+ *     gpu        [ c ......... ] |          d waits for c, which has none
+ *
+ * Slack of a node: the latest moment at which it may end so that every node behind it still begins no later than it
+ * may, less the moment at which it did end. Behind it are those that wait for it and the next one on its resource; so
+ * the order in which the nodes of a resource ran is kept. If one node takes exactly its slack longer, the end stays
+ * where it is; if it takes more, the end moves by what is more.
+ */
+
+/* slack_ns[], one element a node, from a run of the graph, alone, in which all nodes ran. False: out of memory.
+ * O(n log n + dependencies). */
+bool replay_slack(const struct replay_graph *graph, const struct replay_times *times, const struct engine *engine,
+                  struct arena *arena, uint64_t *slack_ns);
 
 #endif

@@ -3,14 +3,198 @@
  *
  *     .et files --et_ranks--> graphs --changes--> durations --replay--> times --> path, sums by name
  */
-#include "simulate/simulation.h"
-
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/options.h"
-#include "simulate/changes.h"
+#include "base/shared.h"
+#include "columns/hash_tables.h"
+#include "simulate/simulation.h"
+#include "simulate/what_if.h"
+
+/*
+ * Who waited for whom, and each meeting of a job; in come the times of all nodes.
+ *
+ * Members of a meeting that came before the last one were let go by it: it is the cause of their run.
+ */
+
+/* ---- Waits ---- */
+
+/* The longest first; then by ranks. */
+static int compare_waits(const void *left, const void *right) {
+    const struct simulation_wait *a = left, *b = right;
+    if (a->ns != b->ns)
+        return a->ns > b->ns ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->awaited > b->awaited) - (a->awaited < b->awaited);
+}
+
+static bool add_wait(struct sutra_simulation *simulation, struct pair_table *known, uint64_t *capacity, uint32_t rank,
+                     uint32_t awaited, uint64_t ns) {
+    struct pair_entry *entry = pair_table_take(known, rank, awaited);
+    if (!entry ||
+        !arena_grow(&simulation->arena, &simulation->waits, simulation->n_waits, capacity, sizeof *simulation->waits))
+        return false;
+    if (entry->number == PAIR_NONE) {
+        entry->number = (uint32_t)simulation->n_waits;
+        simulation->waits[simulation->n_waits++] = (struct simulation_wait){.rank = rank, .awaited = awaited};
+    }
+    simulation->waits[entry->number].n++;
+    simulation->waits[entry->number].ns += ns;
+    return true;
+}
+
+static bool add_waits(struct sutra_simulation *simulation, struct pair_table *known) {
+    uint64_t capacity = 0;
+    bool done = true;
+    for (uint32_t r = 0; r < simulation->n; r++) {
+        const struct rank_graph *graph = &simulation->graphs[r];
+        const struct replay_times *times = &simulation->times[r];
+        for (row_t c = 0; c < graph->n_contacts && graph->meeting && done; c++) {
+            const row_t i = graph->contacts[c].node;
+            if (graph->meeting[i] != NO_MEETING && times->run_ns[i] != TIME_NEVER &&
+                times->run_ns[i] > times->start_ns[i])
+                done = add_wait(simulation, known, &capacity, r, times->cause[i].rank,
+                                times->run_ns[i] - times->start_ns[i]);
+        }
+    }
+    return done;
+}
+
+static bool find_waits(struct sutra_simulation *simulation) {
+    struct pair_table known;
+    bool done = pair_table_init(&known) && add_waits(simulation, &known);
+    pair_table_free(&known);
+    if (done && simulation->n_waits)
+        qsort(simulation->waits, simulation->n_waits, sizeof *simulation->waits, compare_waits);
+    return done;
+}
+
+uint64_t sutra_simulation_n_waits(const struct sutra_simulation *simulation) {
+    return simulation->n_waits;
+}
+
+void sutra_simulation_wait(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_wait *wait) {
+    const struct simulation_wait *found = &simulation->waits[i];
+    const struct sutra_simulated_wait made = {.rank = simulation->ranks[found->rank],
+                                              .awaited = simulation->ranks[found->awaited],
+                                              .n = found->n,
+                                              .ns = found->ns};
+    report_give(wait, &made, sizeof made);
+}
+
+/* ---- Meetings ---- */
+
+/* Adds what became of a member. */
+static void add_member(struct simulation_meeting *meeting, const struct replay_times *times, struct replay_node node) {
+    const uint64_t start_ns = times->start_ns[node.row];
+    if (meeting->n == 0) {
+        meeting->first = meeting->last = node;
+        meeting->start_ns = meeting->last_ns = start_ns;
+        meeting->run_ns = times->run_ns[node.row];
+    }
+    meeting->n++;
+    meeting->wait_ns += times->run_ns[node.row] - start_ns;
+    meeting->start_ns = start_ns < meeting->start_ns ? start_ns : meeting->start_ns;
+    meeting->end_ns = times->end_ns[node.row] > meeting->end_ns ? times->end_ns[node.row] : meeting->end_ns;
+    if (start_ns > meeting->last_ns) {
+        meeting->last_ns = start_ns;
+        meeting->last = node;
+    }
+}
+
+static int compare_meetings(const void *left, const void *right) {
+    const struct simulation_meeting *a = left, *b = right;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns < b->end_ns ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static bool find_meetings(struct sutra_simulation *simulation) {
+    struct simulation_meeting *meetings = arena_zeros(&simulation->arena, simulation->n_meetings, sizeof *meetings);
+    if (!meetings)
+        return false;
+    for (uint32_t r = 0; r < simulation->n; r++) {
+        const struct rank_graph *graph = &simulation->graphs[r];
+        for (row_t c = 0; c < graph->n_contacts && graph->meeting; c++) {
+            const row_t i = graph->contacts[c].node;
+            if (graph->meeting[i] != NO_MEETING && simulation->times[r].end_ns[i] != TIME_NEVER)
+                add_member(&meetings[graph->meeting[i]], &simulation->times[r], (struct replay_node){r, i});
+        }
+    }
+    for (uint32_t m = 0; m < simulation->n_meetings; m++) {
+        meetings[m].number = m;
+        if (meetings[m].n)
+            meetings[simulation->n_met++] = meetings[m];
+    }
+    if (simulation->n_met)
+        qsort(meetings, simulation->n_met, sizeof *meetings, compare_meetings);
+    simulation->met = meetings;
+    return true;
+}
+
+uint64_t sutra_simulation_n_collectives(const struct sutra_simulation *simulation) {
+    return simulation->n_met;
+}
+
+/* The transfer of a node, or NULL. O(log n). */
+static const struct transfer *transfer_of(const struct rank_graph *graph, row_t node) {
+    struct bisection at = {0, graph->n_transfers};
+    while (at.low < at.high)
+        bisect(&at, graph->transfers[bisect_middle(at)].node < node);
+    return at.low < graph->n_transfers && graph->transfers[at.low].node == node ? &graph->transfers[at.low] : NULL;
+}
+
+void sutra_simulation_collective(const struct sutra_simulation *simulation, uint64_t i,
+                                 struct sutra_simulated_collective *meeting) {
+    const struct simulation_meeting *found = &simulation->met[i];
+    const struct rank_graph *graph = &simulation->graphs[found->first.rank];
+    const struct transfer *transfer = transfer_of(graph, found->first.row);
+    const struct sutra_simulated_collective made = {
+        .name = strings_text(simulation->names, graph->name[found->first.row]),
+        .kind = transfer ? collective_kind_names[transfer->kind] : "",
+        .n_ranks = found->n,
+        .n_told = transfer ? transfer->n_ranks : 0,
+        .bytes = transfer ? transfer->bytes : 0,
+        .last = simulation->ranks[found->last.rank],
+        .start_ns = found->start_ns,
+        .run_ns = found->run_ns,
+        .end_ns = found->end_ns,
+        .wait_ns = found->wait_ns,
+    };
+    report_give(meeting, &made, sizeof made);
+}
+
+/* Finds who waited for whom, and lists meetings. */
+static enum sutra_status simulation_meetings_find(struct sutra_simulation *simulation, struct sutra_error *error) {
+    return find_waits(simulation) && find_meetings(simulation) ? SUTRA_OK : error_memory(error);
+}
+
+/* ---- The network ---- */
+
+uint64_t sutra_simulation_n_links(const struct sutra_simulation *simulation) {
+    return simulation->job->network.n;
+}
+
+void sutra_simulation_link(const struct sutra_simulation *simulation, uint64_t i, struct sutra_network_link *link) {
+    const struct network_link *found = &simulation->job->network.links[i];
+    const struct sutra_network_link made = {
+        .kind = collective_kind_names[found->kind],
+        .n_ranks = found->n_ranks,
+        .n_transfers = found->n,
+        .alpha_us = found->alpha_ns / 1e3,
+        .bytes_per_s = network_link_share(found) * 1e9 / found->ns_per_byte,
+        .residual_us = found->residual_ns / 1e3,
+        .is_fitted = found->is_fitted,
+    };
+    report_give(link, &made, sizeof made);
+}
+
+static enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, struct sutra_error *error);
+static enum sutra_status simulation_path_find(struct sutra_simulation *simulation, struct sutra_error *error);
 
 /* ---- Durations ---- */
 
@@ -125,7 +309,8 @@ static enum sutra_status make_runs(struct sutra_simulation *simulation, struct s
     return SUTRA_OK;
 }
 
-struct replay_times *simulation_times_take(const struct sutra_simulation *simulation, struct arena *arena) {
+/* Columns for the times of all ranks. NULL: out of memory. */
+static struct replay_times *simulation_times_take(const struct sutra_simulation *simulation, struct arena *arena) {
     struct replay_times *times = arena_take(arena, simulation->n, sizeof *times);
     for (uint32_t r = 0; r < simulation->n && !arena->failed; r++) {
         const row_t n = simulation->graphs[r].n;
@@ -139,7 +324,8 @@ struct replay_times *simulation_times_take(const struct sutra_simulation *simula
     return arena->failed ? NULL : times;
 }
 
-uint64_t simulation_end_ns(const struct replay_times *times, uint32_t n) {
+/* When the last node of all ranks ended. */
+static uint64_t simulation_end_ns(const struct replay_times *times, uint32_t n) {
     uint64_t end = 0;
     for (uint32_t r = 0; r < n; r++)
         end = times[r].finish_ns > end ? times[r].finish_ns : end;
@@ -272,4 +458,179 @@ void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i
 
 uint64_t sutra_simulation_n_deadlocked(const struct sutra_simulation *simulation) {
     return simulation->n_stuck;
+}
+
+/*
+ * What the simulated time consists of: the critical path, sums by name, and what a name is worth;
+ * in come the times of all nodes.
+ *
+ *     the path goes back from the node that ended last: each node to the one whose end let it run
+ *
+ *     rank 0   [ a ][ b          ]                      a <- b <- d <- e     d met c, which waited for it
+ *     rank 1        [ c (waits) ...  | c ]
+ *     rank 2                   [ d   | d ][ e ]
+ */
+
+/* ---- The path ---- */
+
+static struct replay_node cause_of(const struct sutra_simulation *simulation, struct replay_node node) {
+    return simulation->times[node.rank].cause[node.row];
+}
+
+/* The node before this one on the path. Where members of a meeting waited, the last one to come does not precede
+ * them but runs beside them; what it waited for does. */
+static struct replay_node step_back(const struct sutra_simulation *simulation, struct replay_node node) {
+    uint64_t began = simulation->times[node.rank].run_ns[node.row];
+    struct replay_node before = cause_of(simulation, node);
+    while (before.row != ROW_NONE && simulation->times[before.rank].end_ns[before.row] > began)
+        before = cause_of(simulation, before);
+    return before;
+}
+
+/* The node that ended last, of several that of the first rank; its row is ROW_NONE where nothing ran. */
+static struct replay_node last_node(const struct sutra_simulation *simulation) {
+    uint64_t end = simulation_end_ns(simulation->times, simulation->n);
+    for (uint32_t r = 0; r < simulation->n; r++)
+        for (row_t i = 0; simulation->times[r].finish_ns == end && i < simulation->graphs[r].n; i++)
+            if (simulation->times[r].end_ns[i] == end)
+                return (struct replay_node){r, i};
+    return (struct replay_node){0, ROW_NONE};
+}
+
+/* Finds the critical path and sums times by name. */
+static enum sutra_status simulation_path_find(struct sutra_simulation *simulation, struct sutra_error *error) {
+    struct replay_node last = last_node(simulation);
+    for (struct replay_node node = last; node.row != ROW_NONE; node = step_back(simulation, node))
+        simulation->n_steps++;
+    simulation->steps = arena_take(&simulation->arena, simulation->n_steps, sizeof *simulation->steps);
+    if (simulation->arena.failed)
+        return error_memory(error);
+    uint64_t i = 0;
+    for (struct replay_node node = last; node.row != ROW_NONE; node = step_back(simulation, node)) {
+        const struct replay_times *times = &simulation->times[node.rank];
+        simulation->steps[i++] = (struct path_step){node, times->run_ns[node.row], times->end_ns[node.row]};
+    }
+    return SUTRA_OK;
+}
+
+uint64_t sutra_simulation_n_steps(const struct sutra_simulation *simulation) {
+    return simulation->n_steps;
+}
+
+void sutra_simulation_step(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_step *step) {
+    const struct path_step *found = &simulation->steps[simulation->n_steps - 1 - i];
+    const struct rank_graph *graph = &simulation->graphs[found->node.rank];
+    const struct sutra_simulated_step made = {
+        .rank = simulation->ranks[found->node.rank],
+        .id = graph->id[found->node.row],
+        .name = strings_text(simulation->names, graph->name[found->node.row]),
+        .work = graph->work[found->node.row],
+        .start_ns = found->start_ns,
+        .end_ns = found->end_ns,
+    };
+    report_give(step, &made, sizeof made);
+}
+
+/* ---- Names ---- */
+
+/* The longest first, of equal ones the one that came first. */
+static int compare_names(const void *left, const void *right) {
+    const struct simulation_name *a = left, *b = right;
+    if (a->run_ns != b->run_ns)
+        return a->run_ns > b->run_ns ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+static enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, struct sutra_error *error) {
+    struct simulation_name *names = arena_zeros(&simulation->arena, simulation->names->n, sizeof *names);
+    if (!names)
+        return error_memory(error);
+    for (uint32_t r = 0; r < simulation->n; r++)
+        for (row_t i = 0; i < simulation->graphs[r].n; i++) {
+            struct simulation_name *name = &names[simulation->graphs[r].name[i]];
+            if (name->n_nodes++ == 0)
+                name->work = simulation->graphs[r].work[i];
+            name->run_ns += simulation->run_ns[r][i];
+            if (simulation->times[r].run_ns[i] != TIME_NEVER)
+                name->wait_ns += simulation->times[r].run_ns[i] - simulation->times[r].start_ns[i];
+        }
+    for (uint64_t i = 0; i < simulation->n_steps; i++) {
+        const struct path_step *step = &simulation->steps[i];
+        names[simulation->graphs[step->node.rank].name[step->node.row]].path_ns += step->end_ns - step->start_ns;
+    }
+    for (uint32_t i = 0; i < simulation->names->n; i++) {
+        names[i].name = i;
+        names[i].free_ns = TIME_NEVER;
+    }
+    qsort(names, simulation->names->n, sizeof *names, compare_names);
+    simulation->by_name = names;
+    simulation->n_by_name = simulation->names->n;
+    return SUTRA_OK;
+}
+
+uint64_t sutra_simulation_n_names(const struct sutra_simulation *simulation) {
+    return simulation->n_by_name;
+}
+
+void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i, struct sutra_simulated_name *name) {
+    const struct simulation_name *found = &simulation->by_name[i];
+    const struct sutra_simulated_name made = {
+        .name = strings_text(simulation->names, found->name),
+        .work = found->work,
+        .n_nodes = found->n_nodes,
+        .run_ns = found->run_ns,
+        .path_ns = found->path_ns,
+        .free_ns = found->free_ns,
+        .wait_ns = found->wait_ns,
+    };
+    report_give(name, &made, sizeof made);
+}
+
+/* ---- What names are worth ---- */
+
+struct worth_work {
+    struct sutra_simulation *simulation;
+    const struct pool *pool;
+    atomic_bool failed; /* out of memory, or cancelled */
+};
+
+/* The job's graphs with the execution of one name's nodes left out; NULL: out of memory. */
+static struct replay_graph *runs_without(const struct sutra_simulation *simulation, uint32_t name,
+                                         struct arena *arena) {
+    struct replay_graph *runs = arena_take(arena, simulation->n, sizeof *runs);
+    for (uint32_t r = 0; r < simulation->n && !arena->failed; r++) {
+        const struct rank_graph *graph = &simulation->graphs[r];
+        uint64_t *dur_ns = arena_take(arena, graph->n, sizeof *dur_ns);
+        if (!dur_ns)
+            break;
+        for (row_t i = 0; i < graph->n; i++)
+            dur_ns[i] = graph->name[i] == name ? simulation->wait_ns[r][i] : simulation->runs[r].dur_ns[i];
+        runs[r] = simulation->runs[r];
+        runs[r].dur_ns = dur_ns;
+    }
+    return arena->failed ? NULL : runs;
+}
+
+static void find_worth(void *arg, size_t i) {
+    struct worth_work *work = arg;
+    struct sutra_simulation *simulation = work->simulation;
+    struct arena arena = {0};
+    struct replay_graph *runs = runs_without(simulation, simulation->by_name[i].name, &arena);
+    struct replay_times *times = runs ? simulation_times_take(simulation, &arena) : NULL;
+    const struct replay_job job = {simulation->n, runs, simulation->n_meetings, work->pool};
+    if (times && !replay(&job, times, NULL))
+        simulation->by_name[i].free_ns = simulation_end_ns(times, simulation->n);
+    else
+        atomic_store(&work->failed, true);
+    arena_free(&arena);
+}
+
+enum sutra_status sutra_simulation_what_if(struct sutra_context *context, struct sutra_simulation *simulation,
+                                           uint64_t n, struct sutra_error *error) {
+    struct worth_work work = {.simulation = simulation, .pool = context->pool};
+    uint64_t n_names = n < simulation->n_by_name ? n : simulation->n_by_name;
+    stage_begin(context, "sensitivity", n_names);
+    pool_run(context->pool, n_names, find_worth, &work);
+    stage_end(context);
+    return atomic_load(&work.failed) ? context_gave_up(context, error) : SUTRA_OK;
 }

@@ -5,7 +5,7 @@
 #define SIMULATE_SIMULATION_H
 
 #include "context/context.h"
-#include "simulate/et_ranks.h"
+#include "simulate/job.h"
 #include "simulate/replay.h"
 #include "sutra/simulate.h"
 
@@ -66,20 +66,7 @@ struct sutra_simulation {
     struct arena arena;
 };
 
-/* Columns for the times of all ranks. NULL: out of memory. */
-struct replay_times *simulation_times_take(const struct sutra_simulation *simulation, struct arena *arena);
-
-/* Finds the critical path and sums times by name. */
-enum sutra_status simulation_path_find(struct sutra_simulation *simulation, struct sutra_error *error);
-enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, struct sutra_error *error);
-
-/* Finds who waited for whom, and lists meetings. */
-enum sutra_status simulation_meetings_find(struct sutra_simulation *simulation, struct sutra_error *error);
-
 /* Finds why nodes never ran. */
 enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, struct sutra_error *error);
-
-/* When the last node of all ranks ended. */
-uint64_t simulation_end_ns(const struct replay_times *times, uint32_t n);
 
 #endif

@@ -10,12 +10,229 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
-#include "columns/pair_table.h"
+#include "base/options.h"
+#include "columns/hash_tables.h"
 #include "simulate/simulation.h"
-#include "write/json_out.h"
-#include "write/text_file.h"
+#include "write/json.h"
+#include "write/text.h"
+
+/*
+ * Why nodes never ran; in come the times of all nodes, out go the few that explain it.
+ *
+ *     meets     a node has started, and waits for one of its meeting that has not
+ *     behind    that one depends on a node that waits in a meeting, or on a ring, itself or through others
+ *     held      or it could start, but a node that waits in a meeting holds its resource
+ *     depends   a node of a ring depends on the next one, or on itself
+ *
+ *     rank 0    [ a meets b of rank 1 ]  c behind a        so who waits for whom is told from rank to rank, until it
+ *     rank 1    [ d meets c of rank 0 ]  b behind d        comes back or ends in a ring
+ *
+ * Rings are what no order of the nodes removes. Cost: O(nodes + dependencies), and for each meeting in which nodes wait
+ * the way from the node that is missing to what it waits for.
+ */
+
+/* What is known of the nodes of a rank that never ran. */
+struct stuck_rank {
+    bool *never; /* in a ring, or behind one */
+    bool *in_ring;
+};
+
+struct stuck_finding {
+    struct sutra_simulation *simulation;
+    struct stuck_rank *ranks;
+    struct replay_node *missing; /* per meeting: a member that has not started */
+    bool *is_told;               /* per meeting: why that one has not */
+    struct replay_node *rings;   /* a node of each */
+    uint64_t n_rings, rings_capacity, reasons_capacity;
+    struct arena scratch;
+};
+
+static void add_reason(struct stuck_finding *finding, struct replay_node node, enum sutra_deadlock_cause why,
+                       struct replay_node awaited) {
+    struct sutra_simulation *simulation = finding->simulation;
+    if (arena_grow(&simulation->arena, &simulation->stuck, simulation->n_reasons, &finding->reasons_capacity,
+                   sizeof *simulation->stuck))
+        simulation->stuck[simulation->n_reasons++] = (struct stuck_reason){node, awaited, why};
+}
+
+/* ---- Rings ---- */
+
+/* Takes away nodes that depend on none, one after the other; what is left is in a ring or behind one. */
+static void find_never(const struct rank_graph *graph, bool *never, row_t *n_waits, row_t *queue) {
+    row_t n = 0;
+    memcpy(n_waits, graph->n_waits, graph->n * sizeof *n_waits);
+    for (row_t i = 0; i < graph->n; i++)
+        if (n_waits[i] == 0)
+            queue[n++] = i;
+    for (row_t at = 0; at < n; at++)
+        for (uint64_t w = graph->first_waiter[queue[at]]; w < graph->first_waiter[queue[at] + 1]; w++)
+            if (--n_waits[graph->waiters[w]] == 0)
+                queue[n++] = graph->waiters[w];
+    for (row_t i = 0; i < graph->n; i++)
+        never[i] = n_waits[i] > 0;
+}
+
+/* What keeps a node that has not started: a dependency that can never run, else one that has not yet; ROW_NONE:
+ * none. */
+static row_t missing_dep(const struct stuck_finding *finding, struct replay_node node) {
+    const struct rank_graph *graph = &finding->simulation->graphs[node.rank];
+    const uint64_t *end_ns = finding->simulation->times[node.rank].end_ns;
+    const bool *never = finding->ranks[node.rank].never;
+    for (uint64_t d = graph->first_dep[node.row]; d < graph->first_dep[node.row + 1]; d++)
+        if (never[node.row] ? never[graph->deps[d]] : end_ns[graph->deps[d]] == TIME_NEVER)
+            return graph->deps[d];
+    return ROW_NONE;
+}
+
+/* From each node that can never run going to what it depends on leads into a ring, or to where an earlier walk was. */
+static void find_rings(struct stuck_finding *finding, uint32_t rank, row_t *walk) {
+    const row_t n = finding->simulation->graphs[rank].n;
+    struct stuck_rank *stuck = &finding->ranks[rank];
+    memset(walk, 0xff, n * sizeof *walk);
+    for (row_t first = 0; first < n; first++) {
+        row_t at = first;
+        for (; stuck->never[at] && walk[at] == ROW_NONE; at = missing_dep(finding, (struct replay_node){rank, at}))
+            walk[at] = first;
+        if (!stuck->never[at] || walk[at] != first || stuck->in_ring[at])
+            continue;
+        if (arena_grow(&finding->scratch, &finding->rings, finding->n_rings, &finding->rings_capacity,
+                       sizeof *finding->rings))
+            finding->rings[finding->n_rings++] = (struct replay_node){rank, at};
+        for (; !stuck->in_ring[at]; at = missing_dep(finding, (struct replay_node){rank, at}))
+            stuck->in_ring[at] = true;
+    }
+}
+
+static bool look_for_rings(struct stuck_finding *finding, uint32_t rank) {
+    const struct rank_graph *graph = &finding->simulation->graphs[rank];
+    struct stuck_rank *stuck = &finding->ranks[rank];
+    stuck->never = arena_zeros(&finding->scratch, graph->n, sizeof *stuck->never);
+    stuck->in_ring = arena_zeros(&finding->scratch, graph->n, sizeof *stuck->in_ring);
+    row_t *n_waits = arena_take(&finding->scratch, graph->n, sizeof *n_waits);
+    row_t *queue = arena_take(&finding->scratch, graph->n, sizeof *queue);
+    if (finding->scratch.failed)
+        return false;
+    if (finding->simulation->times[rank].n_ran < graph->n) {
+        find_never(graph, stuck->never, n_waits, queue);
+        find_rings(finding, rank, queue);
+    }
+    return !finding->scratch.failed;
+}
+
+static void tell_ring(struct stuck_finding *finding, struct replay_node first) {
+    struct replay_node node = first;
+    do {
+        struct replay_node next = {node.rank, missing_dep(finding, node)};
+        add_reason(finding, node, SUTRA_STUCK_DEPENDS, next);
+        node = next;
+    } while (node.row != first.row);
+}
+
+/* ---- Meetings ---- */
+
+static bool find_missing(struct stuck_finding *finding) {
+    const struct sutra_simulation *simulation = finding->simulation;
+    finding->missing = arena_take(&finding->scratch, simulation->n_meetings, sizeof *finding->missing);
+    finding->is_told = arena_zeros(&finding->scratch, simulation->n_meetings, sizeof *finding->is_told);
+    if (finding->scratch.failed)
+        return false;
+    for (uint32_t r = simulation->n; r-- > 0;)
+        for (row_t i = simulation->graphs[r].n; simulation->graphs[r].meeting && i-- > 0;)
+            if (simulation->graphs[r].meeting[i] != NO_MEETING && simulation->times[r].start_ns[i] == TIME_NEVER)
+                finding->missing[simulation->graphs[r].meeting[i]] = (struct replay_node){r, i};
+    return true;
+}
+
+static bool has_started(const struct stuck_finding *finding, struct replay_node node) {
+    return finding->simulation->times[node.rank].start_ns[node.row] != TIME_NEVER;
+}
+
+/* The node that waits in a meeting on the resource of this one. */
+static row_t find_holder(const struct stuck_finding *finding, struct replay_node node) {
+    const struct rank_graph *graph = &finding->simulation->graphs[node.rank];
+    const struct replay_times *times = &finding->simulation->times[node.rank];
+    for (row_t i = 0; i < graph->n; i++)
+        if (graph->resource[i] == graph->resource[node.row] && times->start_ns[i] != TIME_NEVER &&
+            times->run_ns[i] == TIME_NEVER)
+            return i;
+    return node.row;
+}
+
+/* Why a member of a meeting has not started. */
+static void tell_missing(struct stuck_finding *finding, struct replay_node missing) {
+    struct replay_node at = missing;
+    while (!has_started(finding, at) && !finding->ranks[at.rank].in_ring[at.row]) {
+        row_t dep = missing_dep(finding, at);
+        if (dep == ROW_NONE)
+            break;
+        at.row = dep;
+    }
+    if (at.row != missing.row)
+        add_reason(finding, missing, SUTRA_STUCK_BEHIND, at);
+    if (!has_started(finding, at) && !finding->ranks[at.rank].in_ring[at.row])
+        add_reason(finding, at, SUTRA_STUCK_HELD, (struct replay_node){at.rank, find_holder(finding, at)});
+}
+
+static void tell_meetings(struct stuck_finding *finding, uint32_t rank) {
+    const struct rank_graph *graph = &finding->simulation->graphs[rank];
+    const struct replay_times *times = &finding->simulation->times[rank];
+    for (row_t i = 0; i < graph->n; i++) {
+        if (times->start_ns[i] == TIME_NEVER || times->run_ns[i] != TIME_NEVER)
+            continue;
+        uint32_t meeting = graph->meeting[i];
+        add_reason(finding, (struct replay_node){rank, i}, SUTRA_STUCK_MEETS, finding->missing[meeting]);
+        if (!finding->is_told[meeting])
+            tell_missing(finding, finding->missing[meeting]);
+        finding->is_told[meeting] = true;
+    }
+}
+
+enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, struct sutra_error *error) {
+    struct stuck_finding finding = {.simulation = simulation};
+    finding.ranks = arena_take(&finding.scratch, simulation->n, sizeof *finding.ranks);
+    bool done = finding.ranks != NULL;
+    for (uint32_t r = 0; r < simulation->n && done; r++)
+        done = look_for_rings(&finding, r);
+    done = done && find_missing(&finding);
+    for (uint32_t r = 0; r < simulation->n && done; r++)
+        tell_meetings(&finding, r);
+    for (uint64_t i = 0; i < finding.n_rings && done; i++)
+        tell_ring(&finding, finding.rings[i]);
+    arena_free(&finding.scratch);
+    return done ? arena_status(&simulation->arena, error) : error_memory(error);
+}
+
+/* ---- As the library has it ---- */
+
+static const char *name_of(const struct sutra_simulation *simulation, struct replay_node node) {
+    return strings_text(simulation->names, simulation->graphs[node.rank].name[node.row]);
+}
+
+static uint64_t id_of(const struct sutra_simulation *simulation, struct replay_node node) {
+    const struct rank_graph *graph = &simulation->graphs[node.rank];
+    return graph->id[node.row];
+}
+
+bool sutra_simulation_deadlocked(const struct sutra_simulation *simulation, uint32_t i,
+                                 struct sutra_deadlocked_node *node) {
+    if (i >= simulation->n_reasons)
+        return false;
+    const struct stuck_reason *reason = &simulation->stuck[i];
+    const struct sutra_deadlocked_node made = {
+        .rank = simulation->ranks[reason->node.rank],
+        .id = id_of(simulation, reason->node),
+        .name = name_of(simulation, reason->node),
+        .why = reason->why,
+        .awaited_rank = simulation->ranks[reason->awaited.rank],
+        .awaited_id = id_of(simulation, reason->awaited),
+        .awaited_name = name_of(simulation, reason->awaited),
+    };
+    report_give(node, &made, sizeof made);
+    return true;
+}
 
 /* Where a node was measured, of the rank's threads and streams; numbered in the order of first sight. */
 struct measured_rank {

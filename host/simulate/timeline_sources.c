@@ -1,23 +1,74 @@
 /*
  * timeline_sources.c - calls, synchronisation events, streams and kernels of a device trace; see timeline_sources.h.
  */
-#include "simulate/timeline_sources.h"
-
 #include <math.h>
 
 #include "base/error.h"
-#include "facts/correlation.h"
+#include "columns/hash_tables.h"
+#include "context/context.h"
+#include "facts/launches.h"
+#include "facts/names.h"
+#include "facts/times.h"
+#include "match/key_index.h"
+#include "read/device_trace.h"
 #include "read/event_columns.h"
+#include "simulate/timeline.h"
+#include "simulate/timeline_sources.h"
 
-double timeline_event_start(const struct timeline_sources *sources, row_t event) {
+/*
+ * What the measured timeline takes from a device trace, whoever says which operators there are:
+ * kernels with their launches, calls that wait for the GPU, and streams that wait for each other.
+ *
+ *     kernel --correlation--> call                                          its launch
+ *     calls that synchronise --correlation--> cuda_sync event               what they wait for
+ *     cuda_sync events "Stream Wait Event" --correlation--> calls           what streams wait for
+ *
+ *     begin, threads, (kernels begin, add ..., finish), calls and orders, free
+ */
+
+struct timeline_sources {
+    struct sutra_context *context;
+    const struct sutra_device_trace *trace;
+    const struct device_events *events;
+    struct arena *arena; /* of all columns */
+    const struct string_roles *roles;
+
+    row_t *calls, *syncs; /* events, as the file has them */
+    row_t n_calls, n_syncs;
+    struct key_index call_of, sync_of;          /* correlation -> first call, last synchronisation event */
+    struct asked_column awaited_stream, record; /* of synchronisation events */
+
+    struct key_index thread_of; /* tid -> position of an operator on it */
+    const uint32_t *op_thread;  /* by position: the thread's number */
+
+    struct pair_table stream_of; /* stream -> its number */
+    uint32_t n_streams;
+};
+
+/* ---- Kernels ---- */
+
+/* The columns while they are filled. */
+struct kernel_columns {
+    row_t n;
+    uint64_t *id;
+    double *start, *end, *launch_start, *launch_end;
+    uint32_t *stream, *thread;
+    row_t *event;
+    uint8_t *traits;
+};
+
+/* ---- Calls and orders, once the streams of all kernels are known ---- */
+
+static double timeline_event_start(const struct timeline_sources *sources, row_t event) {
     return number_as_double(number_at(sources->events->ts, event));
 }
 
-double timeline_event_end(const struct timeline_sources *sources, row_t event) {
+static double timeline_event_end(const struct timeline_sources *sources, row_t event) {
     return number_as_double(number_add(number_at(sources->events->ts, event), number_at(sources->events->dur, event)));
 }
 
-bool timeline_event_lasts(const struct timeline_sources *sources, row_t event) {
+/* Whether the event lasts from one time to another. */
+static bool timeline_event_lasts(const struct timeline_sources *sources, row_t event) {
     return sources->events->phase[event] == 'X' && isfinite(timeline_event_start(sources, event)) &&
            isfinite(timeline_event_end(sources, event));
 }
@@ -65,7 +116,8 @@ static row_t find_call(const struct timeline_sources *sources, value_key correla
     return position == ROW_NONE ? ROW_NONE : sources->calls[position];
 }
 
-row_t timeline_call_of(const struct timeline_sources *sources, row_t event) {
+/* The call with the event's correlation, or ROW_NONE. */
+static row_t timeline_call_of(const struct timeline_sources *sources, row_t event) {
     return find_call(sources, sources->events->correlation[event]);
 }
 
@@ -86,8 +138,9 @@ static enum sutra_status read_syncs(struct timeline_sources *sources, struct sut
 
 /* ---- Threads and streams ---- */
 
-enum sutra_status timeline_sources_thread(struct timeline_sources *sources, const row_t *events, const uint32_t *thread,
-                                          row_t n, struct sutra_error *error) {
+/* Tells the threads of the operators: events[i] runs on thread[i], which outlives the sources. */
+static enum sutra_status timeline_sources_thread(struct timeline_sources *sources, const row_t *events,
+                                                 const uint32_t *thread, row_t n, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(sources->arena);
     value_key *tids = arena_take(sources->arena, n, sizeof *tids);
     if (!tids)
@@ -114,9 +167,10 @@ static uint32_t stream_of(const struct timeline_sources *sources, value_key stre
 
 /* ---- Begin and end ---- */
 
-enum sutra_status timeline_sources_begin(struct timeline_sources *sources, struct sutra_context *context,
-                                         const struct sutra_device_trace *trace, struct arena *arena,
-                                         struct sutra_error *error) {
+/* Finds calls and synchronisation events. To be freed also after a failure. SUTRA_SYSTEM: out of memory. */
+static enum sutra_status timeline_sources_begin(struct timeline_sources *sources, struct sutra_context *context,
+                                                const struct sutra_device_trace *trace, struct arena *arena,
+                                                struct sutra_error *error) {
     *sources = (struct timeline_sources){.context = context, .trace = trace, .events = &trace->events, .arena = arena};
     sources->roles = names_find(&trace->strings, READER_SIMULATE, arena);
     enum sutra_status status = sources->roles && pair_table_init(&sources->stream_of) ? SUTRA_OK : error_memory(error);
@@ -125,7 +179,7 @@ enum sutra_status timeline_sources_begin(struct timeline_sources *sources, struc
     return status ? status : read_syncs(sources, error);
 }
 
-void timeline_sources_free(struct timeline_sources *sources) {
+static void timeline_sources_free(struct timeline_sources *sources) {
     key_index_free(&sources->call_of);
     key_index_free(&sources->sync_of);
     key_index_free(&sources->thread_of);
@@ -134,7 +188,8 @@ void timeline_sources_free(struct timeline_sources *sources) {
 
 /* ---- Kernels ---- */
 
-bool timeline_kernels_begin(const struct timeline_sources *sources, size_t n, struct kernel_columns *columns) {
+/* Room for n kernels; false: out of memory. */
+static bool timeline_kernels_begin(const struct timeline_sources *sources, size_t n, struct kernel_columns *columns) {
     *columns = (struct kernel_columns){
         .id = arena_take(sources->arena, n, sizeof(uint64_t)),
         .start = arena_take(sources->arena, n, sizeof(double)),
@@ -154,7 +209,9 @@ static uint8_t traits_of(const struct timeline_sources *sources, row_t event) {
     return (uint8_t)((name & NAME_COPY ? KERNEL_COPIES : 0) | (name & NAME_PAGEABLE ? KERNEL_PAGEABLE : 0));
 }
 
-bool timeline_kernels_add(struct timeline_sources *sources, struct kernel_columns *columns, uint64_t id, row_t event) {
+/* Adds one, by rising id; false: out of memory. */
+static bool timeline_kernels_add(struct timeline_sources *sources, struct kernel_columns *columns, uint64_t id,
+                                 row_t event) {
     struct pair_entry *stream = pair_table_take(&sources->stream_of, (uint64_t)sources->events->stream[event], 0);
     if (!stream)
         return false;
@@ -173,8 +230,8 @@ bool timeline_kernels_add(struct timeline_sources *sources, struct kernel_column
     return true;
 }
 
-struct timeline_kernels timeline_kernels_finish(const struct timeline_sources *sources,
-                                                const struct kernel_columns *columns) {
+static struct timeline_kernels timeline_kernels_finish(const struct timeline_sources *sources,
+                                                       const struct kernel_columns *columns) {
     return (struct timeline_kernels){.n = columns->n,
                                      .n_streams = sources->n_streams,
                                      .id = columns->id,
@@ -296,8 +353,172 @@ static enum sutra_status read_orders(struct timeline_sources *sources, struct ti
     return SUTRA_OK;
 }
 
-enum sutra_status timeline_read_waits(struct timeline_sources *sources, struct timeline_input *input,
-                                      struct sutra_error *error) {
+static enum sutra_status timeline_read_waits(struct timeline_sources *sources, struct timeline_input *input,
+                                             struct sutra_error *error) {
     enum sutra_status status = read_orders(sources, &input->orders, error);
     return status ? status : read_calls(sources, &input->calls, error);
+}
+
+/*
+ * Operators and kernels by their categories; calls and synchronisation events beside them are
+ * timeline_sources.c's.
+ */
+
+static bool begins_inside(struct timeline_window window, double time) {
+    return time >= window.begin && time < window.end;
+}
+
+static bool is_op(const struct timeline_sources *sources, struct timeline_window window, row_t event) {
+    return category_roles(sources->events, sources->roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION) &&
+           !(name_roles(sources->events, sources->roles, event) & NAME_STEP) && timeline_event_lasts(sources, event) &&
+           begins_inside(window, timeline_event_start(sources, event));
+}
+
+static enum sutra_status read_ops_device_timeline(struct timeline_sources *sources, struct timeline_window window,
+                                                  struct timeline_ops *made, struct sutra_error *error) {
+    const struct device_events *events = sources->events;
+    row_t *rows = arena_take(sources->arena, events->n, sizeof *rows), n = 0;
+    if (!rows)
+        return error_memory(error);
+    for (row_t event = 0; event < events->n; event++)
+        if (is_op(sources, window, event))
+            rows[n++] = event;
+    uint64_t *id = arena_take(sources->arena, n, sizeof *id);
+    double *start = arena_take(sources->arena, n, sizeof *start);
+    double *end = arena_take(sources->arena, n, sizeof *end);
+    uint32_t *thread = arena_take(sources->arena, n, sizeof *thread), n_threads;
+    if (sources->arena->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++) {
+        id[i] = rows[i];
+        start[i] = timeline_event_start(sources, rows[i]);
+        end[i] = timeline_event_end(sources, rows[i]);
+    }
+    enum sutra_status status = threads_number(events, rows, n, &sources->context->engine, sources->arena,
+                                              &sources->thread_of, thread, &n_threads, error);
+    if (status)
+        return status;
+    sources->op_thread = thread;
+    *made = (struct timeline_ops){n, n_threads, id, start, end, thread};
+    return SUTRA_OK;
+}
+
+static bool is_kernel(const struct timeline_sources *sources, struct timeline_window window, row_t event) {
+    if (!(category_roles(sources->events, sources->roles, event) & CATEGORY_WORK) ||
+        !timeline_event_lasts(sources, event))
+        return false;
+    row_t call = timeline_call_of(sources, event);
+    return begins_inside(window, timeline_event_start(sources, call == ROW_NONE ? event : call));
+}
+
+static bool add_kernels_device_timeline(struct timeline_sources *sources, struct timeline_window window,
+                                        struct kernel_columns *columns) {
+    for (row_t event = 0; event < sources->events->n; event++) {
+        if (!is_kernel(sources, window, event))
+            continue;
+        if (!timeline_kernels_add(sources, columns, event, event))
+            return false;
+        if (name_roles(sources->events, sources->roles, event) & NAME_NCCL)
+            columns->traits[columns->n - 1] |= KERNEL_COMMUNICATES;
+    }
+    return true;
+}
+
+static enum sutra_status read_kernels(struct timeline_sources *sources, struct timeline_window window,
+                                      struct timeline_kernels *made, struct sutra_error *error) {
+    struct kernel_columns columns;
+    row_t n = 0;
+    for (row_t event = 0; event < sources->events->n; event++)
+        n += is_kernel(sources, window, event);
+    if (!timeline_kernels_begin(sources, n, &columns) || !add_kernels_device_timeline(sources, window, &columns))
+        return error_memory(error);
+    *made = timeline_kernels_finish(sources, &columns);
+    return SUTRA_OK;
+}
+
+enum sutra_status device_timeline_read(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                       struct timeline_window window, struct arena *arena, struct timeline_input *input,
+                                       struct sutra_error *error) {
+    struct timeline_sources sources;
+    enum sutra_status status = timeline_sources_begin(&sources, context, trace, arena, error);
+    if (!status)
+        status = read_ops_device_timeline(&sources, window, &input->ops, error);
+    if (!status)
+        status = read_kernels(&sources, window, &input->kernels, error);
+    if (!status)
+        status = timeline_read_waits(&sources, input, error);
+    input->first_new_id = trace->events.n;
+    timeline_sources_free(&sources);
+    return status;
+}
+
+/*
+ * Times of what was linked; calls and synchronisation events beside it are timeline_sources.c's.
+ *
+ *     unit of the host trace --linked to--> CPU operator     an operator of the timeline
+ *             \--its GPU operators--> event                  a kernel
+ */
+
+static enum sutra_status read_ops_linked_timeline(const struct timeline_sources *sources,
+                                                  const struct sutra_linked *linked, struct timeline_ops *made,
+                                                  struct sutra_error *error) {
+    const struct device_ops *ops = &linked->ops;
+    const row_t n_units = linked->units.n_units;
+    uint64_t *id = arena_take(sources->arena, n_units, sizeof *id);
+    double *start = arena_take(sources->arena, n_units, sizeof *start);
+    double *end = arena_take(sources->arena, n_units, sizeof *end);
+    uint32_t *thread = arena_take(sources->arena, n_units, sizeof *thread);
+    if (sources->arena->failed)
+        return error_memory(error);
+    row_t n = 0;
+    for (row_t unit = 0; unit < n_units; unit++) {
+        row_t op = linked->unit_op[unit];
+        if (op == ROW_NONE || !timeline_event_lasts(sources, ops->cpu_event[op]))
+            continue;
+        id[n] = linked->unit_id[unit];
+        start[n] = timeline_event_start(sources, ops->cpu_event[op]);
+        end[n] = timeline_event_end(sources, ops->cpu_event[op]);
+        thread[n++] = ops->cpu.thread[op];
+    }
+    *made = (struct timeline_ops){n, ops->cpu.n_threads, id, start, end, thread};
+    return SUTRA_OK;
+}
+
+static bool add_kernels_linked_timeline(struct timeline_sources *sources, const struct sutra_linked *linked,
+                                        struct kernel_columns *columns) {
+    for (row_t unit = 0; unit < linked->units.n_units; unit++) {
+        row_t n;
+        const row_t *events = linked_gpu_ops(linked, unit, &n);
+        for (row_t i = 0; i < n; i++)
+            if (timeline_event_lasts(sources, events[i]) &&
+                !timeline_kernels_add(sources, columns, (uint64_t)linked->unit_id[unit] + 1 + i, events[i]))
+                return false;
+    }
+    return true;
+}
+
+static enum sutra_status read_all(struct timeline_sources *sources, const struct sutra_linked *linked,
+                                  struct timeline_input *input, struct sutra_error *error) {
+    const struct device_ops *ops = &linked->ops;
+    struct kernel_columns columns;
+    enum sutra_status status = timeline_sources_thread(sources, ops->cpu_event, ops->cpu.thread, ops->cpu.n, error);
+    if (!status)
+        status = read_ops_linked_timeline(sources, linked, &input->ops, error);
+    if (status)
+        return status;
+    if (!timeline_kernels_begin(sources, linked->report.n_gpu_nodes, &columns) ||
+        !add_kernels_linked_timeline(sources, linked, &columns))
+        return error_memory(error);
+    input->kernels = timeline_kernels_finish(sources, &columns);
+    return timeline_read_waits(sources, input, error);
+}
+
+enum sutra_status linked_timeline_read(struct sutra_context *context, const struct sutra_linked *linked,
+                                       struct arena *arena, struct timeline_input *input, struct sutra_error *error) {
+    struct timeline_sources sources;
+    enum sutra_status status = timeline_sources_begin(&sources, context, linked->device, arena, error);
+    if (!status)
+        status = read_all(&sources, linked, input, error);
+    timeline_sources_free(&sources);
+    return status;
 }

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "tree/profile.h"
-#include "write/text_file.h"
+#include "write/text.h"
 
 /* Rows of the profile. */
 struct launch_pair {
@@ -28,10 +28,5 @@ struct sutra_correlation {
     struct launch_pairs operators; /* operator -> GPU operator */
     struct sutra_pair_report report;
 };
-
-/* Writers for text_file_write(). */
-bool write_correlation_json(const void *correlation, struct text_out *text);
-bool write_correlation_csv(const void *correlation, struct text_out *text);
-bool write_correlation_chrome(const void *correlation, struct text_out *text);
 
 #endif

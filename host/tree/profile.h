@@ -22,13 +22,13 @@
 #define TREE_PROFILE_H
 
 #include "columns/strings.h"
-#include "facts/threads.h"
-#include "match/event_tree.h"
+#include "facts/times.h"
+#include "match/call_tree.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
 #include "sutra/tree.h"
 #include "tree/inputs.h"
-#include "write/text_out.h"
+#include "write/text.h"
 
 /* Where an event runs. What else is on the device waits, or only has a name. */
 enum event_site { EVENT_ON_HOST, EVENT_GPU_OPERATOR, EVENT_ON_DEVICE };

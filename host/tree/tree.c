@@ -5,13 +5,361 @@
  * ends and times follow in one pass each. O(n) but for sorting. There are no cycles: parents by replay stand before
  * their children and are never placed by flow or link, and lines of flows and links were cleared of cycles.
  */
-#include "tree/tree.h"
-
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "text/counted.h"
+#include "columns/column.h"
+#include "columns/numbers.h"
+#include "columns/row.h"
+#include "facts/times.h"
+#include "sutra/tree.h"
+#include "text/quantities.h"
+#include "tree/tree.h"
+
+/*
+ * Self and total times of the tree, from the bottom up; in come parents and ends, out go four columns.
+ *
+ * On the host, an event's own time is what its children on its thread leave of it. On the device, an operator has the
+ * time of the kernels, copies and sets that its own launches started, and in all what is started below it. O(n).
+ */
+
+static int64_t overlap(const struct sutra_tree *tree, row_t parent, row_t child) {
+    const int64_t *start = tree->sorted.events.start, *end = tree->end;
+    int64_t from = start[parent] > start[child] ? start[parent] : start[child];
+    int64_t to = end[parent] < end[child] ? end[parent] : end[child];
+    return to > from ? to - from : 0;
+}
+
+static void own_times(struct sutra_tree *tree, row_t i) {
+    uint8_t gpu = tree->profile->gpu[tree->sorted.order[i]];
+    int64_t time = tree->end[i] == EVENT_NO_END ? 0 : tree->end[i] - tree->sorted.events.start[i];
+    if (gpu == EVENT_ON_HOST)
+        tree->host[i] = tree->host_self[i] = time;
+    if (gpu == EVENT_GPU_OPERATOR)
+        tree->device[i] = tree->device_self[i] = time;
+}
+
+static void hand_up(struct sutra_tree *tree, row_t i) {
+    row_t parent = tree->parent[i];
+    const struct sutra_profile *profile = tree->profile;
+    if (parent == ROW_NONE)
+        return;
+    tree->device[parent] += tree->device[i];
+    if (profile->kind[tree->sorted.order[i]] == SUTRA_EVENT_KINETO)
+        tree->device_self[parent] += tree->device_self[i];
+    if (tree->sorted.events.thread[parent] != tree->sorted.events.thread[i] || !tree->host[i])
+        return;
+    int64_t left = tree->host_self[parent] - overlap(tree, parent, i);
+    tree->host_self[parent] = left > 0 ? left : 0;
+}
+
+/* Sums times up from the bottom; parents and ends must be there. */
+static void tree_sum_times(struct sutra_tree *tree) {
+    row_t n = tree->profile->n;
+    for (row_t i = 0; i < n; i++)
+        own_times(tree, i);
+    for (row_t k = n; k-- > 0;)
+        hand_up(tree, tree->preorder[k]);
+}
+
+/*
+ * Autograd's numbers move up: an operator that hands a node to the engine takes the numbers of the
+ * backward operator that it runs.
+ */
+
+bool sutra_autograd_evaluates(const char *name, size_t length) {
+    static const char prefix[] = "autograd::engine::evaluate_function: ";
+    return length >= sizeof prefix - 1 && memcmp(name, prefix, sizeof prefix - 1) == 0;
+}
+
+enum sutra_status sutra_autograd_plumb(uint64_t n, uint32_t n_threads, const uint32_t *thread, const uint8_t *scope,
+                                       const uint8_t *evaluates, int64_t *sequence, int64_t *forward_tid,
+                                       struct sutra_error *error) {
+    struct arena scratch = {0};
+    uint64_t *last = arena_zeros(&scratch, n_threads, sizeof *last); /* the thread's operator before, plus one */
+    enum sutra_status status = arena_status(&scratch, error);
+    for (uint64_t i = 0; i < n && !status; i++) {
+        uint64_t before = last[thread[i]];
+        last[thread[i]] = i + 1;
+        if (!before-- || scope[i] != SUTRA_SCOPE_BACKWARD || scope[before] != SUTRA_SCOPE_FUNCTION ||
+            !evaluates[before])
+            continue;
+        sequence[before] = sequence[i];
+        forward_tid[before] = forward_tid[i];
+    }
+    arena_free(&scratch);
+    return status;
+}
+
+/*
+ * Sorting events by start; and parents of events in any order, for those who have plain arrays.
+ *
+ *     start of the rows   5 2 9 2      order   1 3 0 2       parents go back: row order[i] is below row order[above[i]]
+ */
+
+static enum sutra_status sort_by_start(const struct tree_events *from, struct sutra_context *context,
+                                       struct arena *arena, row_t *order, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *keys = arena_take(arena, from->n, sizeof *keys);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < from->n && !status; i++) {
+        order[i] = i;
+        keys[i] = integer_sort_key(from->start[i]);
+    }
+    if (!status)
+        status =
+            context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, order, from->n}, error);
+    arena_release(arena, mark);
+    return status;
+}
+
+/* Sorts the caller's columns stably by start; `forward` and `placed` may be NULL. What comes of it lives in the arena.
+ * O(n) for each 11 bits in which starts differ. SUTRA_SYSTEM: out of memory. */
+static enum sutra_status sorted_events_make(struct sorted_events *sorted, struct sutra_context *context,
+                                            const struct tree_events *from, struct arena *arena,
+                                            struct sutra_error *error) {
+    row_t n = from->n, *order = arena_take(arena, n, sizeof *order);
+    int64_t *start = arena_take(arena, n, sizeof *start), *end = arena_take(arena, n, sizeof *end);
+    uint32_t *thread = arena_take(arena, n, sizeof *thread);
+    uint32_t *forward = from->forward ? arena_take(arena, n, sizeof *forward) : NULL;
+    uint8_t *placed = from->placed ? arena_take(arena, n, sizeof *placed) : NULL;
+    enum sutra_status status = sort_by_start(from, context, arena, order, error);
+    for (row_t i = 0; i < n && !status; i++) {
+        row_t row = order[i];
+        start[i] = from->start[row];
+        end[i] = from->end[row];
+        thread[i] = from->thread[row];
+        if (forward)
+            forward[i] = from->forward[row];
+        if (placed)
+            placed[i] = from->placed[row];
+    }
+    *sorted = (struct sorted_events){{n, from->n_threads, start, end, thread, forward, placed}, order};
+    return status;
+}
+
+/* ---- For plain arrays ---- */
+
+static bool time_fits(int64_t time) {
+    return time < NUMBER_INTEGER_LIMIT && time > -NUMBER_INTEGER_LIMIT;
+}
+
+static enum sutra_status check_times(const struct sutra_event_columns *events, struct sutra_error *error) {
+    if (events->n > ROW_LIMIT)
+        return error_set(error, SUTRA_DATA, "more than %u events", ROW_LIMIT);
+    for (uint64_t i = 0; i < events->n; i++)
+        if (!time_fits(events->start_ns[i]) || (events->end_ns[i] != EVENT_NO_END && !time_fits(events->end_ns[i])))
+            return error_set(error, SUTRA_DATA, "event %llu: time beyond 2^62 ns", (unsigned long long)i);
+    return SUTRA_OK;
+}
+
+/* Numbers of tids, and of forward tids that are a tid. */
+static bool number_tids(const struct sutra_event_columns *events, uint32_t *thread, uint32_t *forward,
+                        uint32_t *n_threads) {
+    struct thread_numbers threads;
+    bool ok = thread_numbers_init(&threads);
+    for (uint64_t i = 0; i < events->n && ok; i++)
+        ok = (thread[i] = thread_number(&threads, (uint64_t)events->tid[i], 0)) != PAIR_NONE;
+    for (uint64_t i = 0; i < events->n && ok; i++)
+        forward[i] = events->forward_tid && events->forward_tid[i]
+                         ? pair_table_find(&threads.table, (uint64_t)events->forward_tid[i], 0)
+                         : THREAD_NONE;
+    *n_threads = threads.n;
+    thread_numbers_free(&threads);
+    return ok;
+}
+
+/* From positions back to rows. */
+static enum sutra_status find_parents_sorted_events(const struct sorted_events *sorted, const struct engine *engine,
+                                                    struct arena *arena, uint32_t *parent, int64_t *closing,
+                                                    struct sutra_error *error) {
+    row_t n = sorted->events.n, *above = arena_take(arena, n, sizeof *above);
+    int64_t *closes = arena_take(arena, n, sizeof *closes);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status =
+            engine->event_parents(engine->state, &(struct event_parents_step){&sorted->events, above, closes}, error);
+    for (row_t i = 0; i < n && !status; i++) {
+        if (sorted->events.placed && sorted->events.placed[i])
+            continue;
+        parent[sorted->order[i]] = above[i] == ROW_NONE ? ROW_NONE : sorted->order[above[i]];
+        closing[sorted->order[i]] = closes[i];
+    }
+    return status;
+}
+
+enum sutra_status sutra_event_parents(struct sutra_context *context, const struct sutra_event_columns *events,
+                                      uint32_t *parent, int64_t *closing_ns, struct sutra_error *error) {
+    enum sutra_status status = check_times(events, error);
+    if (status)
+        return status;
+    struct arena arena = {0};
+    struct sorted_events sorted;
+    uint32_t *thread = arena_take(&arena, events->n, sizeof *thread);
+    uint32_t *forward = arena_take(&arena, events->n, sizeof *forward);
+    struct tree_events from = {.n = (row_t)events->n,
+                               .start = events->start_ns,
+                               .end = events->end_ns,
+                               .thread = thread,
+                               .forward = forward,
+                               .placed = events->placed};
+    if (arena.failed || !number_tids(events, thread, forward, &from.n_threads))
+        status = error_memory(error);
+    if (!status)
+        status = sorted_events_make(&sorted, context, &from, &arena, error);
+    if (!status)
+        status = find_parents_sorted_events(&sorted, &context->engine, &arena, parent, closing_ns, error);
+    arena_free(&arena);
+    return status;
+}
+
+/*
+ * Unique ids of tensors and allocations; in comes a tree, out go ids (match/tensor_groups.c makes them).
+ *
+ * Uses of storages are listed in the order of starts: tensors that operators take, memory that comes and goes. O(n).
+ */
+
+_Static_assert(STORAGE_NONE == ROW_NONE, "columns of ids begin as columns of rows do");
+
+/* Uses of storages, and where each one's ids go: a tensor of the inputs, or the position of an allocation. */
+struct uses {
+    row_t n;
+    uint64_t *tensor, *storage;
+    uint32_t *device, *target;
+    uint8_t *use;
+    uint32_t *number, *group;
+};
+
+/* Tensors of the inputs by row of the profile, and which of them are members of lists. */
+struct input_rows {
+    uint64_t *first; /* of each row; one more at the end */
+    uint8_t *in_list;
+};
+
+static struct uses uses_take(uint64_t n, struct arena *arena) {
+    return (struct uses){.tensor = arena_take(arena, n, sizeof(uint64_t)),
+                         .storage = arena_take(arena, n, sizeof(uint64_t)),
+                         .device = arena_take(arena, n, sizeof(uint32_t)),
+                         .target = arena_take(arena, n, sizeof(uint32_t)),
+                         .use = arena_take(arena, n, sizeof(uint8_t)),
+                         .number = arena_take(arena, n, sizeof(uint32_t)),
+                         .group = arena_take(arena, n, sizeof(uint32_t))};
+}
+
+/* Walks the tags alone; what stands in the arrays was encoded by us. */
+static void find_input_rows(const struct input_rows *rows, const struct sutra_profile *profile) {
+    const struct sutra_inputs *inputs = profile->inputs;
+    uint64_t tag = 0, tensor = 0;
+    for (row_t row = 0; row < profile->n; row++) {
+        uint8_t in_list = 0;
+        rows->first[row] = tensor;
+        if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
+            continue;
+        for (; tag < inputs->n_tags && (in_list || inputs->tags[tag] != SUTRA_INPUT_END); tag++)
+            if (inputs->tags[tag] == SUTRA_INPUT_TENSOR)
+                rows->in_list[tensor++] = in_list;
+            else if (inputs->tags[tag] == SUTRA_INPUT_LIST || inputs->tags[tag] == SUTRA_INPUT_END)
+                in_list = inputs->tags[tag] == SUTRA_INPUT_LIST;
+        tag++;
+    }
+    rows->first[profile->n] = tensor;
+}
+
+static void add_use(struct uses *uses, uint64_t tensor, uint64_t storage, uint32_t device, enum storage_use use,
+                    uint32_t target) {
+    row_t i = uses->n++;
+    uses->tensor[i] = tensor;
+    uses->storage[i] = storage;
+    uses->device[i] = device;
+    uses->use[i] = (uint8_t)use;
+    uses->target[i] = target;
+}
+
+static void add_tensors(struct uses *uses, const struct sutra_profile *profile, const struct input_rows *rows,
+                        row_t row, enum sutra_torch_version torch_version) {
+    for (uint64_t i = rows->first[row]; i < rows->first[row + 1]; i++) {
+        const struct sutra_tensor *tensor = &profile->inputs->tensors[i];
+        bool counts = torch_version == SUTRA_TORCH_VERSION_2 || (tensor->storage && !rows->in_list[i]);
+        if (tensor->impl && counts)
+            add_use(uses, tensor->impl, tensor->storage, (uint32_t)tensor->device_index, STORAGE_INPUT, (uint32_t)i);
+    }
+}
+
+static void list_uses(struct uses *uses, const struct sutra_tree *tree, const struct input_rows *rows,
+                      enum sutra_torch_version torch_version) {
+    const struct sutra_profile *profile = tree->profile;
+    for (row_t i = 0; i < profile->n; i++) {
+        row_t row = tree->sorted.order[i];
+        if (profile->kind[row] == SUTRA_EVENT_OPERATOR)
+            add_tensors(uses, profile, rows, row, torch_version);
+        else if (profile->kind[row] == SUTRA_EVENT_ALLOCATION && !profile->trace)
+            add_use(uses, 0, profile->memory[row], profile->device[row],
+                    profile->bytes[row] < 0 ? STORAGE_FREED : STORAGE_ALLOCATED, i);
+    }
+}
+
+static void put_ids(struct tensor_ids *ids, const struct uses *uses) {
+    for (row_t i = 0; i < uses->n; i++) {
+        uint32_t target = uses->target[i], group = uses->group[i];
+        if (uses->use[i] == STORAGE_INPUT) {
+            ids->tensor[target] = group;
+        } else if (group != STORAGE_NONE) {
+            ids->allocation[target] = group;
+            ids->storage[target] = uses->number[i];
+        }
+        if (group != STORAGE_NONE && group + 1 > ids->n)
+            ids->n = group + 1;
+    }
+}
+
+/* Lists the uses and has them grouped; `uses` are empty columns with room for all. */
+static enum sutra_status group_uses(struct uses *uses, const struct sutra_tree *tree, const struct input_rows *rows,
+                                    const struct engine *engine, enum sutra_torch_version torch_version,
+                                    struct sutra_error *error) {
+    find_input_rows(rows, tree->profile);
+    list_uses(uses, tree, rows, torch_version);
+    const uint32_t *device = torch_version == SUTRA_TORCH_VERSION_2 ? uses->device : NULL;
+    const struct storage_uses columns = {uses->n, uses->tensor, uses->storage, device, uses->use};
+    return engine->tensor_groups(engine->state, &(struct tensor_groups_step){&columns, uses->number, uses->group},
+                                 error);
+}
+
+enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, const struct engine *engine,
+                                  enum sutra_torch_version torch_version, struct arena *arena,
+                                  struct sutra_error *error) {
+    const struct sutra_profile *profile = tree->profile;
+    if (!profile->has_ids)
+        return SUTRA_OK;
+    uint64_t n_tensors = profile->inputs->n_tensors, n = n_tensors + profile->n_allocations;
+    if (n > ROW_LIMIT)
+        return error_set(error, SUTRA_DATA, "more than %u tensors and allocations: cut the trace", ROW_LIMIT);
+    *ids = (struct tensor_ids){.tensor = rows_none(arena, n_tensors),
+                               .allocation = rows_none(arena, profile->n),
+                               .storage = rows_none(arena, profile->n)};
+    struct arena_mark mark = arena_mark(arena);
+    const struct input_rows rows = {.first = arena_take(arena, (size_t)profile->n + 1, sizeof *rows.first),
+                                    .in_list = arena_take(arena, n_tensors, sizeof *rows.in_list)};
+    struct uses uses = uses_take(n, arena);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = group_uses(&uses, tree, &rows, engine, torch_version, error);
+    if (!status)
+        put_ids(ids, &uses);
+    arena_release(arena, mark);
+    return status;
+}
+
+enum sutra_status sutra_tensor_groups(struct sutra_context *context, const struct sutra_storage_columns *uses,
+                                      uint32_t *number, uint32_t *group, struct sutra_error *error) {
+    if (uses->n > ROW_LIMIT)
+        return error_set(error, SUTRA_DATA, "more than %u uses of storages", ROW_LIMIT);
+    const struct storage_uses columns = {(row_t)uses->n, uses->tensor, uses->storage, uses->device, uses->use};
+    struct tensor_groups_step step = {&columns, number, group};
+    return context->engine.tensor_groups(context->engine.state, &step, error);
+}
 
 void sutra_tree_free(struct sutra_tree *tree) {
     if (!tree || !holders_leave(&tree->holders))
@@ -86,7 +434,8 @@ static enum sutra_status replay(struct sutra_tree *tree, const struct engine *en
     return status;
 }
 
-static enum sutra_status find_parents(struct sutra_tree *tree, const struct engine *engine, struct sutra_error *error) {
+static enum sutra_status find_parents_tree(struct sutra_tree *tree, const struct engine *engine,
+                                           struct sutra_error *error) {
     const struct sutra_profile *profile = tree->profile;
     const row_t *order = tree->sorted.order;
     enum sutra_status status = replay(tree, engine, error);
@@ -192,7 +541,7 @@ static void build_half(void *arg, size_t half) {
             tensor_ids_find(&tree->ids, tree, building->engine, building->torch_version, &tree->ids_arena, error);
         return;
     }
-    status = find_parents(tree, building->engine, error);
+    status = find_parents_tree(tree, building->engine, error);
     if (!status)
         status = list_children(tree, error);
     if (!status) {

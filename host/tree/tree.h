@@ -4,10 +4,24 @@
 #ifndef TREE_TREE_H
 #define TREE_TREE_H
 
-#include "base/holders.h"
+#include "base/arena.h"
+#include "base/memory.h"
+#include "context/context.h"
+#include "match/call_tree.h"
 #include "tree/profile.h"
-#include "tree/sorted_events.h"
-#include "write/text_file.h"
+#include "write/text.h"
+
+/*
+ * Events by rising start: the columns that the replay wants, gathered from columns in any order.
+ *
+ *     position  0   1   2   ...      what the tree counts in
+ *     order     5   0   1            rows of the caller's columns
+ */
+
+struct sorted_events {
+    struct tree_events events;
+    row_t *order;
+};
 
 /* Ids of an torch_version; NULL columns where shapes or memory were not recorded. */
 struct tensor_ids {
@@ -33,9 +47,6 @@ struct sutra_tree {
     struct sutra_tree_report report;
 };
 
-/* Sums times up from the bottom; parents and ends must be there. */
-void tree_sum_times(struct sutra_tree *tree);
-
 /* Computes the ids, in the arena. */
 enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, const struct engine *engine,
                                   enum sutra_torch_version torch_version, struct arena *arena,
@@ -52,8 +63,5 @@ bool write_tree_json(const void *written, struct text_out *text);
 bool write_tree_text(const void *written, struct text_out *text);
 bool write_tree_chrome(const void *written, struct text_out *text);
 bool write_tree_events(const void *written, struct text_out *text);
-
-/* The tensor ids of the next operator of `reader` as JSON: an id, a list of ids or null for each input. */
-void write_tensor_ids(const struct tensor_ids *ids, struct sutra_inputs_reader *reader, struct text_out *text);
 
 #endif

@@ -3,7 +3,7 @@
  * made, ours and TraceLens', from traces read by one thread and by two: equal ones.
  */
 #include "analyze/collectives/collectives.h"
-#include "analyze/rank_number.h"
+#include "analyze/ranks.h"
 #include "fuzz.h"
 #include "fuzz_tables.h"
 #include "fuzz_trace.h"

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"
-#include "simulate/converted.h"
+#include "simulate/convert.h"
 #include "simulate/et_write.h"
 
 struct conversion {

@@ -3,8 +3,7 @@
  * one makes that goes over them.
  */
 #include "fuzz.h"
-#include "read/decompress.h"
-#include "read/decompress_pieces.h"
+#include "read/source.h"
 
 #define LIMIT ((size_t)1 << 20)
 

@@ -9,7 +9,7 @@
 
 #include "fuzz.h"
 #include "fuzz_trace.h"
-#include "job/second_pass.h"
+#include "job/job.h"
 
 static char fuzz_folder[64];
 

@@ -8,7 +8,6 @@
 #include "fuzz_trace.h"
 #include "read/device_trace.h"
 #include "rewrite/merge_event.h"
-#include "rewrite/merge_lanes.h"
 
 #define POSITION 3
 

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "fuzz.h"
-#include "text/number_text.h"
+#include "text/numbers.h"
 
 static bool same_double(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));

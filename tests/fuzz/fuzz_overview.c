@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "analyze/overview/steps.h"
-#include "analyze/overview/stragglers.h"
+#include "analyze/overview/straggler.h"
 #include "fuzz.h"
 #include "fuzz_trace.h"
 

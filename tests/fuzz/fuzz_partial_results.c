@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/rank_tasks.h"
+#include "analyze/ranks.h"
 #include "fuzz.h"
 #include "fuzz_trace.h"
-#include "generate/job.h"
+#include "generate/generate.h"
 
 #define N_RANKS   2
 #define PATH_MOST 256

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "facts/device_peaks.h"
+#include "facts/gpu_peaks.h"
 #include "fuzz.h"
 #include "fuzz_trace.h"
 

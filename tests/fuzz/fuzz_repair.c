@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"
-#include "read/mend.h"
+#include "read/repair.h"
 
 /* Whether a device trace or a host trace can be read, of a context that is lenient or not. */
 static bool is_read(const void *data, size_t size, bool lenient) {

@@ -2,8 +2,8 @@
  * fuzz_spool.c - the input as what another process has left: texts lie in it and end; a table that is taken, and what
  * is kept of collectives and of overheads, is the bytes that it was made of.
  */
-#include "analyze/collectives/nccl.h"
-#include "analyze/dlrm/dlrm_raw.h"
+#include "analyze/collectives/tracelens.h"
+#include "analyze/dlrm/overheads.h"
 #include "analyze/spool.h"
 #include "fuzz.h"
 

@@ -6,7 +6,7 @@
  *      \--string_decode--> decoded --string_encode--> written
  */
 #include "fuzz.h"
-#include "text/string_text.h"
+#include "text/strings.h"
 
 /* Length of the well-formed UTF-8 sequence at `bytes`, by the table of the Unicode standard; 0: there is none. */
 static size_t plain_sequence(const uint8_t *bytes, size_t n) {

@@ -8,11 +8,11 @@
 #define ANALYZE_COLLECTIVES_COLLECTIVES_H
 
 #include "analyze/collective_checks.h"
-#include "analyze/rank_tasks.h"
-#include "analyze/rank_waits.h"
+#include "analyze/rank_clocks.h"
+#include "analyze/ranks.h"
 #include "analyze/table.h"
-#include "base/buffer.h"
-#include "facts/collective_kind.h"
+#include "base/memory.h"
+#include "facts/collectives.h"
 #include "sutra/collectives.h"
 
 /* What is kept of a trace. */
@@ -74,22 +74,13 @@ enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_co
 enum sutra_status collective_part_take(struct collective_part *part, struct sutra_context *context,
                                        const struct sutra_device_trace *trace, int64_t rank, bool compat,
                                        struct sutra_error *error);
-void collective_part_free(struct collective_part *part);
-
-/* What is kept of a trace as bytes, for another process; and from these. False: out of memory. */
-void collective_part_put(const struct collective_part *part, struct buffer *out);
-bool collective_part_restore(struct collective_part *part, int64_t rank, struct spool_reader *reader);
 
 struct collective_part *collective_part_of(const struct sutra_collectives *of, size_t number);
-struct collective_part *collective_part_at(const struct sutra_collectives *of, size_t i); /* by rank */
 
 /* ---- Moments (times.c) ---- */
 
 /* What waits are worked out from. */
 struct job_collectives collectives_job(const struct sutra_collectives *of);
-
-/* Where each group is; once. */
-bool collective_places_find(struct sutra_collectives *of);
 
 /* Works out a match. O(ranks log ranks). */
 struct collective_time collective_time_of(const struct sutra_collectives *of, const struct collective_match *match);
@@ -99,20 +90,10 @@ struct collective_time collective_time_of(const struct sutra_collectives *of, co
 /* Sets a table up, under its name and with its columns. */
 struct sutra_table *collective_table_begin(struct sutra_collectives *of, enum sutra_collectives_table id);
 
-/* The text of a number of the calls' strings. */
-void collective_table_string(const struct sutra_collectives *of, struct sutra_table *table, uint32_t string);
-
-/* The ranks of a group as a short text. */
-void collective_table_members(const struct sutra_collectives *of, struct sutra_table *table, uint32_t group);
-
-/* How much of what links can do a bandwidth is, in percent; NaN: not known. */
-double collective_link_percent(const struct sutra_collectives *of, enum collective_place place, double bus);
-
 /* All and arrivals (tables.c); kinds, groups and sizes (kinds.c); ranks, clocks, hosts and checks, and the sums behind
  * them (ranks.c). SUTRA_SYSTEM: out of memory. */
 enum sutra_status collective_tables_make(struct sutra_collectives *of, struct sutra_error *error);
 enum sutra_status collective_kinds_make(struct sutra_collectives *of, struct sutra_error *error);
-enum sutra_status collective_ranks_make(struct sutra_collectives *of, struct sutra_error *error);
 
 /* Who holds the job up, and by which operators, for which two traces are read again (straggler.c). */
 enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct sutra_context *context,

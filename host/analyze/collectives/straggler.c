@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "analyze/collectives/collectives.h"
-#include "analyze/operators/reading.h"
+#include "analyze/launches/launches.h"
 #include "base/error.h"
-#include "base/order.h"
+#include "base/shared.h"
 #include "columns/column.h"
 
 /* Its device is the cause if it computes longer by so much of what the others wait for it. */

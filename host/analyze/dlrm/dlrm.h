@@ -24,12 +24,12 @@
  * What a stage gives lies in the arena of the result; what it needs on the way in another one, and is given back when
  * it returns.
  */
-#ifndef ANALYZE_DLRM_H
-#define ANALYZE_DLRM_H
+#ifndef ANALYZE_DLRM_DLRM_H
+#define ANALYZE_DLRM_DLRM_H
 
 #include "base/arena.h"
 #include "columns/column.h"
-#include "columns/tuples.h"
+#include "columns/hash_tables.h"
 #include "context/context.h"
 #include "facts/names.h"
 #include "read/device_trace.h"
@@ -323,5 +323,24 @@ static inline struct number event_dur(const struct dlrm_work *work, row_t event)
 static inline struct number event_end(const struct dlrm_work *work, row_t event) {
     return number_add(event_ts(work, event), event_dur(work, event));
 }
+
+/*
+ * Names as texts, and what the charts make of them. Each returns STRING_NONE when memory runs out.
+ */
+
+/* The text of a string of the trace. */
+uint32_t dlrm_name(struct dlrm_work *work, uint32_t string);
+
+/* The text of a kernel's short name: what stands before its template arguments, without namespaces. */
+uint32_t dlrm_short_name(struct dlrm_work *work, uint32_t string);
+
+/* The text of the word that stands for a kernel in a chart's legend. */
+uint32_t dlrm_legend(struct dlrm_work *work, uint32_t name);
+
+/* The text of an operator's name up to its first '#'. */
+uint32_t dlrm_group_name(struct dlrm_work *work, uint32_t name);
+
+/* The text of an id, such as a stream's, as Python's str() gives it. */
+uint32_t dlrm_id_text(struct dlrm_work *work, value_key id);
 
 #endif

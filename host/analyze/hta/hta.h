@@ -13,27 +13,25 @@
  * Times are integers of nanoseconds since the first row (NS_PER_US to the microsecond), so sums are exact. In the
  * reference's way starts are rounded up and ends down to whole microseconds as soon as one start has a fraction.
  */
-#ifndef ANALYZE_HTA_H
-#define ANALYZE_HTA_H
+#ifndef ANALYZE_HTA_HTA_H
+#define ANALYZE_HTA_HTA_H
 
 #include <stdbool.h>
 
-#include "analyze/describe.h"
-#include "analyze/hta/queue_series.h"
+#include "analyze/hta/queues.h"
 #include "analyze/spool.h"
 #include "analyze/table.h"
 #include "base/arena.h"
-#include "base/buffer.h"
-#include "columns/key.h"
+#include "base/memory.h"
+#include "columns/numbers.h"
 #include "columns/row.h"
 #include "context/context.h"
-#include "facts/correlation.h"
-#include "facts/kernel_type.h"
+#include "facts/launches.h"
 #include "facts/names.h"
 #include "match/intervals.h"
 #include "read/device_trace.h"
 #include "sutra/analyze.h"
-#include "text/decimal_ns.h"
+#include "text/numbers.h"
 
 enum hta_row_state {
     HTA_KEPT = 1,   /* the event counts */
@@ -159,9 +157,6 @@ void hta_put(const struct sutra_hta *hta, struct buffer *out);
 enum sutra_status hta_take(const struct sutra_hta_options *options, const char *path, struct spool_reader *reader,
                            struct sutra_hta **taken, struct sutra_error *error);
 
-/* The figures of all ranks; sums->all becomes `all`. */
-void hta_ranks_add_up(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums, struct sutra_hta_summary *all);
-
 /* An id for a column of integers; -1 where the id is something else. */
 static inline int64_t column_key(value_key key) {
     return key_is_integer(key) ? key : -1;
@@ -237,11 +232,6 @@ void table_describe(struct sutra_table *table, const struct description *descrip
 enum sutra_column_kind kind_of_ids(const value_key *ids, const row_t *events, row_t n);
 void table_id(struct sutra_table *table, const struct values *values, value_key id);
 
-/* The rows of a table of names and their durations, of names that by_name has something of: without a type, which the
- * table then has no column for. */
-enum sutra_status hta_names_fill(const struct hta_input *input, struct sutra_table *table,
-                                 const struct moments *by_name, struct arena *arena, struct sutra_error *error);
-
 /* hta_short_name.c: a name without template and function arguments, as HTA shortens it, into a buffer that is emptied
  * first. O(length). */
 void hta_short_name(const char *name, size_t length, struct buffer *shortened);
@@ -257,5 +247,28 @@ static inline double us_of_wide(wide_t ns) {
 
 /* As numpy's round(): to so many decimals, halves to even. */
 double rounded_to(double value, int decimals);
+
+/*
+ * What is decided about single kernels and launches, for the CPU and the CUDA engine alike. Times are
+ * integers of nanoseconds.
+ */
+
+/* What a stream waited for between two kernels. */
+enum idle_cause { IDLE_HOST_WAIT, IDLE_KERNEL_WAIT, IDLE_OTHER, IDLE_N_CAUSES };
+
+/* The cause of a gap that begins where the kernel before ended: the next one was launched only afterwards; it was
+ * there already, and the gap is below `delay`, which the device needs between kernels; else something else. A gap below
+ * 0 (kernels of one stream that overlap) is below any delay. */
+SHARED enum idle_cause idle_cause_of(int64_t last_end, int64_t start, bool has_launch, int64_t launch, int64_t delay) {
+    if (has_launch && launch > last_end)
+        return IDLE_HOST_WAIT;
+    return start - last_end < delay ? IDLE_KERNEL_WAIT : IDLE_OTHER;
+}
+
+/* From the end of a launch to the start of its kernel; a kernel may start before the launch returns. */
+SHARED int64_t launch_delay_of(int64_t launch, int64_t launch_dur, int64_t start) {
+    int64_t delay = start - launch - launch_dur;
+    return delay > 0 ? delay : 0;
+}
 
 #endif

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "analyze/memory/memory.h"
-#include "base/bisect.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "facts/names.h"
-#include "text/number_text.h"
+#include "text/numbers.h"
 
 #define STACK_BYTES_MAX  ((uint64_t)1 << 34) /* of the stacks of all live allocations, for their checksum */
 #define GROWTH_BYTES_MIN ((int64_t)1 << 20)

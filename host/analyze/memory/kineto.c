@@ -17,10 +17,10 @@
 #include <string.h>
 
 #include "analyze/memory/memory.h"
-#include "base/bisect.h"
 #include "base/error.h"
-#include "columns/pair_table.h"
-#include "facts/exact_times.h"
+#include "base/shared.h"
+#include "columns/hash_tables.h"
+#include "facts/times.h"
 #include "read/device_trace.h"
 
 #define BYTES_MAX ((int64_t)1 << 60)
@@ -242,8 +242,8 @@ static enum sutra_status sort_by(struct kineto *k, row_t *order, row_t n, uint64
 }
 
 /* Numbers of the threads of ranges and of memory events, by pid and tid. */
-static int64_t thread_number(struct pair_table *pids, struct pair_table *threads, value_key pid, value_key tid,
-                             uint32_t *n) {
+static int64_t memory_thread_number(struct pair_table *pids, struct pair_table *threads, value_key pid, value_key tid,
+                                    uint32_t *n) {
     struct pair_entry *entry = pair_table_take(pids, (uint64_t)pid, 0);
     if (!entry)
         return -1;
@@ -301,15 +301,15 @@ static enum sutra_status sweep_threads(struct kineto *k, struct sutra_error *err
               pair_table_init(&pids) && pair_table_init(&tids);
     for (row_t i = 0; ok && i < n; i++) {
         order[i] = i;
-        threads[i] =
-            thread_number(&pids, &tids, events->pid[ranges->event[i]], events->tid[ranges->event[i]], &n_threads);
+        threads[i] = memory_thread_number(&pids, &tids, events->pid[ranges->event[i]], events->tid[ranges->event[i]],
+                                          &n_threads);
         ok = threads[i] >= 0;
     }
     for (row_t i = 0; ok && i < n_memory; i++) {
         row_t event = k->memory_events[i];
         memory_order[i] = i;
         memory_ns[i] = exact_start_ns(k->trace, &k->times, event);
-        memory_threads[i] = thread_number(&pids, &tids, events->pid[event], events->tid[event], &n_threads);
+        memory_threads[i] = memory_thread_number(&pids, &tids, events->pid[event], events->tid[event], &n_threads);
         ok = memory_threads[i] >= 0;
     }
     pair_table_free(&pids);

@@ -1,15 +1,231 @@
 /*
  * memory.c - implements sutra/memory.h: selects the reader of each input.
  */
-#include "analyze/memory/memory.h"
-
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/memory/memory.h"
 #include "base/error.h"
 #include "base/options.h"
-#include "read/json_walk.h"
+#include "read/json.h"
 #include "read/pickle.h"
+#include "text/names.h"
+#include "text/quantities.h"
+
+/*
+ * Rules for causes of high memory use, and differences of two inputs.
+ *
+ * Each rule compares numbers of a device with a threshold; a finding names cause, bytes and the API to use. Findings
+ * are sorted by rule, then descending by bytes.
+ */
+
+#define MIB ((int64_t)1 << 20)
+
+enum { RULES_MAX = 9 };
+
+/* "1.25 GiB", "12.5 MiB" */
+static struct figure size_text(int64_t bytes) {
+    struct figure figure;
+    bool is_large = bytes >= 1024 * MIB || bytes <= -1024 * MIB;
+    snprintf(figure.text, sizeof figure.text, is_large ? "%.2f GiB" : "%.1f MiB",
+             (double)bytes / (double)(is_large ? 1024 * MIB : MIB));
+    return figure;
+}
+
+static int64_t bytes_of(const struct sutra_memory *memory, const struct memory_groups *groups, const char *name) {
+    for (uint32_t i = 0; i < groups->n; i++)
+        if (strcmp(strings_text(&memory->names, groups->list[i].name), name) == 0)
+            return groups->list[i].bytes;
+    return 0;
+}
+
+/* A name for a text of limited length. */
+static struct shortened name_of(const struct sutra_memory *memory, uint32_t name) {
+    return short_text(strings_text(&memory->names, name), 80);
+}
+
+/* Adds a finding with its text. `rank` is the rule's position in the order of findings. */
+__attribute__((format(printf, 7, 8))) static void add(struct sutra_memory *memory, struct memory_input *input,
+                                                      uint32_t device, uint32_t rank, const char *rule, int64_t bytes,
+                                                      const char *format, ...) {
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    size_t length = (size_t)vsnprintf(text, sizeof text, format, arguments) + 1;
+    va_end(arguments);
+    char *kept = arena_take(&memory->arena, length, 1);
+    if (kept)
+        input->findings[input->n_findings++] =
+            (struct memory_finding){rule, rank, device, bytes, memcpy(kept, text, length)};
+}
+
+static void check_device(struct sutra_memory *memory, struct memory_input *input, uint32_t number) {
+    const struct memory_device *d = &input->devices[number];
+    int64_t reserved = d->reserved[d->peak], active = d->active[d->peak], idle = reserved - active;
+    for (uint32_t i = 0; i < d->n_ooms; i++) {
+        const struct memory_oom *oom = &d->ooms[i];
+        const char *advice =
+            oom->event == EVENT_NONE ? "reduce the batch size, or record a memory snapshot to see the holders"
+            : oom->fits_unfragmented ? "cached memory is large enough but fragmented: set "
+                                       "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+            : oom->n_frames == 0     ? "reduce the batch size"
+                                     : "reduce the batch size, or free or shard what the largest holders keep";
+        if (oom->n_frames)
+            add(memory, input, number, 0, "oom", oom->requested,
+                "Out of memory: a request of %s failed with %s active and %s cached; largest holder: "
+                "%s (%s); %s.",
+                size_text(oom->requested).text, size_text(oom->active).text,
+                size_text(oom->reserved - oom->active).text, name_of(memory, oom->largest_frames[0].name).text,
+                size_text(oom->largest_frames[0].bytes).text, advice);
+        else
+            add(memory, input, number, 0, "oom", oom->requested,
+                "Out of memory: a request of %s failed with %s active of %s reserved; %s.",
+                size_text(oom->requested).text, size_text(oom->active).text, size_text(oom->reserved).text, advice);
+    }
+    if (d->n_retries)
+        add(memory, input, number, 1, "allocator_retries", d->segment_free_bytes,
+            "Allocator retries: %" PRIu32 " times the allocator freed cached segments to repeat a failed cudaMalloc, "
+            "%s in total; each retry synchronizes the GPU. Reduce the batch size, or set "
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+            d->n_retries, size_text(d->segment_free_bytes).text);
+    if (d->n_growing)
+        add(memory, input, number, 2, "growth", d->growing[0].last - d->growing[0].first,
+            "Memory leak: live bytes of %s grow by %s over the steps, %s per step. Detach or delete "
+            "tensors that later steps do not use.",
+            name_of(memory, d->growing[0].frame).text, size_text(d->growing[0].last - d->growing[0].first).text,
+            size_text(d->growing[0].per_step).text);
+    if (reserved >= 256 * MIB && (double)idle >= 0.2 * (double)reserved && d->n_events)
+        add(memory, input, number, 3, "fragmentation_at_peak", idle,
+            "Fragmentation: at the peak %s of %s reserved are cached and unused. Set "
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+            size_text(idle).text, size_text(reserved).text);
+    if (d->segments.reserved >= 256 * MIB && (double)d->segments.inactive_split >= 0.15 * (double)d->segments.reserved)
+        add(memory, input, number, 4, "inactive_split", d->segments.inactive_split,
+            "Inactive split blocks: %s of %s reserved are between live blocks and cannot be released. Set "
+            "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or allocate long-lived tensors first.",
+            size_text(d->segments.inactive_split).text, size_text(d->segments.reserved).text);
+    if (d->largest != EVENT_NONE && !d->largest_before && active && 10 * d->largest_alloc.bytes >= active &&
+        d->largest_ns == d->time_ns[d->peak] && d->largest_alloc.bytes >= 64 * MIB)
+        add(memory, input, number, 5, "peak_from_one_temporary", d->largest_alloc.bytes,
+            "Peak from one allocation: %s of the peak of %s are allocated at the peak by %s. Split the "
+            "operation into chunks, or use a fused kernel.",
+            size_text(d->largest_alloc.bytes).text, size_text(active).text,
+            name_of(memory, d->largest_alloc.name).text);
+    int64_t live = d->live_bytes ? d->live_bytes : 1, activation = bytes_of(memory, &d->categories, "activation"),
+            optimizer = bytes_of(memory, &d->categories, "optimizer_state");
+    if (2 * activation >= live && live >= 256 * MIB)
+        add(memory, input, number, 6, "activation_checkpointing", activation,
+            "Activations: %s of %s live at the peak. Use torch.utils.checkpoint, or a smaller batch.",
+            size_text(activation).text, size_text(live).text);
+    if ((double)optimizer >= 0.3 * (double)live && live >= 256 * MIB)
+        add(memory, input, number, 7, "optimizer_state", optimizer,
+            "Optimizer state: %s of %s live at the peak. Shard the state (FSDP, ZeroRedundancyOptimizer), or "
+            "use an 8-bit optimizer.",
+            size_text(optimizer).text, size_text(live).text);
+    uint64_t n_segment_allocs = 0;
+    for (uint32_t i = 1; i < d->n_steps; i++)
+        n_segment_allocs += d->steps[i].n_segment_allocs;
+    if (d->n_steps >= 3 && n_segment_allocs >= d->n_steps - 1)
+        add(memory, input, number, 8, "cudamalloc_in_steps", MEMORY_NO_BYTES,
+            "cudaMalloc in steps: the allocator allocates %.1f segments per step after the first step. Keep tensor sizes "
+            "constant, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+            (double)n_segment_allocs / (double)(d->n_steps - 1));
+}
+
+struct sorted_finding {
+    struct memory_finding finding;
+    const struct memory_input *input;
+    uint32_t row;
+};
+
+static int compare_findings(const void *a, const void *b) {
+    const struct sorted_finding *x = a, *y = b;
+    const struct memory_finding *f = &x->finding, *g = &y->finding;
+    if (f->rule_rank != g->rule_rank)
+        return f->rule_rank < g->rule_rank ? -1 : 1;
+    int64_t of_f = f->bytes == MEMORY_NO_BYTES ? 0 : f->bytes, of_g = g->bytes == MEMORY_NO_BYTES ? 0 : g->bytes;
+    if (of_f != of_g)
+        return of_f > of_g ? -1 : 1;
+    int order = strcmp(x->input->devices[f->device].name, y->input->devices[g->device].name);
+    return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+
+/* Fill the findings of an input, and the tables of all. */
+static enum sutra_status memory_find(struct sutra_memory *memory, struct memory_input *input,
+                                     struct sutra_error *error) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < input->n_devices; i++)
+        most += RULES_MAX + input->devices[i].n_ooms;
+    struct arena scratch = {0};
+    struct sorted_finding *sorted = arena_take(&scratch, most, sizeof *sorted);
+    input->findings = arena_take(&memory->arena, most, sizeof *input->findings);
+    if (!sorted || !input->findings) {
+        arena_free(&scratch);
+        return error_memory(error);
+    }
+    for (uint32_t i = 0; i < input->n_devices; i++)
+        if (strcmp(input->devices[i].name, "cpu") != 0)
+            check_device(memory, input, i);
+    for (uint32_t i = 0; i < input->n_findings; i++)
+        sorted[i] = (struct sorted_finding){input->findings[i], input, i};
+    if (input->n_findings)
+        qsort(sorted, input->n_findings, sizeof *sorted, compare_findings);
+    for (uint32_t i = 0; i < input->n_findings; i++)
+        input->findings[i] = sorted[i].finding;
+    arena_free(&scratch);
+    return arena_status(&memory->arena, error);
+}
+
+/* ---- Comparison ---- */
+
+struct named_change {
+    struct memory_change change;
+    const struct strings *names;
+};
+
+static int compare_change_names(const void *a, const void *b) {
+    const struct named_change *x = a, *y = b;
+    return memory_compare_names(x->names, x->change.name, y->change.name);
+}
+
+static int compare_changes(const void *a, const void *b) {
+    const struct named_change *x = a, *y = b;
+    int64_t of_x = llabs(x->change.b - x->change.a), of_y = llabs(y->change.b - y->change.a);
+    return of_x != of_y ? (of_x > of_y ? -1 : 1) : compare_change_names(a, b);
+}
+
+struct memory_change *memory_changes(struct arena *arena, const struct strings *names, const struct memory_groups *a,
+                                     const struct memory_groups *b, uint32_t *n) {
+    uint32_t n_a = a ? a->n : 0, n_b = b ? b->n : 0, n_all = n_a + n_b, n_kept = 0;
+    struct memory_change *changes = arena_take(arena, n_all, sizeof *changes);
+    struct named_change *list = arena_take(arena, n_all, sizeof *list);
+    *n = 0;
+    if (!changes || !list)
+        return NULL;
+    for (uint32_t i = 0; i < n_a; i++)
+        list[i] = (struct named_change){{a->list[i].name, a->list[i].bytes, 0}, names};
+    for (uint32_t i = 0; i < n_b; i++)
+        list[n_a + i] = (struct named_change){{b->list[i].name, 0, b->list[i].bytes}, names};
+    if (n_all)
+        qsort(list, n_all, sizeof *list, compare_change_names);
+    for (uint32_t i = 0; i < n_all; i++) {
+        if (n_kept && list[n_kept - 1].change.name == list[i].change.name) {
+            list[n_kept - 1].change.a += list[i].change.a;
+            list[n_kept - 1].change.b += list[i].change.b;
+        } else {
+            list[n_kept++] = list[i];
+        }
+    }
+    if (n_kept)
+        qsort(list, n_kept, sizeof *list, compare_changes);
+    for (uint32_t i = 0; i < n_kept; i++)
+        changes[i] = list[i].change;
+    *n = n_kept;
+    return changes;
+}
 
 enum memory_format { FORMAT_SNAPSHOT, FORMAT_KINETO, FORMAT_OTHER };
 

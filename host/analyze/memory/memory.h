@@ -8,8 +8,8 @@
  * A point is the state after an event; point 0 is the state before the first event. Allocation a is live at the points
  * begin[a] to end[a]: the event begin[a] - 1 allocates, the event end[a] frees.
  */
-#ifndef ANALYZE_MEMORY_H
-#define ANALYZE_MEMORY_H
+#ifndef ANALYZE_MEMORY_MEMORY_H
+#define ANALYZE_MEMORY_MEMORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -227,8 +227,6 @@ uint32_t peak_tree_find(const struct peak_tree *tree, uint32_t from, uint32_t to
 /* Compares two names by their bytes, for ascending order. */
 int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b);
 
-/* Fill the findings of an input, and the tables of all. */
-enum sutra_status memory_find(struct sutra_memory *memory, struct memory_input *input, struct sutra_error *error);
 enum sutra_status memory_make_tables(struct sutra_memory *memory, struct sutra_error *error);
 
 /* Rows that compare the devices of two inputs; `kind` is "by_frame" or another list of the peak. */

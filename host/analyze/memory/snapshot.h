@@ -5,8 +5,8 @@
 #define ANALYZE_MEMORY_SNAPSHOT_H
 
 #include "analyze/memory/memory.h"
-#include "columns/pair_table.h"
-#include "read/objects.h"
+#include "columns/hash_tables.h"
+#include "read/pickle.h"
 
 #define LIST_EMPTY  0 /* container without items */
 #define NAMES_FREE  ((uint64_t)64 << 20)
@@ -84,9 +84,6 @@ uint32_t snapshot_copy_name(struct snapshot *s, uint32_t string);
 /* The frame and operator of a list of frames, which may be absent; *list is its container. */
 enum sutra_status snapshot_describe_frames(struct snapshot *s, object_t frames, uint32_t *frame,
                                            uint32_t *operator_name, uint32_t *list, struct sutra_error *error);
-
-/* Whether torch.cuda.empty_cache() is among the frames of an event. */
-enum sutra_status snapshot_is_empty_cache(struct snapshot *s, object_t frames, bool *found, struct sutra_error *error);
 
 /* The stack of an allocation: "outermost;...;innermost", each "file:line:function". `arg` is the snapshot. */
 enum sutra_status snapshot_name_stack(void *arg, uint32_t alloc, uint32_t *name, struct sutra_error *error);

@@ -7,12 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/operators/launches.h"
+#include "analyze/launches/arguments.h"
 #include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "columns/column.h"
 #include "read/event_columns.h"
-#include "text/short_name.h"
+#include "text/names.h"
 
 /* Kernels below it are short: launching them takes about as long. */
 #define SHORT_US 10

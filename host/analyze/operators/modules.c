@@ -14,9 +14,9 @@
 #include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "columns/column.h"
-#include "columns/pair_table.h"
-#include "match/cpu_steps.h"
-#include "match/range_cover.h"
+#include "columns/hash_tables.h"
+#include "match/intervals.h"
+#include "match/steps.h"
 
 #define ENGINE_PREFIX "autograd::engine::evaluate_function"
 

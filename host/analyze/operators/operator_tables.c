@@ -8,10 +8,258 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/operators/charge_sums.h"
+#include "analyze/operators/operator_tables.h"
 #include "analyze/operators/operators.h"
 #include "base/error.h"
 #include "columns/column.h"
+#include "match/steps.h"
+
+/*
+ * Members that share a key, sums of them, and an order by falling value. O(n), and a sort of the groups.
+ */
+
+/* Deals members out to their groups, which are numbered. */
+static enum sutra_status deal_out(row_t n, struct arena *arena, struct op_groups *groups, struct sutra_error *error) {
+    groups->first = arena_zeros(arena, (size_t)groups->n + 2, sizeof *groups->first);
+    groups->member = arena_take(arena, n, sizeof *groups->member);
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++)
+        groups->first[groups->of[i] + 2]++;
+    for (uint32_t g = 0; g < groups->n; g++)
+        groups->first[g + 2] += groups->first[g + 1];
+    for (row_t i = 0; i < n; i++)
+        groups->member[groups->first[groups->of[i] + 1]++] = i;
+    return SUTRA_OK;
+}
+
+enum sutra_status op_groups_make(const struct tuple *keys, row_t n, struct arena *arena, struct op_groups *groups,
+                                 struct sutra_error *error) {
+    struct tuples numbers = {0};
+    bool ok = true;
+    *groups = (struct op_groups){.of = arena_take(arena, n, sizeof *groups->of)};
+    for (row_t i = 0; i < n && groups->of && ok; i++)
+        ok = (groups->of[i] = tuples_number(&numbers, keys[i])) != TUPLE_NONE;
+    groups->n = numbers.n;
+    tuples_free(&numbers);
+    return ok ? deal_out(n, arena, groups, error) : error_memory(error);
+}
+
+enum sutra_status op_groups_number(const uint32_t *values, row_t n, uint32_t n_values, struct arena *arena,
+                                   struct op_groups *groups, struct sutra_error *error) {
+    uint32_t *group_of = rows_none(arena, n_values);
+    *groups = (struct op_groups){.of = arena_take(arena, n, sizeof *groups->of)};
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < n && !status; i++) {
+        uint32_t *group = &group_of[values[i]];
+        if (*group == ROW_NONE)
+            *group = groups->n++;
+        groups->of[i] = *group;
+    }
+    return status ? status : deal_out(n, arena, groups, error);
+}
+
+enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena *arena, uint32_t *order,
+                                  struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    enum sutra_status status = arena_status(arena, error);
+    for (uint32_t i = 0; i < n && !status; i++) {
+        keys[i] = ~double_sort_key(values[i]);
+        order[i] = i;
+    }
+    if (!status)
+        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, order, n}, error);
+    arena_release(arena, mark);
+    return status;
+}
+
+bool op_is_module(const struct op_reading *reading, row_t host) {
+    return reading->hosts.kind[host] == HOST_FRAME &&
+           text_compare(reading->strings, host_name(reading, host), TEXT_BEGINS, MODULE_PREFIX);
+}
+
+void op_modules_mark(const struct op_reading *reading, uint8_t *marked) {
+    for (row_t row = 0; row < reading->hosts.n; row++)
+        marked[row] = op_is_module(reading, row);
+}
+
+/*
+ * Adding charges up. O(charges + work), and a sort of the groups.
+ */
+
+/* sums[group of charge i] takes in charge i; groups are those of `of`, below n_groups. */
+static enum sutra_status charge_sums_make(const struct op_reading *reading, const uint32_t *of, uint32_t n_groups,
+                                          struct arena *arena, struct charge_sum **sums, struct sutra_error *error) {
+    const struct op_charges *charges = &reading->charges;
+    struct charge_sum *made = arena_zeros(arena, n_groups, sizeof *made);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < charges->n && !status; i++) {
+        struct charge_sum *sum = &made[of[i]];
+        int64_t direct = charges->direct[i];
+        sum->least = sum->launchers == 0 || direct < sum->least ? direct : sum->least;
+        sum->most = sum->launchers == 0 || direct > sum->most ? direct : sum->most;
+        sum->launchers++;
+        sum->works += charges->first[i + 1] - charges->first[i];
+        sum->direct += direct;
+        sum->subtree += charges->subtree[i];
+        sum->device += charges->work[i];
+    }
+    *sums = made;
+    return status;
+}
+
+/* order[] = groups by falling device time, equal ones by rising number. */
+static enum sutra_status charge_sums_order(const struct charge_sum *sums, uint32_t n, struct arena *arena,
+                                           uint32_t **order, struct sutra_error *error) {
+    double *device = arena_take(arena, n, sizeof *device);
+    *order = arena_take(arena, n, sizeof **order);
+    enum sutra_status status = arena_status(arena, error);
+    for (uint32_t i = 0; i < n && !status; i++)
+        device[i] = (double)sums[i].device;
+    return status ? status : op_groups_order(device, n, arena, *order, error);
+}
+
+wide_t op_reading_device_time(const struct op_reading *reading) {
+    wide_t sum = 0;
+    for (row_t i = 0; i < reading->devices.n; i++)
+        sum += reading->devices.stop[i] - reading->devices.start[i];
+    return sum;
+}
+
+/*
+ * The device's time as a whole: our timeline, and where it is charged to.
+ */
+
+struct line {
+    const char *name;
+    wide_t ticks;
+};
+
+/* Sums of durations, by who they are charged to. */
+struct charged_time {
+    wide_t operators, calls, nobody;
+};
+
+static struct charged_time charged_time(const struct op_reading *reading) {
+    const struct device_rows *devices = &reading->devices;
+    struct charged_time sums = {0};
+    for (row_t i = 0; i < devices->n; i++) {
+        row_t launcher = devices->launcher[i];
+        wide_t *sum = launcher == ROW_NONE                             ? &sums.nobody
+                      : reading->hosts.kind[launcher] == HOST_OPERATOR ? &sums.operators
+                                                                       : &sums.calls;
+        *sum += devices->stop[i] - devices->start[i];
+    }
+    return sums;
+}
+
+static void put_lines(const struct op_input *input, const struct line *lines, size_t n, wide_t whole,
+                      struct sutra_table *table) {
+    for (size_t i = 0; i < n; i++) {
+        table_integer(table, input->options.rank);
+        table_text(table, lines[i].name, strlen(lines[i].name));
+        table_real(table, (double)lines[i].ticks / input->reading->ticks_per_us);
+        table_real(table, whole ? (double)lines[i].ticks / (double)whole * 100 : (double)NAN);
+    }
+}
+
+enum sutra_status operators_timeline(const struct op_input *input, struct arena *arena,
+                                     struct sutra_operators *operators, struct sutra_error *error) {
+    struct timeline_times times;
+    enum sutra_status status = timeline_measure(input->reading, NULL, &input->context->engine, arena, &times, error);
+    if (status)
+        return status;
+    struct charged_time charged = charged_time(input->reading);
+    const struct line lines[] = {{"compute", times.compute},
+                                 {"exposed communication", times.exposed_communication},
+                                 {"exposed memcpy", times.exposed_copies},
+                                 {"busy", times.busy},
+                                 {"idle", times.idle},
+                                 {"total", times.total},
+                                 {"communication", times.communication},
+                                 {"memcpy", times.copies}};
+    const struct line charges[] = {{"attributed to operators", charged.operators},
+                                   {"attributed to calls", charged.calls},
+                                   {"unattributed", charged.nobody},
+                                   {"all GPU activity", input->device_ticks}};
+    struct sutra_table *table = op_table_begin(operators, SUTRA_OPERATORS_TIMELINE);
+    put_lines(input, lines, sizeof lines / sizeof *lines, times.total, table);
+    put_lines(input, charges, sizeof charges / sizeof *charges, input->device_ticks, table);
+    return SUTRA_OK;
+}
+
+/*
+ * The work of each class merged, and swept over together. O(n) on rows in order of time.
+ */
+
+/* Work by start, with its class as a segment. */
+struct class_intervals {
+    row_t n;
+    int64_t *start, *end;
+    uint32_t *class;
+};
+
+static void take_intervals(const struct op_reading *reading, const uint8_t *counts, struct class_intervals *intervals) {
+    const struct device_rows *devices = &reading->devices;
+    for (row_t k = 0; k < devices->n; k++) {
+        row_t i = devices->by_start[k];
+        if (devices->class[i] == DEVICE_NO_WORK || (counts && !counts[i]))
+            continue;
+        intervals->start[intervals->n] = devices->start[i];
+        intervals->end[intervals->n] = devices->stop[i];
+        intervals->class[intervals->n++] = devices->class[i];
+    }
+}
+
+static int64_t total_of(const struct class_intervals *intervals) {
+    int64_t last = intervals->n ? intervals->end[0] : 0;
+    for (row_t i = 0; i < intervals->n; i++)
+        last = intervals->end[i] > last ? intervals->end[i] : last;
+    return intervals->n ? last - intervals->start[0] : 0;
+}
+
+/* Time of the states that have a class of `with` and none of `without`. */
+static int64_t time_of(const struct interval_states *states, int with, int without) {
+    wide_t sum = 0;
+    for (int state = 1; state < N_STATES; state++)
+        if (state & with && !(state & without))
+            sum += states->exact[state];
+    return (int64_t)sum;
+}
+
+enum sutra_status timeline_measure(const struct op_reading *reading, const uint8_t *counts, const struct engine *engine,
+                                   struct arena *scratch, struct timeline_times *times, struct sutra_error *error) {
+    enum { COMPUTE = 1 << DEVICE_COMPUTE, COMMUNICATION = 1 << DEVICE_COMMUNICATION, COPY = 1 << DEVICE_COPY };
+    struct arena_mark mark = arena_mark(scratch);
+    row_t n = reading->devices.n;
+    struct class_intervals intervals = {.start = arena_take(scratch, n, sizeof(int64_t)),
+                                        .end = arena_take(scratch, n, sizeof(int64_t)),
+                                        .class = arena_take(scratch, n, sizeof(uint32_t))};
+    struct merged merged = {0};
+    struct interval_states states = {0};
+    enum sutra_status status = arena_status(scratch, error);
+    if (!status)
+        take_intervals(reading, counts, &intervals);
+    struct merge_intervals_step merge = {intervals.start, intervals.end,    intervals.class,
+                                         intervals.n,     DEVICE_N_CLASSES, &merged};
+    if (!status)
+        status = engine->merge_intervals(engine->state, &merge, error);
+    struct interval_states_step sweep = {&merged, DEVICE_N_CLASSES, 1, &states};
+    if (!status)
+        status = engine->interval_states(engine->state, &sweep, error);
+    *times = (struct timeline_times){.compute = time_of(&states, COMPUTE, 0),
+                                     .exposed_communication = time_of(&states, COMMUNICATION, COMPUTE),
+                                     .exposed_copies = time_of(&states, COPY, COMPUTE | COMMUNICATION),
+                                     .busy = time_of(&states, COMPUTE | COMMUNICATION | COPY, 0),
+                                     .communication = time_of(&states, COMMUNICATION, 0),
+                                     .copies = time_of(&states, COPY, 0),
+                                     .total = total_of(&intervals)};
+    times->idle = times->total - times->busy;
+    merged_free(&merged);
+    arena_release(scratch, mark);
+    return status;
+}
 
 /* Operators of a path that are shown; of longer ones the outer are left out. */
 #define PATH_SHOWN 48

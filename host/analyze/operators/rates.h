@@ -4,9 +4,9 @@
 #ifndef ANALYZE_OPERATORS_RATES_H
 #define ANALYZE_OPERATORS_RATES_H
 
+#include "analyze/launches/arguments.h"
 #include "analyze/operators/operators.h"
-#include "analyze/operators/works.h"
-#include "facts/device_peaks.h"
+#include "facts/gpu_peaks.h"
 
 /* What a row is of. */
 struct rate_row {
@@ -41,17 +41,5 @@ struct rates_work {
 enum sutra_status rates_begin(const struct op_input *input, struct arena *arena, struct rates_work *work,
                               struct sutra_error *error);
 void rates_end(struct rates_work *work);
-
-/* Whether a charge is of communication, which has no FLOPs. */
-bool rates_is_communication(const struct rates_work *work, row_t charge);
-
-/* rate_peaks.c: what the device can do at most: of the file that is asked for, or of the device that the trace names;
- * then a table of it. SUTRA_NO_INPUT, SUTRA_DATA: the file. */
-enum sutra_status rate_peaks_find(struct rates_work *work, struct sutra_error *error);
-void rate_peaks_write(const struct rates_work *work, struct sutra_table *table);
-
-/* rate_steps.c: FLOPs of steps. */
-enum sutra_status rate_steps_write(const struct rates_work *work, struct arena *arena, struct sutra_table *table,
-                                   struct sutra_error *error);
 
 #endif

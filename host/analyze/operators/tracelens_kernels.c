@@ -5,14 +5,510 @@
  * communication and those without a call among them.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "analyze/operators/timeline.h"
-#include "analyze/operators/tracelens_details.h"
-#include "analyze/operators/tracelens_kernels.h"
-#include "analyze/pandas_stats.h"
+#include "analyze/launches/arguments.h"
+#include "analyze/launches/launches.h"
+#include "analyze/operators/operator_tables.h"
+#include "analyze/operators/operators.h"
+#include "analyze/operators/tracelens_sheets.h"
+#include "analyze/table.h"
 #include "base/error.h"
 #include "columns/column.h"
+#include "columns/hash_tables.h"
+#include "facts/launches.h"
+#include "facts/times.h"
+
+/*
+ * Which call started which work on the device, by the reference's rules.
+ *
+ * A number ties calls to work, the correlation, or the external id where the first launch of the trace has no
+ * correlation. A call is looked at once, in the order of the file. That of a graph has all work with its number. Any
+ * other has one event: the last one on the thread where the last arrow with this number ends, if an arrow with it
+ * begins, too. Where the trace has no arrows at all, numbers alone decide. A later call takes over what an earlier one
+ * started, but that still counts as started below the earlier one as well.
+ *
+ * Cost: O(n), in expectation.
+ */
+
+/* Work of calls, in the order in which it is found. */
+struct link_list {
+    row_t n;
+    uint64_t capacity;
+    row_t *call, *device;
+};
+
+struct link_search {
+    struct sutra_context *context;
+    struct op_reading *reading;
+    const struct event_lists *lists;
+    struct arena *scratch;
+    struct link_list list;
+    struct event_threads threads;
+};
+
+static enum sutra_status add_link(struct link_search *search, row_t call, row_t device, struct sutra_error *error) {
+    struct link_list *list = &search->list;
+    uint64_t capacity = list->capacity;
+    if (list->n == ROW_LIMIT)
+        return error_set(error, SUTRA_DATA, "more than %u launches", ROW_LIMIT);
+    if (!arena_grow(search->scratch, &list->call, list->n, &capacity, sizeof *list->call) ||
+        !arena_grow(search->scratch, &list->device, list->n, &list->capacity, sizeof *list->device))
+        return error_memory(error);
+    list->call[list->n] = call;
+    list->device[list->n++] = device;
+    search->reading->devices.call[device] = call;
+    return SUTRA_OK;
+}
+
+/* What the reference links by, and the arrows as it knows them. */
+struct number_links {
+    const value_key *of;    /* by event: the number that ties it to others */
+    bool arrows;            /* the trace has some */
+    struct pair_table ends; /* by number: the thread at which its last arrow ends */
+    struct pair_table begins;
+    struct pair_table work;  /* by number and thread: the last row of devices */
+    struct pair_table first; /* by number: the first row of devices, */
+    row_t *next;             /* and the one behind each */
+};
+
+static const value_key *choose_number(const struct op_reading *reading) {
+    const struct device_events *events = reading->events;
+    for (row_t event = 0; event < events->n; event++)
+        if (category_roles(events, reading->roles, event) & CATEGORY_CALL &&
+            text_compare(reading->strings, events->name[event], TEXT_HAS_IN_ANY_CASE, "launch"))
+            return is_correlation(events->correlation[event]) ? events->correlation : events->external;
+    return events->external;
+}
+
+static bool is_graph(const struct op_reading *reading, row_t event) {
+    uint32_t name = reading->events->name[event];
+    return text_compare(reading->strings, name, TEXT_IS, "cudaGraphLaunch") ||
+           text_compare(reading->strings, name, TEXT_IS, "hipGraphLaunch");
+}
+
+static bool note_ends(struct link_search *search, struct number_links *links, const row_t *arrows, row_t n,
+                      const value_key *ids) {
+    const uint8_t *phase = search->reading->events->phase;
+    bool ok = true;
+    for (row_t i = 0; i < n && ok; i++) {
+        bool begins = phase[arrows[i]] == 's', ends = phase[arrows[i]] == 'f';
+        if (!begins && !ends)
+            continue;
+        struct pair_entry *entry = pair_table_take(begins ? &links->begins : &links->ends, (uint64_t)ids[arrows[i]], 0);
+        uint32_t thread = event_thread(&search->threads, search->reading->events, arrows[i]);
+        ok = entry && thread != PAIR_NONE;
+        if (ok)
+            entry->number = thread;
+    }
+    return ok;
+}
+
+/* Work by number, and by number and thread; from the last to the first, so that chains are in the order of the file. */
+static bool note_work(struct link_search *search, struct number_links *links) {
+    const struct device_rows *devices = &search->reading->devices;
+    for (row_t i = devices->n; i-- > 0;) {
+        value_key number = links->of[devices->event[i]];
+        uint32_t thread = event_thread(&search->threads, search->reading->events, devices->event[i]);
+        struct pair_entry *first = pair_table_take(&links->first, (uint64_t)number, 0);
+        if (thread == PAIR_NONE || !first ||
+            !pair_table_note(&links->work, (uint64_t)number, links->arrows ? thread : 0, i))
+            return false;
+        links->next[i] = first->number;
+        first->number = i;
+    }
+    return true;
+}
+
+static enum sutra_status link_graph(struct link_search *search, const struct number_links *links, row_t call,
+                                    value_key number, struct sutra_error *error) {
+    const struct device_rows *devices = &search->reading->devices;
+    enum sutra_status status = SUTRA_OK;
+    row_t i = pair_table_find(&links->first, (uint64_t)number, 0);
+    for (; i != PAIR_NONE && !status; i = links->next[i])
+        if (devices->class[i] != DEVICE_NO_WORK)
+            status = add_link(search, call, i, error);
+    return status;
+}
+
+static enum sutra_status link_call(struct link_search *search, const struct number_links *links, row_t call,
+                                   struct sutra_error *error) {
+    const struct op_reading *reading = search->reading;
+    row_t event = reading->hosts.event[call];
+    value_key number = links->of[event];
+    uint32_t thread = 0;
+    if (!is_correlation(number))
+        return SUTRA_OK;
+    if (is_graph(reading, event))
+        return link_graph(search, links, call, number, error);
+    if (links->arrows) {
+        thread = pair_table_find(&links->ends, (uint64_t)number, 0);
+        if (thread == PAIR_NONE || pair_table_find(&links->begins, (uint64_t)number, 0) == PAIR_NONE)
+            return SUTRA_OK;
+    }
+    row_t device = pair_table_find(&links->work, (uint64_t)number, thread);
+    return device == PAIR_NONE ? SUTRA_OK : add_link(search, call, device, error);
+}
+
+static enum sutra_status link_calls(struct link_search *search, const struct number_links *links,
+                                    struct sutra_error *error) {
+    const struct op_reading *reading = search->reading;
+    const struct event_lists *lists = search->lists;
+    row_t n = 0, *calls = arena_take(search->scratch, lists->n_calls, sizeof *calls);
+    enum sutra_status status = arena_status(search->scratch, error);
+    for (row_t i = 0; i < lists->n_calls && !status; i++)
+        if (exact_time_is_known(reading->events, lists->call[i]))
+            calls[n++] = lists->call[i];
+    if (!status)
+        status = call_rows_find(reading, calls, n, search->scratch, error);
+    for (row_t i = 0; i < n && !status; i++)
+        status = link_call(search, links, calls[i], error);
+    return status;
+}
+
+static enum sutra_status link_all(struct link_search *search, struct sutra_error *error) {
+    struct number_links links = {.of = choose_number(search->reading),
+                                 .next = rows_none(search->scratch, search->reading->devices.n)};
+    const row_t *arrows = search->lists->arrow;
+    row_t n = search->lists->n_arrows;
+    const value_key *ids = NULL;
+    bool ok = links.next && pair_table_init(&links.ends) && pair_table_init(&links.begins) &&
+              pair_table_init(&links.work) && pair_table_init(&links.first);
+    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
+    links.arrows = n > 0;
+    if (!status && n)
+        status = arrow_ids_ask(search->context, search->reading->trace, arrows, n, &ids, error);
+    if (!status && !(note_ends(search, &links, arrows, n, ids) && note_work(search, &links)))
+        status = error_memory(error);
+    if (!status)
+        status = link_calls(search, &links, error);
+    pair_table_free(&links.ends);
+    pair_table_free(&links.begins);
+    pair_table_free(&links.work);
+    pair_table_free(&links.first);
+    return status;
+}
+
+enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_reading *reading,
+                                       const struct event_lists *lists, struct arena *arena, struct arena *scratch,
+                                       struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(scratch);
+    struct link_search search = {.context = context, .reading = reading, .lists = lists, .scratch = scratch};
+    const struct link_list *list = &search.list;
+    enum sutra_status status = event_threads_init(&search.threads) ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = link_all(&search, error);
+    if (!status)
+        status = call_links_order(reading, list->call, list->device, list->n, arena, error);
+    event_threads_free(&search.threads);
+    arena_release(scratch, mark);
+    return status;
+}
+
+/*
+ * Which operator of autograd evaluates an operator's gradient, as the reference has it.
+ *
+ *     thread 1   aten::linear 7 ... aten::addmm 7                                  the last one on another thread
+ *     thread 2                                      evaluate_function: AddmmBackward0 7     the first one
+ *
+ * Of operators with a sequence number. O(operators).
+ */
+
+#define EVALUATES "autograd::engine::evaluate_function:"
+
+/* What has a sequence number. */
+struct autograd_sequence {
+    row_t evaluates, forward; /* rows of hosts, or ROW_NONE */
+};
+
+struct gradient_search {
+    const struct op_reading *reading;
+    uint32_t *of_host; /* by row of hosts: which one, or TUPLE_NONE */
+    struct tuples numbers;
+    struct autograd_sequence *list;
+};
+
+static enum sutra_status read_numbers(struct sutra_context *context, struct gradient_search *sequences,
+                                      struct arena *arena, struct sutra_error *error) {
+    static const struct asked_field field = {"Sequence number", ASK_KEY, false};
+    const struct host_rows *hosts = &sequences->reading->hosts;
+    struct asked_column column;
+    sequences->of_host = arena_take(arena, hosts->n, sizeof *sequences->of_host);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status =
+            event_columns_ask(context, sequences->reading->trace, &field, 1, hosts->event, hosts->n, &column, error);
+    for (row_t row = 0; row < hosts->n && !status; row++) {
+        value_key key = column.key[hosts->event[row]];
+        sequences->of_host[row] = TUPLE_NONE;
+        if (key == KEY_ABSENT || key == KEY_NULL)
+            continue;
+        sequences->of_host[row] = tuples_number(&sequences->numbers, (struct tuple){{key, 0, 0, 0}});
+        if (sequences->of_host[row] == TUPLE_NONE)
+            status = error_memory(error);
+    }
+    return status;
+}
+
+static bool comes_first(const struct host_rows *hosts, row_t row, row_t than) {
+    return than == ROW_NONE || hosts->event[row] < hosts->event[than];
+}
+
+/* Those that evaluate; only of them the others are looked for. */
+static void find_evaluations(struct gradient_search *sequences) {
+    const struct op_reading *reading = sequences->reading;
+    for (row_t row = 0; row < reading->hosts.n; row++) {
+        if (sequences->of_host[row] == TUPLE_NONE ||
+            !text_compare(reading->strings, host_name(reading, row), TEXT_BEGINS, EVALUATES))
+            continue;
+        struct autograd_sequence *sequence = &sequences->list[sequences->of_host[row]];
+        if (comes_first(&reading->hosts, row, sequence->evaluates))
+            sequence->evaluates = row;
+    }
+}
+
+static void find_forward(struct gradient_search *sequences) {
+    const struct host_rows *hosts = &sequences->reading->hosts;
+    for (row_t row = 0; row < hosts->n; row++) {
+        if (sequences->of_host[row] == TUPLE_NONE)
+            continue;
+        struct autograd_sequence *sequence = &sequences->list[sequences->of_host[row]];
+        row_t best = sequence->forward;
+        if (sequence->evaluates == ROW_NONE || hosts->thread[row] == hosts->thread[sequence->evaluates])
+            continue;
+        bool later = best == ROW_NONE || hosts->start[row] > hosts->start[best];
+        if (later || (hosts->start[row] == hosts->start[best] && comes_first(hosts, row, best)))
+            sequence->forward = row;
+    }
+}
+
+enum sutra_status tracelens_gradients(struct sutra_context *context, const struct op_reading *reading,
+                                      const row_t *hosts, row_t n, struct arena *arena, row_t *gradient,
+                                      struct sutra_error *error) {
+    struct gradient_search sequences = {.reading = reading};
+    enum sutra_status status = read_numbers(context, &sequences, arena, error);
+    if (!status)
+        sequences.list = arena_take(arena, sequences.numbers.n, sizeof *sequences.list);
+    if (!status)
+        status = arena_status(arena, error);
+    for (uint32_t i = 0; i < sequences.numbers.n && !status; i++)
+        sequences.list[i] = (struct autograd_sequence){ROW_NONE, ROW_NONE};
+    if (!status) {
+        find_evaluations(&sequences);
+        find_forward(&sequences);
+    }
+    for (row_t i = 0; i < n && !status; i++) {
+        uint32_t number = sequences.of_host[hosts[i]];
+        bool stands = number != TUPLE_NONE && sequences.list[number].forward == hosts[i];
+        gradient[i] = stands ? sequences.list[number].evaluates : ROW_NONE;
+    }
+    tuples_free(&sequences.numbers);
+    return status;
+}
+
+/*
+ * The kernels of a trace with their operators, as TraceLens has them.
+ */
+
+struct kernel_table {
+    const struct op_input *input;
+    const struct op_reading *reading;
+    row_t n, *device;  /* kernels: rows of devices */
+    row_t *op;         /* of each: a row of hosts, or ROW_NONE */
+    row_t *place;      /* of each: of its operator in the list, or ROW_NONE */
+    row_t n_ops, *ops; /* operators that kernels have */
+    int64_t *busy;     /* of each operator */
+    uint8_t *category; /* of each operator */
+    bool any_operator; /* in the trace */
+    struct op_arguments arguments;
+};
+
+/*
+ * TraceLens' tables of short kernels: a histogram of durations, and sums by operator, arguments and
+ * kernel. Kernels without an operator or without one of the arguments are only in the histogram. O(n log n).
+ */
+
+/* Kernels below this many microseconds are short. */
+#define SHORT_US 10
+
+enum { HISTOGRAM_BINS = 100 };
+
+/* ---- The histogram ---- */
+
+/* The bin of a value as numpy.histogram() finds it. */
+static int bin_of(const double *edges, double value) {
+    double width = edges[HISTOGRAM_BINS] - edges[0];
+    int bin = (int)((value - edges[0]) / width * HISTOGRAM_BINS);
+    bin = bin >= HISTOGRAM_BINS ? HISTOGRAM_BINS - 1 : bin;
+    if (value < edges[bin])
+        bin--;
+    else if (bin + 1 < HISTOGRAM_BINS && value >= edges[bin + 1])
+        bin++;
+    return bin;
+}
+
+/* Edges of equal bins as numpy.linspace() has them. */
+static void fill_edges(double min, double max, double *edges) {
+    double from = min == max ? min - 0.5 : min, to = min == max ? max + 0.5 : max;
+    double step = (to - from) / HISTOGRAM_BINS;
+    for (int i = 0; i < HISTOGRAM_BINS; i++)
+        edges[i] = i * step + from;
+    edges[HISTOGRAM_BINS] = to;
+}
+
+static void write_histogram(const struct kernel_table *from, struct sutra_table *table) {
+    double edges[HISTOGRAM_BINS + 1], min = (double)INFINITY, max = 0;
+    int64_t counts[HISTOGRAM_BINS] = {0};
+    for (row_t i = 0; i < from->n; i++) {
+        double us = op_dur_us(from->reading, from->device[i]);
+        min = us < min ? us : min;
+        max = us < SHORT_US && us > max ? us : max;
+    }
+    if (min >= SHORT_US)
+        return;
+    fill_edges(min, max, edges);
+    for (row_t i = 0; i < from->n; i++)
+        if (op_dur_us(from->reading, from->device[i]) < SHORT_US)
+            counts[bin_of(edges, op_dur_us(from->reading, from->device[i]))]++;
+    for (int i = 0; i < HISTOGRAM_BINS; i++) {
+        table_real(table, edges[i]);
+        table_real(table, edges[i + 1]);
+        table_integer(table, counts[i]);
+    }
+}
+
+/* ---- Sums ---- */
+
+/* Short kernels of an operator with arguments, or of a trace without operators. */
+struct short_sums {
+    const struct kernel_table *from;
+    struct op_groups groups;
+    row_t *kernel; /* indexes into the list of kernels */
+    double *sum;
+};
+
+/* Numbers the name of the operator, its arguments and the name of the kernel; false: an argument is absent. */
+static bool short_key(const struct kernel_table *from, row_t kernel, struct tuple *key) {
+    static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_STRIDES, ARGUMENT_VALUES};
+    const struct op_reading *reading = from->reading;
+    uint32_t name = reading->events->name[reading->devices.event[from->device[kernel]]];
+    uint64_t texts[3];
+    *key = (struct tuple){{name, 0, 0, 0}};
+    if (!from->any_operator)
+        return true;
+    if (from->op[kernel] == ROW_NONE)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        texts[i] = op_argument_text(&from->arguments, arguments[i], from->place[kernel]);
+        if (texts[i] == 0)
+            return false;
+    }
+    *key = (struct tuple){{(value_key)((uint64_t)name << 32 | host_name(reading, from->op[kernel])),
+                           (value_key)texts[0], (value_key)texts[1], (value_key)texts[2]}};
+    return true;
+}
+
+static enum sutra_status group_short(struct short_sums *sums, struct arena *arena, struct sutra_error *error) {
+    const struct kernel_table *from = sums->from;
+    struct tuple *keys = arena_take(arena, from->n, sizeof *keys);
+    sums->kernel = arena_take(arena, from->n, sizeof *sums->kernel);
+    row_t n = 0;
+    bool late = false; /* a kernel without a key follows one with a key */
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < from->n && !status; i++) {
+        if (op_dur_us(from->reading, from->device[i]) >= SHORT_US)
+            continue;
+        if (short_key(from, i, &keys[n]))
+            sums->kernel[n++] = i;
+        else
+            late |= n > 0;
+    }
+    if (!status)
+        status = op_groups_make(keys, n, arena, &sums->groups, error);
+    sums->sum = arena_take(arena, sums->groups.n, sizeof *sums->sum);
+    double *values = arena_take(arena, n, sizeof *values);
+    if (!status)
+        status = arena_status(arena, error);
+    enum group_order order = late ? GROUPS_MIXED : pandas_group_order(sums->groups.of, n, NULL);
+    for (uint32_t g = 0; g < sums->groups.n && !status; g++) {
+        row_t first = sums->groups.first[g], n_members = sums->groups.first[g + 1] - first;
+        for (row_t i = 0; i < n_members; i++)
+            values[i] = op_dur_us(from->reading, from->device[sums->kernel[sums->groups.member[first + i]]]);
+        sums->sum[g] = pandas_sum(values, n_members, order);
+    }
+    return status;
+}
+
+static row_t short_count(const struct short_sums *sums, uint32_t group) {
+    return sums->groups.first[group + 1] - sums->groups.first[group];
+}
+
+static int by_sum_and_count(const void *left, const void *right, void *arg) {
+    const struct short_sums *sums = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    row_t n_a = short_count(sums, a), n_b = short_count(sums, b);
+    if (sums->sum[a] != sums->sum[b])
+        return sums->sum[a] > sums->sum[b] ? -1 : 1;
+    return n_a != n_b ? (n_a > n_b) - (n_a < n_b) : (a > b) - (a < b);
+}
+
+static struct sutra_table *begin_short(const struct kernel_table *from, struct sutra_operators *operators) {
+    static const struct column_spec columns[] = {
+        {"Parent cpu_op", SUTRA_COLUMN_TEXT},
+        {"Input dims", SUTRA_COLUMN_TEXT},
+        {"Input strides", SUTRA_COLUMN_TEXT},
+        {"Concrete Inputs", SUTRA_COLUMN_TEXT},
+        {"Kernel name", SUTRA_COLUMN_TEXT},
+        {"Short Kernel duration (µs) sum", SUTRA_COLUMN_REAL},
+        {"Short Kernel count", SUTRA_COLUMN_INTEGER},
+        {"Short Kernel duration (µs) mean", SUTRA_COLUMN_REAL},
+        {"Short Kernel duration (µs) percent of total time", SUTRA_COLUMN_REAL},
+    };
+    static const char *const times[] = {"Short Kernel duration (µs) sum", NULL};
+    uint32_t first = from->any_operator ? 0 : 4, n = sizeof columns / sizeof *columns - first;
+    struct sutra_table *table = op_table_begin_with(operators, SUTRA_TRACELENS_SHORT_KERNELS, columns + first, n);
+    if (from->input->integer_times)
+        tracelens_retype_integers(table, times);
+    return table;
+}
+
+static void write_short(const struct short_sums *sums, uint32_t group, double total_us, struct sutra_table *table) {
+    static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_STRIDES, ARGUMENT_VALUES};
+    const struct kernel_table *from = sums->from;
+    const struct op_reading *reading = from->reading;
+    row_t kernel = sums->kernel[sums->groups.member[sums->groups.first[group]]], n = short_count(sums, group);
+    if (from->any_operator) {
+        table_string(table, reading->strings, host_name(reading, from->op[kernel]));
+        for (int i = 0; i < 3; i++)
+            table_string(table, &from->arguments.texts,
+                         op_argument_text(&from->arguments, arguments[i], from->place[kernel]));
+    }
+    table_string(table, reading->strings, reading->events->name[reading->devices.event[from->device[kernel]]]);
+    table_number(table, sums->sum[group]);
+    table_integer(table, n);
+    table_real(table, sums->sum[group] / n);
+    table_real(table, sums->sum[group] / total_us * 100);
+}
+
+/* The tables of kernels below 10 us; total_us is the time of the whole timeline. O(n log n). */
+static enum sutra_status tracelens_short_kernels(const struct kernel_table *from, double total_us, struct arena *arena,
+                                                 struct sutra_operators *operators, struct sutra_error *error) {
+    struct short_sums sums = {.from = from};
+    write_histogram(from, op_table_begin(operators, SUTRA_TRACELENS_SHORT_HISTOGRAM));
+    struct sutra_table *table = begin_short(from, operators);
+    enum sutra_status status = group_short(&sums, arena, error);
+    uint32_t *order = arena_take(arena, sums.groups.n, sizeof *order);
+    if (!status)
+        status = arena_status(arena, error);
+    for (uint32_t g = 0; g < sums.groups.n && !status; g++)
+        order[g] = g;
+    if (sums.groups.n && !status)
+        qsort_r(order, sums.groups.n, sizeof *order, by_sum_and_count, &sums);
+    for (uint32_t i = 0; i < sums.groups.n && !status; i++)
+        write_short(&sums, order[i], total_us, table);
+    return status;
+}
 
 static bool is_kernel(const struct op_reading *reading, row_t device) {
     return category_roles(reading->events, reading->roles, reading->devices.event[device]) & CATEGORY_KERNEL;

@@ -2,13 +2,319 @@
  * tracelens_operators.c - the reference's tables of what was launched: by name, by category, by kind of module, and how
  * the device's time went.
  */
+#include <math.h>
 #include <string.h>
 
-#include "analyze/operators/timeline.h"
-#include "analyze/operators/tracelens_details.h"
-#include "analyze/pandas_stats.h"
+#include "analyze/operators/operator_tables.h"
+#include "analyze/operators/operators.h"
+#include "analyze/operators/tracelens_sheets.h"
+#include "analyze/table.h"
 #include "base/error.h"
-#include "text/string_text.h"
+#include "match/intervals.h"
+#include "text/strings.h"
+
+/*
+ * The reference's table of operators by name and arguments.
+ */
+
+struct argument_table {
+    const struct op_input *input;
+    const struct op_reading *reading;
+    struct op_arguments arguments;
+    struct thread_labels labels;
+    struct op_groups groups;
+    struct value_stats *direct, *subtree; /* of each group, in microseconds */
+};
+
+/* ---- Groups ---- */
+
+/* A number for what a charge is called and where it runs; the arguments get another. */
+static enum sutra_status group_charges(struct argument_table *table, struct arena *arena, struct sutra_error *error) {
+    const struct op_reading *reading = table->reading;
+    const struct op_charges *charges = &reading->charges;
+    struct tuples names = {0}, threads = {0};
+    struct tuple *keys = arena_zeros(arena, charges->n, sizeof *keys);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < charges->n && !status; i++) {
+        uint32_t thread = reading->hosts.thread[charges->host[i]];
+        uint32_t *const labels[] = {table->labels.process, table->labels.label, table->labels.thread};
+        uint32_t where =
+            tuples_number(&threads, (struct tuple){{labels[0][thread], labels[1][thread], labels[2][thread], 0}});
+        uint32_t name = tuples_number(
+            &names, (struct tuple){{host_name(reading, charges->host[i]), table->input->categories[i], where, 0}});
+        keys[i] = (struct tuple){{name, table->arguments.of[i], 0, 0}};
+        if (where == TUPLE_NONE || name == TUPLE_NONE)
+            status = error_memory(error);
+    }
+    tuples_free(&names);
+    tuples_free(&threads);
+    return status ? status : op_groups_make(keys, charges->n, arena, &table->groups, error);
+}
+
+/* Statistics of a column of the charges for each group. */
+static enum sutra_status describe_groups(const struct argument_table *table, const int64_t *ticks, struct arena *arena,
+                                         struct value_stats **stats, struct sutra_error *error) {
+    const struct op_groups *groups = &table->groups;
+    *stats = arena_take(arena, groups->n, sizeof **stats);
+    double *values = arena_take(arena, (size_t)table->reading->charges.n * 2, sizeof *values);
+    enum group_order order = pandas_group_order(groups->of, table->reading->charges.n, NULL);
+    enum sutra_status status = arena_status(arena, error);
+    for (uint32_t g = 0; g < groups->n && !status; g++) {
+        row_t n = groups->first[g + 1] - groups->first[g];
+        for (row_t i = 0; i < n; i++)
+            values[i] = op_us(table->reading, ticks[groups->member[groups->first[g] + i]]);
+        (*stats)[g] = pandas_stats(values, n, order, values + n);
+    }
+    return status;
+}
+
+static row_t event_of(const struct argument_table *table, row_t charge) {
+    return table->reading->hosts.event[table->reading->charges.host[charge]];
+}
+
+/* The event of a group's first member, by start. */
+static row_t first_event(const struct argument_table *table, uint32_t group) {
+    return event_of(table, table->groups.member[table->groups.first[group]]);
+}
+
+/* ---- Rows ---- */
+
+static void put_names(struct argument_table *from, struct sutra_table *table, uint32_t group) {
+    row_t charge = from->groups.member[from->groups.first[group]];
+    row_t host = from->reading->charges.host[charge];
+    uint32_t thread = from->reading->hosts.thread[host];
+    const char *category = op_category_names[from->input->categories[charge]];
+    table_string(table, from->reading->strings, host_name(from->reading, host));
+    table_text(table, category, strlen(category));
+    table_string(table, &from->labels.texts, from->labels.process[thread]);
+    table_string(table, &from->labels.texts, from->labels.label[thread]);
+    table_string(table, &from->labels.texts, from->labels.thread[thread]);
+    for (int k = 0; k < N_ARGUMENTS; k++)
+        table_string(table, &from->arguments.texts, op_argument_text(&from->arguments, (enum op_argument)k, charge));
+}
+
+static void put_times(struct argument_table *from, struct sutra_table *table, uint32_t group) {
+    const struct value_stats *direct = &from->direct[group], *subtree = &from->subtree[group];
+    const double pairs[][2] = {{direct->mean, subtree->mean}, {direct->median, subtree->median},
+                               {direct->std, subtree->std},   {direct->min, subtree->min},
+                               {direct->max, subtree->max},   {direct->sum, subtree->sum}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        table_number(table, pairs[i][0]);
+        table_number(table, pairs[i][1]);
+    }
+}
+
+/* The first start of a group, from the first of all; groups are lists of charges by start. */
+static double first_us(const struct argument_table *from, uint32_t group) {
+    const struct op_charges *charges = &from->reading->charges;
+    const int64_t *start = from->reading->hosts.start;
+    row_t first = from->groups.member[from->groups.first[group]];
+    return op_us(from->reading, start[charges->host[first]] - start[charges->host[0]]);
+}
+
+/* The sum of all groups' times, in the order of the rows. */
+static double total_us(const struct argument_table *from, const uint32_t *order, double *values) {
+    for (uint32_t i = 0; i < from->groups.n; i++)
+        values[i] = from->direct[order[i]].sum;
+    return numpy_sum(values, from->groups.n);
+}
+
+static void write_groups(struct argument_table *from, const uint32_t *order, double all_us, struct arena *arena,
+                         struct sutra_table *table) {
+    const struct kernel_lists lists = {from->reading->charges.first, from->reading->charges.device};
+    double so_far = 0;
+    for (uint32_t i = 0; i < from->groups.n; i++) {
+        uint32_t g = order[i];
+        row_t n = from->groups.first[g + 1] - from->groups.first[g];
+        double share = from->direct[g].sum / all_us * 100;
+        put_names(from, table, g);
+        table_integer(table, n);
+        table_number(table, first_us(from, g));
+        put_times(from, table, g);
+        table_integer(table, first_event(from, g));
+        tracelens_details_write(from->input, &lists, from->groups.member + from->groups.first[g], n, arena, table);
+        table_real(table, share);
+        table_real(table, so_far += share);
+    }
+}
+
+/* Columns that hold integers where all times are integers. */
+static struct sutra_table *begin_table(const struct argument_table *from, struct sutra_operators *operators) {
+    static const char *const times[] = {"total_direct_kernel_time_min",
+                                        "total_subtree_kernel_time_min",
+                                        "total_direct_kernel_time_max",
+                                        "total_subtree_kernel_time_max",
+                                        "total_direct_kernel_time_sum",
+                                        "total_subtree_kernel_time_sum",
+                                        NULL};
+    static const char *const starts[] = {"first_occurrence_time", NULL};
+    const struct op_reading *reading = from->reading;
+    struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_ARGUMENTS);
+    bool integers = true;
+    for (row_t i = 0; i < reading->charges.n; i++)
+        integers &= !number_is_double(number_at(reading->events->ts, event_of(from, i)));
+    if (integers)
+        tracelens_retype_integers(table, starts);
+    if (from->input->integer_times)
+        tracelens_retype_integers(table, times);
+    return table;
+}
+
+static int by_time_and_event(const void *left, const void *right, void *arg) {
+    const struct argument_table *table = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    if (table->direct[a].sum != table->direct[b].sum)
+        return table->direct[a].sum > table->direct[b].sum ? -1 : 1;
+    row_t event_a = first_event(table, a), event_b = first_event(table, b);
+    return (event_a > event_b) - (event_a < event_b);
+}
+
+enum sutra_status tracelens_arguments(const struct op_input *input, struct arena *arena,
+                                      struct sutra_operators *operators, struct sutra_error *error) {
+    const struct op_charges *charges = &input->reading->charges;
+    struct argument_table from = {.input = input, .reading = input->reading};
+    struct arena_mark mark = arena_mark(arena);
+    enum sutra_status status =
+        op_arguments_read(input->context, input->reading, charges->host, charges->n, arena, &from.arguments, error);
+    if (!status)
+        status = thread_labels_read(input->context, input->reading, arena, &from.labels, error);
+    if (!status)
+        status = group_charges(&from, arena, error);
+    if (!status)
+        status = describe_groups(&from, charges->direct, arena, &from.direct, error);
+    if (!status)
+        status = describe_groups(&from, charges->subtree, arena, &from.subtree, error);
+    uint32_t *order = arena_take(arena, from.groups.n, sizeof *order);
+    double *values = arena_take(arena, from.groups.n, sizeof *values);
+    if (!status && !(status = arena_status(arena, error))) {
+        for (uint32_t g = 0; g < from.groups.n; g++)
+            order[g] = g;
+        qsort_r(order, from.groups.n, sizeof *order, by_time_and_event, &from);
+        write_groups(&from, order, total_us(&from, order, values), arena, begin_table(&from, operators));
+    }
+    op_arguments_free(&from.arguments);
+    thread_labels_free(&from.labels);
+    arena_release(arena, mark);
+    return status;
+}
+
+/*
+ * The reference's table of modules: each nn.Module in an outermost one that launched work, with
+ * what ran below it.
+ */
+
+struct module_walk {
+    const struct op_reading *reading;
+    row_t n;
+    row_t *host, *around; /* modules in pre-order, and for all hosts the innermost module around each */
+    row_t *n_below;       /* by host: modules right below it */
+    int64_t *busy;        /* of each module */
+    int64_t *own;         /* of each: with work that is in no module below it */
+};
+
+static row_t count_work(const struct op_reading *reading, row_t host) {
+    return reading->links.first[reading->hosts.end[host]] - reading->links.first[host];
+}
+
+/* How long work runs that is in one module and in none below it. */
+static enum sutra_status measure_own(struct module_walk *walk, struct arena *arena, struct sutra_error *error) {
+    const struct op_reading *reading = walk->reading;
+    const struct device_rows *devices = &reading->devices;
+    row_t n = reading->links.n;
+    int64_t *start = arena_take(arena, n, sizeof *start), *stop = arena_take(arena, n, sizeof *stop);
+    row_t *first = arena_zeros(arena, (size_t)reading->hosts.n + 2, sizeof *first);
+    row_t *begin = arena_take(arena, walk->n, sizeof *begin), *end = arena_take(arena, walk->n, sizeof *end);
+    enum sutra_status status = arena_status(arena, error);
+    if (status)
+        return status;
+    for (row_t row = 0; row < reading->hosts.n; row++)
+        if (walk->around[row] != ROW_NONE)
+            first[walk->around[row] + 2] += reading->links.first[row + 1] - reading->links.first[row];
+    for (row_t row = 0; row < reading->hosts.n; row++)
+        first[row + 2] += first[row + 1];
+    for (row_t row = 0; row < reading->hosts.n; row++)
+        for (row_t i = reading->links.first[row]; walk->around[row] != ROW_NONE && i < reading->links.first[row + 1];
+             i++) {
+            row_t device = reading->links.device[i], place = first[walk->around[row] + 1]++;
+            start[place] = devices->start[device];
+            stop[place] = devices->class[device] == DEVICE_NO_WORK ? start[place] : devices->stop[device];
+        }
+    for (row_t i = 0; i < walk->n; i++) {
+        begin[i] = first[walk->host[i]];
+        end[i] = first[walk->host[i] + 1];
+    }
+    return range_cover(start, stop, first[reading->hosts.n], begin, end, walk->n, arena, walk->own, error);
+}
+
+static enum sutra_status list_modules(struct module_walk *walk, struct arena *arena, struct sutra_error *error) {
+    const struct op_reading *reading = walk->reading;
+    row_t n = reading->hosts.n;
+    uint8_t *marked = arena_take(arena, n, sizeof *marked);
+    walk->host = arena_take(arena, n, sizeof *walk->host);
+    walk->around = arena_take(arena, n, sizeof *walk->around);
+    walk->n_below = arena_zeros(arena, n, sizeof *walk->n_below);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status) {
+        op_modules_mark(reading, marked);
+        status = op_reading_around(reading, marked, arena, walk->around, error);
+    }
+    for (row_t row = 0; row < n && !status; row++) {
+        if (!marked[row])
+            continue;
+        walk->host[walk->n++] = row;
+        if (walk->around[row] != ROW_NONE)
+            walk->n_below[walk->around[row]]++;
+    }
+    return status;
+}
+
+static void put_module(const struct module_walk *walk, row_t i, double parent_us, struct sutra_table *table) {
+    const struct op_reading *reading = walk->reading;
+    row_t host = walk->host[i], parent = walk->around[host];
+    table_integer(table, reading->hosts.event[host]);
+    table_string(table, reading->strings, host_name(reading, host));
+    table_real(table, parent == ROW_NONE ? (double)NAN : (double)reading->hosts.event[parent]);
+    table_integer(table, count_work(reading, host));
+    table_real(table, op_us(reading, walk->busy[i]));
+    table_real(table, parent_us);
+    table_real(table, walk->n_below[host] && walk->own[i] ? op_us(reading, walk->own[i]) : (double)NAN);
+}
+
+static void write_modules_tracelens_modules(const struct module_walk *walk, double *us_of, struct sutra_table *table) {
+    bool works = false;
+    for (row_t i = 0; i < walk->n; i++) {
+        row_t host = walk->host[i], parent = walk->around[host];
+        if (parent == ROW_NONE)
+            works = count_work(walk->reading, host) > 0;
+        if (!works)
+            continue;
+        us_of[host] = op_us(walk->reading, walk->busy[i]);
+        put_module(walk, i, parent == ROW_NONE ? (double)NAN : us_of[parent], table);
+    }
+}
+
+enum sutra_status tracelens_modules(const struct op_input *input, struct arena *arena,
+                                    struct sutra_operators *operators, struct sutra_error *error) {
+    struct module_walk walk = {.reading = input->framed};
+    struct arena_mark mark = arena_mark(arena);
+    if (!input->framed)
+        return SUTRA_OK;
+    enum sutra_status status = list_modules(&walk, arena, error);
+    if (!status) {
+        walk.busy = arena_take(arena, walk.n, sizeof *walk.busy);
+        walk.own = arena_take(arena, walk.n, sizeof *walk.own);
+        status = arena_status(arena, error);
+    }
+    if (!status)
+        status = op_reading_busy(walk.reading, walk.host, walk.n, arena, walk.busy, error);
+    if (!status)
+        status = measure_own(&walk, arena, error);
+    double *us_of = arena_take(arena, walk.reading->hosts.n, sizeof *us_of);
+    if (!status && !(status = arena_status(arena, error)))
+        write_modules_tracelens_modules(&walk, us_of, op_table_begin(operators, SUTRA_TRACELENS_MODULES));
+    arena_release(arena, mark);
+    return status;
+}
 
 /* ---- The timeline ---- */
 
@@ -295,9 +601,9 @@ static enum sutra_status find_modules(const struct op_reading *reading, struct a
     return status;
 }
 
-static enum sutra_status write_modules(const struct op_reading *reading, const uint8_t *categories,
-                                       const struct module_rows *rows, struct arena *arena, struct sutra_table *table,
-                                       struct sutra_error *error) {
+static enum sutra_status write_modules_tracelens_operators(const struct op_reading *reading, const uint8_t *categories,
+                                                           const struct module_rows *rows, struct arena *arena,
+                                                           struct sutra_table *table, struct sutra_error *error) {
     struct ranked_groups ranked;
     struct buffer text = {0};
     enum sutra_status status = rank_groups(reading, rows->keys, name_label, arena, &ranked, error);
@@ -331,8 +637,8 @@ enum sutra_status tracelens_module_operators(const struct op_input *input, struc
     if (!status)
         status = find_modules(reading, arena, &rows, error);
     if (!status)
-        status = write_modules(reading, categories, &rows, arena,
-                               op_table_begin(operators, SUTRA_TRACELENS_OPS_BY_MODULE), error);
+        status = write_modules_tracelens_operators(reading, categories, &rows, arena,
+                                                   op_table_begin(operators, SUTRA_TRACELENS_OPS_BY_MODULE), error);
     strings_free(&rows.kinds);
     arena_release(arena, mark);
     return status;

@@ -11,8 +11,287 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/operators/tracelens_details.h"
-#include "analyze/operators/tracelens_sheet.h"
+#include "analyze/operators/tracelens_rates.h"
+#include "analyze/operators/tracelens_sheets.h"
+#include "analyze/table.h"
+#include "base/error.h"
+#include "text/numbers.h"
+#include "text/strings.h"
+
+/*
+ * The operators of one of TraceLens' tables by kind, joined by name and parameters.
+ *
+ *     models --> operators of a family, or their gradients --> groups, and a text for each parameter of each group
+ */
+
+/* Most parameters of all models of a sheet. */
+#define SHEET_PARAMS_MAX 64
+
+enum sheet_family {
+    SHEET_GEMM,
+    SHEET_CONV,
+    SHEET_SDPA,
+    SHEET_UNARY,
+    SHEET_BINARY,
+    SHEET_NORM,
+    SHEET_REDUCE,
+    SHEET_NONE
+};
+
+enum sheet_part { PART_ALL, PART_FORWARD, PART_BACKWARD };
+
+/* A table: of a family forward and backward operators, or both. */
+struct sheet_spec {
+    enum sutra_operators_table id;
+    enum sheet_family family;
+    enum sheet_part part;
+};
+
+/* A parameter's column and the kinds of its values. */
+struct param_column {
+    const char *name;
+    bool has_integer, has_real, has_other, is_missing;
+};
+
+struct sheet {
+    const struct op_input *input;
+    const struct op_reading *reading;
+    const struct tracelens_models *models;
+    const struct sheet_spec *spec;
+    bool gradients;  /* rows are of gradients */
+    row_t n, *place; /* operators */
+    struct op_groups groups;
+    uint32_t n_params;
+    struct param_column params[SHEET_PARAMS_MAX];
+    struct strings texts;
+    uint32_t *cells;                           /* by group and parameter: a string of `texts`, or STRING_NONE */
+    uint32_t *shown, n_shown;                  /* groups that are written, in order */
+    enum group_order order;                    /* of the groups of operators */
+    bool has_unknown_rates, has_unknown_bytes; /* a rate of FLOPs or of bytes is NaN */
+    struct op_inputs_parser parser;
+    struct model_params found; /* of the latest variant */
+};
+
+static inline row_t sheet_group_size(const struct sheet *sheet, uint32_t group) {
+    return sheet->groups.first[group + 1] - sheet->groups.first[group];
+}
+
+/* The model of a member of a group. */
+static inline row_t sheet_member(const struct sheet *sheet, uint32_t group, row_t i) {
+    return sheet->place[sheet->groups.member[sheet->groups.first[group] + i]];
+}
+
+/*
+ * Groups of operators of one kind, and their parameters as pandas' columns have them.
+ *
+ * A parameter that some operators lack turns integers into real numbers. O(n log n) for n operators.
+ */
+
+/* ---- Which operators ---- */
+
+static enum sheet_family family_of(const struct op_kind *kind) {
+    switch (kind->category) {
+    case OP_GEMM:
+        return SHEET_GEMM;
+    case OP_CONV_FWD:
+    case OP_CONV_BWD:
+        return SHEET_CONV;
+    case OP_SDPA_FWD:
+    case OP_SDPA_BWD:
+        return SHEET_SDPA;
+    case OP_NORM_FWD:
+    case OP_NORM_BWD:
+        return SHEET_NORM;
+    case OP_REDUCE:
+        return SHEET_REDUCE;
+    case OP_ELEMENTWISE:
+        return kind->tracelens == FORMULA_BINARY ? SHEET_BINARY : SHEET_UNARY;
+    default:
+        return SHEET_NONE;
+    }
+}
+
+/* FLOPs and bytes of an operator, or of its gradient, and how long it runs. */
+static const struct op_flops *tracelens_sheet_flops(const struct sheet *sheet, row_t place) {
+    const struct tracelens_models *models = sheet->models;
+    bool own = !sheet->gradients || sheet->spec->family == SHEET_REDUCE;
+    return &(own ? models->works.flops : models->gradient_flops)[models->works.groups.of[place]];
+}
+
+static double tracelens_sheet_busy_us(const struct sheet *sheet, row_t place) {
+    return op_us(sheet->reading, (sheet->gradients ? sheet->models->gradient_busy : sheet->models->busy)[place]);
+}
+
+static bool has_row(const struct sheet *sheet, row_t place) {
+    const struct op_kind *kind = tracelens_model_kind(sheet->models, place);
+    if (family_of(kind) != sheet->spec->family || tracelens_sheet_flops(sheet, place)->missing)
+        return false;
+    return !sheet->gradients || (tracelens_has_gradient(kind) && sheet->models->gradient[place] != ROW_NONE);
+}
+
+/* Groups operators by name and parameters. */
+static enum sutra_status group_operators(struct sheet *sheet, struct arena *arena, struct sutra_error *error) {
+    const struct tracelens_models *models = sheet->models;
+    struct tuple *keys = arena_take(arena, models->works.n, sizeof *keys);
+    sheet->place = arena_take(arena, models->works.n, sizeof *sheet->place);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t place = 0; place < models->works.n && !status; place++) {
+        if (!has_row(sheet, place))
+            continue;
+        keys[sheet->n] = (struct tuple){
+            {host_name(sheet->reading, models->host[place]), models->variants[models->variant_of[place]].params, 0, 0}};
+        struct model_figures figures =
+            tracelens_figures(tracelens_sheet_flops(sheet, place), tracelens_sheet_busy_us(sheet, place));
+        sheet->has_unknown_rates |= isnan(figures.tera_flops_per_s);
+        sheet->has_unknown_bytes |= isnan(figures.tera_bytes_per_s);
+        sheet->place[sheet->n++] = place;
+    }
+    return status ? status : op_groups_make(keys, sheet->n, arena, &sheet->groups, error);
+}
+
+/* ---- Parameters ---- */
+
+/* Fills in the parameters of a group; false: out of memory. */
+static bool find_params(struct sheet *sheet, uint32_t group) {
+    const struct tracelens_models *models = sheet->models;
+    const struct model_variant *variant = &models->variants[models->variant_of[sheet_member(sheet, group, 0)]];
+    struct op_inputs inputs;
+    return op_works_inputs(&models->works, variant->group, &sheet->parser, &inputs) &&
+           tracelens_params_find(tracelens_model_kind(models, sheet_member(sheet, group, 0)), &inputs,
+                                 variant->transposes, &sheet->found);
+}
+
+static const struct model_param *param_named(const struct sheet *sheet, const char *name) {
+    for (uint32_t i = 0; i < sheet->found.n; i++)
+        if (strcmp(sheet->found.list[i].name, name) == 0)
+            return &sheet->found.list[i];
+    return NULL;
+}
+
+static void add_column(struct sheet *sheet, const char *name, bool is_missing) {
+    for (uint32_t i = 0; i < sheet->n_params; i++)
+        if (strcmp(sheet->params[i].name, name) == 0)
+            return;
+    if (sheet->n_params < SHEET_PARAMS_MAX)
+        sheet->params[sheet->n_params++] = (struct param_column){.name = name, .is_missing = is_missing};
+}
+
+static void note_kind(struct param_column *column, const struct model_param *param) {
+    if (!param || param->kind == PARAM_NONE)
+        column->is_missing = true;
+    else if (param->kind == PARAM_INTEGER)
+        column->has_integer = true;
+    else if (param->kind == PARAM_REAL)
+        column->has_real = true;
+    else
+        column->has_other = true;
+}
+
+/* Columns in the order in which operators of the file have them. */
+static bool find_columns(struct sheet *sheet) {
+    bool ok = true;
+    for (uint32_t g = 0; g < sheet->groups.n && ok; g++) {
+        ok = find_params(sheet, g);
+        for (uint32_t i = 0; i < sheet->found.n && ok; i++)
+            add_column(sheet, sheet->found.list[i].name, g > 0);
+        for (uint32_t i = 0; i < sheet->n_params && ok; i++)
+            note_kind(&sheet->params[i], param_named(sheet, sheet->params[i].name));
+    }
+    return ok;
+}
+
+/* A parameter as pandas turns its column into text: a string, STRING_NONE where it is missing. False: out of memory. */
+static bool find_cell(struct sheet *sheet, const struct param_column *column, uint32_t *cell) {
+    const struct model_param *param = param_named(sheet, column->name);
+    bool real = column->has_integer && !column->has_other && (column->is_missing || column->has_real);
+    char number[NUMBER_TEXT_MAX];
+    *cell = STRING_NONE;
+    if (!param || param->kind == PARAM_NONE)
+        return true;
+    if (param->kind == PARAM_INTEGER && real)
+        *cell = strings_intern(&sheet->texts, number, double_format(param->number, number));
+    else
+        *cell = strings_intern(&sheet->texts, sheet->found.text.bytes + param->begin, param->length);
+    return *cell != STRING_NONE;
+}
+
+/* The texts of all groups' parameters, group by group. */
+static enum sutra_status find_cells(struct sheet *sheet, struct arena *arena, struct sutra_error *error) {
+    sheet->cells = arena_take(arena, (size_t)sheet->groups.n * sheet->n_params, sizeof *sheet->cells);
+    bool ok = !arena->failed && strings_init(&sheet->texts);
+    for (uint32_t g = 0; g < sheet->groups.n && ok; g++) {
+        ok = find_params(sheet, g);
+        for (uint32_t i = 0; i < sheet->n_params && ok; i++)
+            ok = find_cell(sheet, &sheet->params[i], &sheet->cells[(size_t)g * sheet->n_params + i]);
+    }
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* Missing ones are last. */
+static int compare_cells(const struct sheet *sheet, uint32_t a, uint32_t b) {
+    if (a == b)
+        return 0;
+    if (a == STRING_NONE || b == STRING_NONE)
+        return a == STRING_NONE ? 1 : -1;
+    return strcmp(strings_text(&sheet->texts, a), strings_text(&sheet->texts, b));
+}
+
+static int by_key(const void *left, const void *right, void *arg) {
+    const struct sheet *sheet = arg;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    const struct host_rows *hosts = &sheet->reading->hosts;
+    const struct strings *strings = sheet->reading->strings;
+    int order = strcmp(strings_text(strings, hosts->name[sheet->models->host[sheet_member(sheet, a, 0)]]),
+                       strings_text(strings, hosts->name[sheet->models->host[sheet_member(sheet, b, 0)]]));
+    for (uint32_t i = 0; i < sheet->n_params && !order; i++)
+        order = compare_cells(sheet, sheet->cells[(size_t)a * sheet->n_params + i],
+                              sheet->cells[(size_t)b * sheet->n_params + i]);
+    return order ? order : (a > b) - (a < b);
+}
+
+/* How the operators follow each other, by the order of their groups' sorted names and parameters. */
+static enum sutra_status find_order(struct sheet *sheet, struct arena *arena, struct sutra_error *error) {
+    uint32_t n = sheet->groups.n, *rank = arena_take(arena, n, sizeof *rank);
+    uint32_t *sorted = arena_take(arena, n, sizeof *sorted);
+    enum sutra_status status = arena_status(arena, error);
+    for (uint32_t g = 0; g < n && !status; g++)
+        sorted[g] = g;
+    if (n && !status)
+        qsort_r(sorted, n, sizeof *sorted, by_key, sheet);
+    for (uint32_t i = 0; i < n && !status; i++)
+        rank[sorted[i]] = i;
+    if (!status)
+        sheet->order = pandas_group_order(sheet->groups.of, sheet->n, rank);
+    return status;
+}
+
+/* The text of a parameter of a group, a string of sheet->texts; STRING_NONE: missing. */
+static uint32_t tracelens_sheet_cell(const struct sheet *sheet, uint32_t group, const char *param) {
+    for (uint32_t i = 0; i < sheet->n_params; i++)
+        if (strcmp(sheet->params[i].name, param) == 0)
+            return sheet->cells[(size_t)group * sheet->n_params + i];
+    return STRING_NONE;
+}
+
+/* Groups the operators of a table, or the gradients; `sheet` needs tracelens_sheet_free() in any case. */
+static enum sutra_status tracelens_sheet_make(const struct op_input *input, const struct sheet_spec *spec,
+                                              bool gradients, struct arena *arena, struct sheet *sheet,
+                                              struct sutra_error *error) {
+    *sheet = (struct sheet){
+        .input = input, .reading = input->reading, .models = input->models, .spec = spec, .gradients = gradients};
+    enum sutra_status status = group_operators(sheet, arena, error);
+    if (!status && !find_columns(sheet))
+        status = error_memory(error);
+    if (!status)
+        status = find_cells(sheet, arena, error);
+    return status ? status : find_order(sheet, arena, error);
+}
+
+static void tracelens_sheet_free(struct sheet *sheet) {
+    strings_free(&sheet->texts);
+    op_inputs_parser_free(&sheet->parser);
+    buffer_free(&sheet->found.text);
+}
 
 #define TEXT    SUTRA_COLUMN_TEXT
 #define REAL    SUTRA_COLUMN_REAL
@@ -345,4 +624,202 @@ enum sutra_status tracelens_sheets(const struct op_input *input, struct arena *a
     for (size_t i = 0; i < sizeof specs / sizeof *specs && !status; i++)
         status = write_sheet(input, &specs[i], arena, operators, error);
     return status;
+}
+
+/*
+ * Lists of kernels as TraceLens summarizes and Python prints them.
+ *
+ * Numbers are numpy's: sums are pairwise, deviations have ddof 0, and repr() prints the type's name.
+ */
+
+/* Characters of a name that the short form keeps. */
+#define NAME_KEPT 64
+
+/* A position in the lists of a group. */
+struct kernel_entry {
+    const struct op_reading *reading;
+    row_t event, position;
+    bool integers; /* all durations are */
+    struct value_stats stats;
+};
+
+/* ---- Text ---- */
+
+static void append_words(struct buffer *text, const char *words) {
+    buffer_append(text, words, strlen(words));
+}
+
+static void append_repr(struct buffer *text, const char *string, size_t length) {
+    char *to = buffer_reserve(text, length * 4 + 2);
+    if (to)
+        text->length += string_repr(string, length, to);
+}
+
+static void append_number(struct buffer *text, const char *key, double value, bool integer) {
+    char number[NUMBER_TEXT_MAX];
+    append_words(text, key);
+    append_words(text, integer ? "np.int64(" : "np.float64(");
+    buffer_append(text, number, integer ? integer_format((int64_t)value, number) : double_format(value, number));
+    append_words(text, ")");
+}
+
+static void append_stream(const struct op_input *input, row_t event, struct buffer *text) {
+    value_key stream = input->reading->events->stream[event];
+    char room[NUMBER_TEXT_MAX];
+    size_t length;
+    if (!key_is_value(stream)) {
+        append_words(text, "None");
+        return;
+    }
+    const char *value = values_text(&input->context->values, stream, room, &length);
+    if (!key_is_integer(stream) && values_at(&input->context->values, stream).type == VALUES_STRING)
+        append_repr(text, value, length);
+    else
+        buffer_append(text, value, length);
+}
+
+/* The bytes of the first characters of a name. */
+static size_t kept_length(const char *name, size_t length) {
+    const char *at = name;
+    uint32_t code_point;
+    for (int i = 0; i < NAME_KEPT && at < name + length; i++)
+        at = utf8_read(at, &code_point);
+    return (size_t)(at - name);
+}
+
+static void append_name(const struct kernel_entry *entry, bool short_form, struct buffer *text, struct buffer *name) {
+    const struct strings *strings = entry->reading->strings;
+    uint32_t string = entry->reading->events->name[entry->event];
+    const char *full = strings_text(strings, string);
+    size_t length = strings_length(strings, string), kept = short_form ? kept_length(full, length) : length;
+    name->length = 0;
+    buffer_append(name, full, kept);
+    if (kept < length)
+        append_words(name, "...");
+    append_words(text, "{'name': ");
+    append_repr(text, name->bytes, name->length);
+    append_words(text, ", 'stream': ");
+}
+
+static void append_entry(const struct op_input *input, const struct kernel_entry *entry, bool short_form,
+                         struct buffer *text, struct buffer *name) {
+    const struct value_stats *stats = &entry->stats;
+    char count[NUMBER_TEXT_MAX];
+    append_name(entry, short_form, text, name);
+    append_stream(input, entry->event, text);
+    if (short_form) {
+        append_number(text, ", 'mean_duration_us': ", rint(stats->mean * 100) / 100, false);
+    } else {
+        append_words(text, ", 'count': ");
+        buffer_append(text, count, integer_format((int64_t)stats->n, count));
+        append_number(text, ", 'total_duration_us': ", stats->sum, entry->integers);
+        append_number(text, ", 'mean_duration_us': ", stats->mean, false);
+        append_number(text, ", 'median_duration_us': ", stats->median, false);
+        append_number(text, ", 'std_dev_duration_us': ", stats->std, false);
+        append_number(text, ", 'min_duration_us': ", stats->min, entry->integers);
+        append_number(text, ", 'max_duration_us': ", stats->max, entry->integers);
+    }
+    append_words(text, "}");
+}
+
+static void write_list(const struct op_input *input, const struct kernel_entry *entries, row_t n, bool short_form,
+                       struct sutra_table *table) {
+    struct buffer text = {0}, name = {0};
+    append_words(&text, "[");
+    for (row_t i = 0; i < n; i++) {
+        append_words(&text, i ? ", " : "");
+        append_entry(input, &entries[i], short_form, &text, &name);
+    }
+    append_words(&text, "]");
+    table->failed |= text.failed | name.failed;
+    table_text(table, text.bytes, text.length);
+    buffer_free(&text);
+    buffer_free(&name);
+}
+
+/* ---- Entries ---- */
+
+static row_t length_of(const struct kernel_lists *lists, row_t member) {
+    return lists->first[member + 1] - lists->first[member];
+}
+
+/* The entry at a position, of n events with as many kernels. */
+static struct kernel_entry make_entry(const struct op_input *input, const struct kernel_lists *lists,
+                                      const row_t *members, row_t n, row_t position, double *values) {
+    const struct op_reading *reading = input->reading;
+    struct kernel_entry entry = {
+        .reading = reading,
+        .event = reading->devices.event[lists->device[lists->first[members[0]] + position]],
+        .position = position,
+        .integers = true,
+    };
+    for (row_t i = 0; i < n; i++) {
+        row_t device = lists->device[lists->first[members[i]] + position];
+        values[i] = op_dur_us(reading, device);
+        entry.integers &= !number_is_double(number_at(reading->events->dur, reading->devices.event[device]));
+    }
+    entry.stats = numpy_stats(values, n, values + n);
+    return entry;
+}
+
+static int compare_entries(const void *left, const void *right) {
+    const struct kernel_entry *a = left, *b = right;
+    const struct strings *strings = a->reading->strings;
+    uint32_t name_a = a->reading->events->name[a->event], name_b = b->reading->events->name[b->event];
+    if (a->stats.sum != b->stats.sum)
+        return a->stats.sum < b->stats.sum ? -1 : 1;
+    int order = strcmp(strings_text(strings, name_a), strings_text(strings, name_b));
+    return order ? order : (a->position > b->position) - (a->position < b->position);
+}
+
+/* Members whose lists are as long as the template, which is the first that is not empty. */
+static row_t choose_members(const struct kernel_lists *lists, const row_t *members, row_t n, row_t *chosen) {
+    row_t n_chosen = 0;
+    for (row_t i = 0; i < n; i++)
+        if (length_of(lists, members[i]) == length_of(lists, n_chosen ? chosen[0] : members[i]) &&
+            length_of(lists, members[i]))
+            chosen[n_chosen++] = members[i];
+    return n_chosen;
+}
+
+void tracelens_details_write(const struct op_input *input, const struct kernel_lists *lists, const row_t *members,
+                             row_t n, struct arena *arena, struct sutra_table *table) {
+    struct arena_mark mark = arena_mark(arena);
+    row_t *chosen = arena_take(arena, n, sizeof *chosen);
+    row_t n_chosen = chosen ? choose_members(lists, members, n, chosen) : 0;
+    row_t n_entries = n_chosen ? length_of(lists, chosen[0]) : 0;
+    struct kernel_entry *entries = arena_take(arena, n_entries, sizeof *entries);
+    double *values = arena_take(arena, (size_t)n_chosen * 2, sizeof *values);
+    table->failed |= arena->failed;
+    if (!table->failed) {
+        for (row_t i = 0; i < n_entries; i++)
+            entries[i] = make_entry(input, lists, chosen, n_chosen, i, values);
+        if (n_entries)
+            qsort(entries, n_entries, sizeof *entries, compare_entries);
+        write_list(input, entries, n_entries, false, table);
+        if (n_entries)
+            write_list(input, entries, n_entries, true, table);
+        else
+            table_text(table, "", 0);
+    }
+    arena_release(arena, mark);
+}
+
+/* ---- Integers ---- */
+
+bool tracelens_has_integer_times(const struct op_reading *reading) {
+    const struct device_rows *devices = &reading->devices;
+    for (row_t i = 0; i < devices->n; i++)
+        if (devices->class[i] != DEVICE_NO_WORK &&
+            (number_is_double(number_at(reading->events->ts, devices->event[i])) ||
+             number_is_double(number_at(reading->events->dur, devices->event[i]))))
+            return false;
+    return true;
+}
+
+void tracelens_retype_integers(struct sutra_table *table, const char *const *names) {
+    for (; *names; names++)
+        for (uint32_t i = 0; i < table->n_columns; i++)
+            if (strcmp(table->columns[i].spec.name, *names) == 0)
+                table_retype(table, i, SUTRA_COLUMN_INTEGER);
 }

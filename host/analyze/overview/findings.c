@@ -1,14 +1,356 @@
 /*
  * findings.c - guards, then rules, then order; and how findings are worded.
  */
-#include "analyze/overview/findings.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/overview/findings.h"
 #include "base/error.h"
-#include "text/short_name.h"
+#include "match/steps.h"
+#include "text/names.h"
+
+/*
+ * What several rules look at, taken once. O(n log n) for the order of launches, else O(n).
+ */
+
+/* A launch that takes this long, and as many medians, waited for room in a queue. */
+#define LONG_LAUNCH_NS      50000
+#define LONG_LAUNCH_MEDIANS 10
+#define SHORT_COLLECTIVE_NS 50000
+
+static int64_t within_window(const struct overview *overview, row_t device) {
+    const struct device_rows *devices = &overview->reading->devices;
+    const struct overview_window *window = &overview->window;
+    int64_t from = devices->start[device] > window->from ? devices->start[device] : window->from;
+    int64_t to = devices->stop[device] < window->to ? devices->stop[device] : window->to;
+    return to > from ? to - from : 0;
+}
+
+static void sum_names(struct findings_work *work) {
+    const struct op_reading *reading = work->reading;
+    const struct device_rows *devices = &reading->devices;
+    struct measures *measures = &work->measures;
+    for (row_t i = 0; i < devices->n; i++) {
+        int64_t ticks = within_window(work->overview, i);
+        if (ticks == 0)
+            continue;
+        row_t launcher = devices->launcher[i];
+        ticks_add(&measures->device_time, ticks);
+        ticks_add(&measures->of_kernel[reading->events->name[devices->event[i]]], ticks);
+        if (launcher != ROW_NONE)
+            ticks_add(&measures->of_operator[host_name(reading, launcher)], ticks);
+        if (work->overview->classes[i] == OVERVIEW_COMMUNICATION) {
+            measures->n_collectives++;
+            measures->n_short_collectives += devices->stop[i] - devices->start[i] < SHORT_COLLECTIVE_NS;
+        }
+    }
+}
+
+/* ---- Launches ---- */
+
+/* By the start of the call, work of one call by its own start. */
+static enum sutra_status order_launches(struct findings_work *work, struct sutra_error *error) {
+    const struct device_rows *devices = &work->reading->devices;
+    struct measures *measures = &work->measures;
+    measures->launched = arena_take(work->arena, devices->n, sizeof *measures->launched);
+    struct arena_mark mark = arena_mark(work->arena);
+    uint64_t *keys = arena_take(work->arena, devices->n, sizeof *keys);
+    enum sutra_status status = arena_status(work->arena, error);
+    for (row_t k = 0; k < devices->n && !status; k++) {
+        row_t i = devices->by_start[k], call = devices->call[i];
+        if (call == ROW_NONE)
+            continue;
+        keys[measures->n_launched] = integer_sort_key(work->reading->hosts.start[call]);
+        measures->launched[measures->n_launched++] = i;
+    }
+    if (!status)
+        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, measures->launched, measures->n_launched}, error);
+    arena_release(work->arena, mark);
+    return status;
+}
+
+static void count_launches(struct findings_work *work) {
+    const struct op_reading *reading = work->reading;
+    const struct device_rows *devices = &reading->devices;
+    const struct overview_window *window = &work->overview->window;
+    struct measures *measures = &work->measures;
+    int64_t last_end = INT64_MIN;
+    for (row_t k = 0; k < measures->n_launched; k++) {
+        row_t i = measures->launched[k], call = devices->call[i];
+        int64_t start = reading->hosts.start[call];
+        bool graph = overview_name(work->overview, call) & NAME_LAUNCH_GRAPH;
+        if (start >= window->from && start < window->to) {
+            measures->n_launches++;
+            measures->n_empty += last_end <= start;
+            measures->n_kernels += work->overview->classes[i] != OVERVIEW_COPY;
+            measures->n_graph += graph && work->overview->classes[i] != OVERVIEW_COPY;
+            measures->n_graph_launches += graph && (k == 0 || devices->call[measures->launched[k - 1]] != call);
+        }
+        last_end = devices->stop[i] > last_end ? devices->stop[i] : last_end;
+    }
+}
+
+/* ---- The host ---- */
+
+/* The middle one of the lengths of calls that launched something. */
+static enum sutra_status median_call(const struct findings_work *work, int64_t *median, struct sutra_error *error) {
+    const struct host_rows *hosts = &work->reading->hosts;
+    const row_t *first = work->reading->links.first;
+    struct arena_mark mark = arena_mark(work->arena);
+    uint64_t *keys = arena_take(work->arena, hosts->n, sizeof *keys);
+    row_t *rows = arena_take(work->arena, hosts->n, sizeof *rows), n = 0;
+    enum sutra_status status = arena_status(work->arena, error);
+    for (row_t row = 0; row < hosts->n && !status; row++)
+        if (hosts->kind[row] == HOST_CALL && first[row] < first[row + 1]) {
+            keys[n] = (uint64_t)(hosts->stop[row] - hosts->start[row]);
+            rows[n++] = row;
+        }
+    if (!status)
+        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error);
+    *median = status || n == 0 ? 0 : (int64_t)keys[n / 2];
+    arena_release(work->arena, mark);
+    return status;
+}
+
+/* Marks what blocks or loads on threads that launch, then what blocks on any, and launches that wait for room. */
+static void mark_waits(const struct findings_work *work, int64_t long_call, uint8_t *launching, uint8_t *inactive,
+                       uint8_t *blocked) {
+    const struct overview *overview = work->overview;
+    const struct host_rows *hosts = &work->reading->hosts;
+    const row_t *first = work->reading->links.first;
+    for (row_t row = 0; row < hosts->n; row++)
+        launching[hosts->thread[row]] |= first[row] < first[row + 1];
+    for (row_t row = 0; row < hosts->n; row++) {
+        bool call = hosts->kind[row] == HOST_CALL;
+        bool loads = !call && overview_name(overview, row) & NAME_LOADS_BATCH;
+        bool waits = call && first[row] < first[row + 1] && hosts->stop[row] - hosts->start[row] > long_call;
+        inactive[row] = launching[hosts->thread[row]] && (overview->blocks[row] || loads);
+        blocked[row] = overview->blocks[row] || waits;
+    }
+}
+
+static enum sutra_status measure_host(struct findings_work *work, struct sutra_error *error) {
+    const struct host_rows *hosts = &work->reading->hosts;
+    struct arena *arena = work->arena;
+    struct measures *measures = &work->measures;
+    struct arena_mark mark = arena_mark(arena);
+    uint8_t *launching = arena_zeros(arena, hosts->n_threads, 1);
+    uint8_t *inactive = arena_take(arena, hosts->n, 1), *blocked = arena_take(arena, hosts->n, 1);
+    struct spans spans = {0}, waits = {0};
+    struct kind_clock busy = {0};
+    int64_t median = 0;
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = median_call(work, &median, error);
+    if (!status) {
+        int64_t most = median < INT64_MAX / LONG_LAUNCH_MEDIANS ? median * LONG_LAUNCH_MEDIANS : INT64_MAX;
+        mark_waits(work, most > LONG_LAUNCH_NS ? most : LONG_LAUNCH_NS, launching, inactive, blocked);
+        status = spans_of_hosts(work->overview, inactive, arena, &spans, error);
+    }
+    if (!status)
+        status = spans_of_hosts(work->overview, blocked, arena, &waits, error);
+    if (!status)
+        status = kind_clock_make(work->overview, KINDS_BUSY, arena, &busy, error);
+    measures->host_active = overview_length(work->overview) - spans_length(&spans);
+    measures->blocked_on_device = kind_clock_in(&busy, &waits);
+    arena_release(arena, mark);
+    return status;
+}
+
+static bool has_frames(const struct host_rows *hosts) {
+    for (row_t row = 0; row < hosts->n; row++)
+        if (hosts->kind[row] == HOST_FRAME)
+            return true;
+    return false;
+}
+
+/* Steps that a cut window still has. */
+static row_t count_steps(const struct findings_work *work) {
+    const struct overview_window *window = &work->overview->window;
+    row_t n = 0;
+    for (row_t i = 0; i < window->n_steps; i++)
+        n += work->reading->hosts.stop[window->steps[i]] > window->from;
+    return n;
+}
+
+/* measures.c */
+static enum sutra_status measures_take(struct findings_work *work, struct sutra_error *error) {
+    struct measures *measures = &work->measures;
+    uint32_t n_strings = work->reading->strings->n;
+    row_t n_steps = count_steps(work);
+    int64_t window = overview_length(work->overview);
+    *measures = (struct measures){.window = window > 0 ? (double)window : 1,
+                                  .n_steps = n_steps ? n_steps : 1,
+                                  .of_kernel = arena_zeros(work->arena, n_strings, sizeof(int64_t)),
+                                  .of_operator = arena_zeros(work->arena, n_strings, sizeof(int64_t)),
+                                  .has_frames = has_frames(&work->reading->hosts)};
+    enum sutra_status status = arena_status(work->arena, error);
+    if (!status) {
+        sum_names(work);
+        status = order_launches(work, error);
+    }
+    if (!status) {
+        count_launches(work);
+        status = measure_host(work, error);
+    }
+    return status ? status : kind_clock_make(work->overview, KINDS_IDLE, work->arena, &measures->idle, error);
+}
+
+/*
+ * What is no training step: start-up, the edge of the trace, graphs whose kernels are not recorded, gaps
+ * that the host has no part in. They cut the window, or have rules keep silent.
+ */
+
+#define STARTUP_PERCENT     20
+#define STARTUP_IN_FIRST    90 /* percent of it in the first gap: that is cut off */
+#define RECURRING_STEPS     3
+#define EDGE_GAP_PERCENT    5
+#define EDGE_WITHIN_PERCENT 2
+#define EDGE_SHARE_PERCENT  50
+#define UNRECORDED_PERCENT  10
+#define DEVICE_SIDE_PERCENT 10
+
+static int64_t ticks_of_gap(const struct overview *overview, const struct overview_gap *gap, uint32_t kinds) {
+    int64_t sum = 0;
+    for (row_t i = gap->first; i < gap->last; i++)
+        if (kinds >> overview->rows[i].kind & 1)
+            sum += overview->rows[i].end - overview->rows[i].begin;
+    return sum;
+}
+
+static double percent(const struct overview *overview, int64_t ticks) {
+    int64_t window = overview_length(overview);
+    return window > 0 ? (double)ticks * 100 / (double)window : 0;
+}
+
+static int64_t startup_ticks(const struct overview *overview) {
+    return overview->ticks[OVERVIEW_SET_UP] + overview->ticks[OVERVIEW_SLOW_LAUNCH];
+}
+
+static enum sutra_status say_startup(struct findings_work *work, struct sutra_error *error) {
+    const struct overview *overview = work->overview;
+    uint32_t kinds = KIND(OVERVIEW_SET_UP) | KIND(OVERVIEW_SLOW_LAUNCH), name = STRING_NONE;
+    int64_t ticks = startup_ticks(overview), most = 0;
+    work->measures.window = (double)overview_length(overview);
+    work->measures.n_steps = 1;
+    enum sutra_status status = finding_frame(work, kinds, &name, &most, error);
+    if (status)
+        return status;
+    struct overview_finding *finding = finding_say(
+        work, FINDING_STARTUP, (double)ticks,
+        "Warm-up in the profile: %s of the %s window is setup (module loading, memory allocation, graph capture)",
+        finding_percent((double)ticks, work->measures.window).text, finding_time(work->measures.window).text);
+    if (name != STRING_NONE)
+        finding_add(finding, ", %s of it in %s", finding_time((double)most).text, finding_name(work, name).text);
+    finding_add(finding, ". Profile after a warm-up: schedule(wait, warmup, active). All other rules are suppressed.");
+    finding_number(finding, "set_up_us", (double)ticks / 1000);
+    return SUTRA_OK;
+}
+
+bool set_up_recurs(const struct overview *overview) {
+    const struct overview_window *window = &overview->window;
+    int64_t middle = window->from + (window->to - window->from) / 2, late = 0;
+    for (row_t i = 0; i < overview->n_rows; i++) {
+        const struct overview_row *row = &overview->rows[i];
+        if (row->begin >= middle && (row->kind == OVERVIEW_SET_UP || row->kind == OVERVIEW_SLOW_LAUNCH))
+            late += row->end - row->begin;
+    }
+    return window->n_steps >= RECURRING_STEPS && (double)late * 3 >= (double)startup_ticks(overview);
+}
+
+/* Cuts off what one gap before the first work has of it. */
+static bool is_startup(struct overview *overview) {
+    int64_t ticks = startup_ticks(overview);
+    if (percent(overview, ticks) < STARTUP_PERCENT || set_up_recurs(overview))
+        return false;
+    uint32_t kinds = KIND(OVERVIEW_SET_UP) | KIND(OVERVIEW_SLOW_LAUNCH);
+    const struct overview_gap *gap = overview->gaps;
+    bool first = overview->n_gaps && gap->begin == overview->window.from && gap->end < overview->window.to &&
+                 (double)ticks_of_gap(overview, gap, kinds) * 100 >= (double)ticks * STARTUP_IN_FIRST;
+    if (!first)
+        return true;
+    overview_crop(overview, gap->end);
+    return percent(overview, startup_ticks(overview)) >= STARTUP_PERCENT;
+}
+
+static void cut_edge(struct findings_work *work) {
+    struct overview *overview = work->overview;
+    const struct overview_window *window = &overview->window;
+    for (row_t i = 0; i < overview->n_gaps; i++) {
+        const struct overview_gap gap = overview->gaps[i];
+        if (percent(overview, gap.begin - window->from) > EDGE_WITHIN_PERCENT)
+            return;
+        int64_t waits = ticks_of_gap(overview, &gap, KIND(OVERVIEW_NOT_STARTED));
+        if (percent(overview, gap.end - gap.begin) < EDGE_GAP_PERCENT ||
+            (double)waits * 100 < (double)(gap.end - gap.begin) * EDGE_SHARE_PERCENT || gap.device == ROW_NONE)
+            continue;
+        struct overview_finding *finding =
+            finding_say(work, FINDING_TRACE_EDGE, (double)NAN,
+                        "Trace start excluded: in the first %s the GPU still runs work that was launched before "
+                        "profiling began. Start the profiler one step earlier to record this work.",
+                        finding_time((double)(gap.end - window->from)).text);
+        finding_number(finding, "cropped_us", (double)(gap.end - window->from) / 1000);
+        overview_crop(overview, gap.end);
+        return;
+    }
+}
+
+static bool is_of_graph(const struct overview *overview, const struct overview_gap *gap) {
+    row_t call = gap->device == ROW_NONE ? ROW_NONE : overview->reading->devices.call[gap->device];
+    return call != ROW_NONE && overview_name(overview, call) & NAME_LAUNCH_GRAPH;
+}
+
+/* Waiting calls in which nothing that the trace holds runs for long: the device does something else. */
+static int64_t long_waits(const struct overview *overview) {
+    int64_t sum = 0;
+    for (row_t i = 0; i < overview->n_rows; i++) {
+        const struct overview_row *row = &overview->rows[i];
+        if (row->kind == OVERVIEW_SYNC && row->end - row->begin > NOT_STARTED_NS)
+            sum += row->end - row->begin;
+    }
+    return sum;
+}
+
+static void look_at_device_side(struct findings_work *work) {
+    const struct overview *overview = work->overview;
+    int64_t unrecorded = 0;
+    for (row_t i = 0; i < overview->n_gaps; i++)
+        if (is_of_graph(overview, &overview->gaps[i]))
+            unrecorded += ticks_of_gap(overview, &overview->gaps[i], KIND(OVERVIEW_QUEUED));
+    work->unexplained_waits = long_waits(overview);
+    int64_t other =
+        overview->ticks[OVERVIEW_QUEUED] + overview->ticks[OVERVIEW_NOT_STARTED] - unrecorded + work->unexplained_waits;
+    if (percent(overview, unrecorded) >= UNRECORDED_PERCENT) {
+        work->silent_host = work->silent_device = true;
+        struct overview_finding *finding = finding_say(
+            work, FINDING_UNRECORDED_GRAPH, (double)NAN,
+            "CUDA graph kernels not recorded: %s of the window, after graph launches, looks idle but is not. Profile "
+            "without CUDA graphs, or with a driver and CUPTI that trace graph nodes.",
+            finding_percent((double)unrecorded, (double)overview_length(overview)).text);
+        finding_number(finding, "unrecorded_us", (double)unrecorded / 1000);
+    }
+    if (percent(overview, other) >= DEVICE_SIDE_PERCENT) {
+        work->silent_host = true;
+        struct overview_finding *finding = finding_say(
+            work, FINDING_DEVICE_SIDE, (double)NAN,
+            "GPU idle time not caused by the CPU: for %s of the window the next work is already launched, or the CPU "
+            "waits for the GPU. Check dependencies between streams, and other processes on this GPU: the trace may "
+            "lack their work.",
+            finding_percent((double)other, (double)overview_length(overview)).text);
+        finding_number(finding, "unexplained_us", (double)other / 1000);
+    }
+}
+
+/* guards.c: false: the only thing to be said is said. */
+static enum sutra_status guards_apply(struct findings_work *work, bool *go_on, struct sutra_error *error) {
+    *go_on = !is_startup(work->overview);
+    if (!*go_on)
+        return say_startup(work, error);
+    cut_edge(work);
+    look_at_device_side(work);
+    return SUTRA_OK;
+}
 
 /* Less is not worth a sentence; layouts are told from where their own rule begins. */
 #define LEAST_WIN 3

@@ -15,13 +15,13 @@
 #include <math.h>
 
 #include "analyze/collective_calls.h"
-#include "analyze/operators/tables.h"
+#include "analyze/operators/operators.h"
 #include "analyze/overview/overview.h"
-#include "analyze/overview/spans.h"
-#include "columns/tuples.h"
+#include "analyze/overview/steps.h"
+#include "columns/hash_tables.h"
 #include "sutra/overview.h"
-#include "text/counted.h"
-#include "text/short_name.h"
+#include "text/names.h"
+#include "text/quantities.h"
 
 /* In the order in which findings of equal win stand. */
 enum finding_rule {
@@ -138,9 +138,6 @@ static inline double part_of_window(const struct findings_work *work, double tic
 enum sutra_status finding_frame(struct findings_work *work, uint32_t kinds, uint32_t *name, int64_t *ticks,
                                 struct sutra_error *error);
 
-/* measures.c */
-enum sutra_status measures_take(struct findings_work *work, struct sutra_error *error);
-
 /* rules_communication.c: the bus bandwidth of a large collective within a machine, bytes a second; 0: it is none, or
  * its size is not told. Below this part of what links give they are hardly used. */
 #define SLOW_LINK_PERCENT 10
@@ -149,13 +146,9 @@ double large_collective_bandwidth(const struct collective_calls *calls, const st
 /* What collectives of equal kind, type, size and group have in common; and how many times as long as the quickest of
  * them one takes at least that takes unequally long. */
 #define UNEVEN_SPREAD 1.5
-struct tuple collective_likeness(const struct collective_call *call);
 
 /* guards.c: whether set-up comes again and again: a third of it or more in the second half of three steps or more. */
 bool set_up_recurs(const struct overview *overview);
-
-/* guards.c: false: the only thing to be said is said. */
-enum sutra_status guards_apply(struct findings_work *work, bool *go_on, struct sutra_error *error);
 
 /* rules_*.c, in the order in which they look. */
 typedef enum sutra_status finding_look(struct findings_work *work, struct sutra_error *error);

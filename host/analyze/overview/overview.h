@@ -29,7 +29,7 @@
 #ifndef ANALYZE_OVERVIEW_OVERVIEW_H
 #define ANALYZE_OVERVIEW_OVERVIEW_H
 
-#include "analyze/operators/reading.h"
+#include "analyze/launches/launches.h"
 
 #define NOT_STARTED_NS 200000
 #define SLOW_CALL_NS   1000000
@@ -128,13 +128,6 @@ static inline uint32_t overview_name(const struct overview *overview, row_t host
 #define NAME_CAPTURES    (NAME_OWN << 2) /* calls from which on a stream's work becomes a graph instead of running, */
 #define NAME_CAPTURED    (NAME_OWN << 3) /* and up to which */
 
-/* window.c */
-enum sutra_status overview_window_find(struct overview *overview, struct arena *arena, struct sutra_error *error);
-
-/* stretches.c: rows of work; a gap where there is none has one row of kind OVERVIEW_AFTER. */
-enum sutra_status overview_stretches_make(struct sutra_context *context, struct overview *overview, struct arena *arena,
-                                          struct arena *scratch, struct sutra_error *error);
-
 /* idle.c: gaps taken apart. */
 enum sutra_status overview_idle_attribute(struct sutra_context *context, struct overview *overview, struct arena *arena,
                                           struct arena *scratch, struct sutra_error *error);
@@ -153,10 +146,6 @@ struct host_marks {
     row_t n;
 };
 
-/* Also fills overview->blocks, in the arena; marks are scratch. */
-enum sutra_status host_marks_make(struct overview *overview, struct arena *arena, struct arena *scratch,
-                                  struct host_marks *marks, struct sutra_error *error);
-
 /* covering.c: ways up from rows of hosts. */
 struct host_ways {
     const struct host_rows *hosts;
@@ -164,12 +153,8 @@ struct host_ways {
     row_t *jump;  /* a row above, so that any can be reached in O(log n) steps; the row itself where there is none */
 };
 
-enum sutra_status host_ways_make(const struct host_rows *hosts, struct arena *arena, struct host_ways *ways,
-                                 struct sutra_error *error);
-
 /* The shortest event of a thread that covers at least COVERED_PERCENT of a stretch, or ROW_NONE. *near is any
  * number at first and the caller's to keep: for stretches in the order of time the search is short. O(log n). */
 #define COVERED_PERCENT 70
-row_t host_covering(const struct host_ways *ways, uint32_t thread, int64_t begin, int64_t end, row_t *near);
 
 #endif

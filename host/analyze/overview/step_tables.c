@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/operators/tables.h"
+#include "analyze/operators/operators.h"
 #include "analyze/overview/steps.h"
 #include "base/arena.h"
-#include "base/order.h"
+#include "base/shared.h"
 
 const char *const step_part_names[N_STEP_PARTS] = {
     [STEP_COMPUTE] = "compute",

@@ -2,13 +2,155 @@
  * analyze_collectives.c - `sutra analyze collectives`: reads device traces of many ranks; writes tables of their
  * collectives and an HTML page.
  */
+#include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "cli/analyze/analysis_run.h"
-#include "cli/analyze/collectives_page.h"
-#include "cli/analyze/shared_analyses.h"
+#include "cli/analyze/analysis.h"
+#include "cli/terminal.h"
+#include "sutra/collectives.h"
 #include "sutra/report.h"
+#include "text/quantities.h"
+
+/*
+ * Prints straggler, ranks and types with the most time, clock offsets, and violated checks.
+ */
+
+#define N_TOP    5
+#define N_CHECKS 6
+
+static struct sutra_column column_of(const struct sutra_table *table, const char *name) {
+    struct sutra_column column = {0};
+    for (uint32_t i = 0; sutra_table_column(table, i, &column); i++)
+        if (strcmp(column.name, name) == 0)
+            break;
+    return column;
+}
+
+static void print_head(const struct sutra_collectives_summary *summary) {
+    printf("%s rank%s: %s collective%s", count_text(summary->n_ranks).text, summary->n_ranks == 1 ? "" : "s",
+           count_text(summary->n_collectives).text, summary->n_collectives == 1 ? "" : "s");
+    if (summary->n_messages)
+        printf(", %s message%s", count_text(summary->n_messages).text, summary->n_messages == 1 ? "" : "s");
+    putchar('\n');
+    if (summary->n_skipped)
+        printf("%s skipped; see the warnings\n", counted_text(summary->n_skipped, "trace", "traces").text);
+    if (summary->n_untold)
+        printf("%s without recorded group and number: matched by order\n",
+               counted_text(summary->n_untold, "kernel", "kernels").text);
+}
+
+static void print_straggler(const struct sutra_collectives *collectives) {
+    struct sutra_collectives_straggler straggler = {.size = sizeof straggler};
+    sutra_collectives_straggler(collectives, &straggler);
+    putchar('\n');
+    wrapped_print(straggler.sentence, 0, 0);
+    putchar('\n');
+}
+
+static void print_times(const struct sutra_collectives_summary *summary) {
+    double wait_us = summary->n_ranks ? summary->wait_us / (double)summary->n_ranks : 0;
+    printf("  %-11s %11s %7s  %s\n", "job", time_text(summary->span_us).text, "",
+           "from the first to the last GPU activity");
+    printf("  %-11s %11s %7s  %s\n", "waiting", time_text(wait_us).text, share_text(wait_us, summary->span_us).text,
+           "in collectives, mean per rank");
+    printf("  %-11s %11s %7s  %s\n", "transfer", time_text(summary->transfer_us).text, "",
+           "of all collectives and messages, without waiting");
+}
+
+static void print_ranks(const struct sutra_table *table) {
+    struct sutra_column rank = column_of(table, "rank"), us = column_of(table, "wait_caused_us");
+    struct sutra_column percent = column_of(table, "waited_for_percent"), last = column_of(table, "n_arrived_last");
+    struct sutra_column n = column_of(table, "collectives");
+    uint64_t rows[N_TOP], n_rows = 0;
+    for (uint64_t row = 0; row < sutra_table_rows(table); row++) { /* the first few of a sorted list */
+        uint64_t at = n_rows < N_TOP ? n_rows++ : N_TOP;
+        for (; at > 0 && us.reals[rows[at - 1]] < us.reals[row]; at--)
+            if (at < N_TOP)
+                rows[at] = rows[at - 1];
+        if (at < N_TOP)
+            rows[at] = row;
+    }
+    for (uint64_t i = 0; i < n_rows && us.reals[rows[i]] > 0; i++)
+        printf("  %-11s %11s %7s  rank %" PRId64 ", last at %" PRId64 " of %" PRId64 " collectives\n",
+               i ? "" : "waited for", time_text(us.reals[rows[i]]).text, share_text(percent.reals[rows[i]], 100).text,
+               rank.integers[rows[i]], last.integers[rows[i]], n.integers[rows[i]]);
+}
+
+static void print_types(const struct sutra_table *table, double transfer_us) {
+    struct sutra_column type = column_of(table, "type"), us = column_of(table, "transfer_us");
+    struct sutra_column n = column_of(table, "count"), bytes = column_of(table, "bytes");
+    struct sutra_column bus = column_of(table, "bus_gb_per_s"), size = column_of(table, "group_size");
+    for (uint64_t row = 0; row < sutra_table_rows(table) && row < N_TOP; row++) {
+        printf("  %-11s %11s %7s  %s x %s", row ? "" : "types", time_text(us.reals[row]).text,
+               share_text(us.reals[row], transfer_us).text, count_text((uint64_t)n.integers[row]).text,
+               short_text(sutra_column_text(&type, row), 16).text);
+        if (!isnan(bytes.reals[row]))
+            printf(", %s", bytes_text((uint64_t)bytes.reals[row]).text);
+        printf(", %" PRId64 " ranks", size.integers[row]);
+        if (!isnan(bus.reals[row]))
+            printf(", %.*f GB/s", bus.reals[row] < 10 ? 2 : 1, bus.reals[row]);
+        putchar('\n');
+    }
+}
+
+static void print_clocks(const struct sutra_collectives_summary *summary) {
+    char text[900];
+    if (summary->n_ranks < 2 || summary->n_collectives == 0)
+        return;
+    if (summary->n_clocks_set)
+        snprintf(
+            text, sizeof text,
+            "up to %s apart (residual %s): aligned for %s rank%s; after alignment a collective ends before the last "
+            "rank arrives in %s of %s cases",
+            time_text(summary->clocks_apart_us).text, time_text(summary->clock_residual_us).text,
+            count_text(summary->n_clocks_set).text, summary->n_clocks_set == 1 ? "" : "s",
+            count_text(summary->n_impossible_aligned).text, count_text(summary->n_impossible).text);
+    else
+        snprintf(text, sizeof text, "agree within %s: no alignment",
+                 time_text(fmax(summary->clocks_apart_us, summary->clock_residual_us)).text);
+    printf("  %-11s ", "clocks");
+    wrapped_print(text, 14, 14);
+}
+
+static void print_checks(const struct sutra_table *table) {
+    struct sutra_column severity = column_of(table, "severity"), check = column_of(table, "check");
+    struct sutra_column ranks = column_of(table, "ranks"), words = column_of(table, "text");
+    uint64_t n = sutra_table_rows(table);
+    if (n)
+        putchar('\n');
+    for (uint64_t row = 0; row < n && row < N_CHECKS; row++) {
+        char text[1200];
+        const char *of = sutra_column_text(&ranks, row);
+        printf("  %-11s ", sutra_column_text(&severity, row));
+        snprintf(text, sizeof text, "%s%s%s: %s", sutra_column_text(&check, row), *of ? ", rank " : "", of,
+                 sutra_column_text(&words, row));
+        wrapped_print(short_text(text, SHORT_COLUMNS).text, 14, 14);
+    }
+    if (n > N_CHECKS)
+        printf("  %-11s %s more in collective_errors\n", "", count_text(n - N_CHECKS).text);
+}
+
+/* `folder` is where the tables are, or NULL. */
+static void collectives_page_print(const struct sutra_collectives *collectives, const char *folder) {
+    struct sutra_collectives_summary summary = {.size = sizeof summary};
+    sutra_collectives_summary(collectives, &summary);
+    print_head(&summary);
+    print_straggler(collectives);
+    print_times(&summary);
+    print_ranks(sutra_collectives_table(collectives, SUTRA_COLLECTIVES_RANKS));
+    print_types(sutra_collectives_table(collectives, SUTRA_COLLECTIVES_KINDS), summary.transfer_us);
+    print_clocks(&summary);
+    print_checks(sutra_collectives_table(collectives, SUTRA_COLLECTIVES_CHECKS));
+    printf("\nnext:\n");
+    if (folder)
+        printf("  tables: %s\n", short_path(folder, 58).text);
+    else
+        printf("  sutra analyze collectives TRACE... -o results   all tables\n");
+    printf("  sutra analyze operators TRACE   GPU time of one rank\n");
+}
 
 struct collectives_values {
     struct analysis_values analysis;

@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "analyze/memory/memory.h"
-#include "cli/analyze/analysis_run.h"
-#include "cli/analyze/shared_analyses.h"
-#include "cli/tool/figures.h"
-#include "cli/tool/screen.h"
+#include "cli/analyze/analysis.h"
+#include "cli/terminal.h"
 #include "sutra/report.h"
+#include "text/quantities.h"
 
 #define N_ROWS     4 /* of each list on the terminal */
 #define NAME_WIDTH 40

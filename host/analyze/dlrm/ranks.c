@@ -1,0 +1,623 @@
+/*
+ * ranks.c - the traces of many ranks, and their overheads together.
+ *
+ * Each trace is a task: analyze, show to the visitor, free. What stays of a rank are its figures and the samples of its
+ * overheads, eight bytes each.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/dlrm/overheads.h"
+#include "analyze/dlrm/write.h"
+#include "analyze/ranks.h"
+#include "analyze/table.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "write/json.h"
+#include "write/text.h"
+
+/*
+ * The overheads of several traces together.
+ */
+
+struct dlrm_shared {
+    struct arena arena; /* of all that follows */
+    struct strings texts;
+    struct sutra_dlrm_overhead *list; /* T1, then T4 and the operators in the order of first sight; without shapes */
+    uint64_t n;
+    struct dlrm_launches launches; /* the longest list of each operator */
+};
+
+/*
+ * The overheads of several traces together: samples of one kind and operator, whatever their shapes,
+ * are one list, in the order of the traces; of the launches of an operator the longest list counts, the first of equal
+ * ones. Steps of optimizers have no list: the original's model handles them apart. O(samples).
+ */
+
+/* What stands for the shapes in a file whose form knows shapes. */
+#define NO_SHAPES "(((-1,),), ((-1,),))"
+
+struct sharing {
+    struct dlrm_shared *shared;
+    const struct dlrm_raw_part *parts;
+    size_t n_parts;
+    struct tuples rows; /* (kind, name) */
+    struct arena scratch;
+    uint32_t *row;  /* of each group of each part, one part's behind the other's */
+    double *us;     /* by row */
+    uint64_t *next; /* per row: where its next sample goes */
+};
+
+static uint32_t share_text(struct dlrm_shared *shared, const struct dlrm_raw *raw, uint32_t text) {
+    return strings_intern(&shared->texts, strings_text(&raw->texts, text), strings_length(&raw->texts, text));
+}
+
+static bool number_rows(struct sharing *sharing) {
+    uint64_t n_groups = 0, at = 0;
+    for (size_t i = 0; i < sharing->n_parts; i++)
+        n_groups += sharing->parts[i].raw->n_groups;
+    sharing->row = arena_take(&sharing->scratch, n_groups, sizeof *sharing->row);
+    bool ok = sharing->row != NULL;
+    for (size_t i = 0; i < sharing->n_parts && ok; i++) {
+        const struct dlrm_raw *raw = sharing->parts[i].raw;
+        for (uint64_t group = 0; group < raw->n_groups && ok; group++) {
+            uint32_t name = share_text(sharing->shared, raw, raw->groups[group].name);
+            uint32_t row = tuples_number(&sharing->rows, (struct tuple){{raw->groups[group].kind, name}});
+            ok = name != STRING_NONE && row != TUPLE_NONE;
+            sharing->row[at++] = row;
+        }
+    }
+    return ok;
+}
+
+/* Counts the samples of each row, and puts them together. */
+static bool gather(struct sharing *sharing) {
+    struct dlrm_shared *shared = sharing->shared;
+    uint64_t n = 0, at = 0;
+    shared->list = arena_zeros(&shared->arena, sharing->rows.n, sizeof *shared->list);
+    sharing->next = arena_take(&sharing->scratch, sharing->rows.n, sizeof *sharing->next);
+    if (!shared->list || !sharing->next)
+        return false;
+    for (size_t i = 0; i < sharing->n_parts; i++)
+        for (uint64_t group = 0; group < sharing->parts[i].raw->n_groups; group++)
+            shared->list[sharing->row[at++]].n += sharing->parts[i].raw->groups[group].n;
+    for (uint32_t row = 0; row < sharing->rows.n; n += shared->list[row++].n)
+        sharing->next[row] = n;
+    sharing->us = arena_take(&sharing->scratch, n, sizeof *sharing->us);
+    at = 0;
+    for (size_t i = 0; i < sharing->n_parts && sharing->us; i++) {
+        const struct dlrm_raw *raw = sharing->parts[i].raw;
+        const double *us = raw->us;
+        for (uint64_t group = 0; group < raw->n_groups; us += raw->groups[group++].n) {
+            uint64_t *next = &sharing->next[sharing->row[at++]];
+            memcpy(sharing->us + *next, us, raw->groups[group].n * sizeof *us);
+            *next += raw->groups[group].n;
+        }
+    }
+    return sharing->us != NULL;
+}
+
+static void measure(struct sharing *sharing) {
+    struct dlrm_shared *shared = sharing->shared;
+    double *us = sharing->us;
+    for (; shared->n < sharing->rows.n; shared->n++) {
+        const value_key *key = sharing->rows.list[shared->n].part;
+        struct sutra_dlrm_overhead *row = &shared->list[shared->n];
+        row->kind = (enum sutra_dlrm_overhead_kind)key[0];
+        row->name = row->kind == SUTRA_T1 ? SUTRA_DLRM_NONE : (uint32_t)key[1];
+        row->shapes = SUTRA_DLRM_NONE;
+        dlrm_mean_of(us, row->n, &row->mean_us, &row->std_us);
+        us += row->n;
+    }
+}
+
+/* ---- Launches ---- */
+
+/* The longest list so far, of the trace with this number. */
+struct longest_launches {
+    size_t part;
+    const struct dlrm_launch_list *list;
+};
+
+static bool copy_launches(struct dlrm_shared *shared, const struct dlrm_raw *raw, const struct dlrm_launch_list *from,
+                          uint32_t name) {
+    struct dlrm_launches *launches = &shared->launches;
+    struct dlrm_launch_list list = {.name = name, .first = launches->n_names, .n = from->n};
+    bool ok = arena_grow(&shared->arena, &launches->lists, launches->n_lists, &launches->lists_capacity,
+                         sizeof *launches->lists);
+    for (uint64_t i = 0; i < from->n && ok; i++) {
+        uint32_t launch = share_text(shared, raw, raw->launches.names[from->first + i]);
+        ok = launch != STRING_NONE && arena_grow(&shared->arena, &launches->names, launches->n_names,
+                                                 &launches->names_capacity, sizeof *launches->names);
+        if (ok)
+            launches->names[launches->n_names++] = launch;
+    }
+    if (ok)
+        launches->lists[launches->n_lists++] = list;
+    return ok;
+}
+
+static bool find_longest(struct sharing *sharing, struct tuples *names, struct longest_launches **longest) {
+    uint64_t capacity = 0;
+    for (size_t i = 0; i < sharing->n_parts; i++) {
+        const struct dlrm_launches *launches = &sharing->parts[i].raw->launches;
+        for (uint64_t j = 0; j < launches->n_lists; j++) {
+            uint32_t name = share_text(sharing->shared, sharing->parts[i].raw, launches->lists[j].name);
+            if (name == STRING_NONE)
+                return false;
+            if (strstr(strings_text(&sharing->shared->texts, name), "Optimizer"))
+                continue;
+            uint32_t n = names->n, number = tuples_number(names, (struct tuple){{name}});
+            if (number == TUPLE_NONE || !arena_grow(&sharing->scratch, longest, number, &capacity, sizeof **longest))
+                return false;
+            if (number == n || launches->lists[j].n > (*longest)[number].list->n)
+                (*longest)[number] = (struct longest_launches){i, &launches->lists[j]};
+        }
+    }
+    return true;
+}
+
+static bool share_launches(struct sharing *sharing) {
+    struct tuples names = {0};
+    struct longest_launches *longest = NULL;
+    bool ok = find_longest(sharing, &names, &longest);
+    for (uint32_t i = 0; i < names.n && ok; i++)
+        ok = copy_launches(sharing->shared, sharing->parts[longest[i].part].raw, longest[i].list,
+                           (uint32_t)names.list[i].part[0]);
+    tuples_free(&names);
+    return ok;
+}
+
+/* dlrm_shared_free() is due in any case. */
+static enum sutra_status dlrm_shared_make(struct dlrm_shared *shared, const struct dlrm_raw_part *parts, size_t n,
+                                          struct sutra_error *error) {
+    struct sharing sharing = {.shared = shared, .parts = parts, .n_parts = n};
+    *shared = (struct dlrm_shared){0};
+    bool ok = strings_init(&shared->texts) && number_rows(&sharing) && gather(&sharing);
+    if (ok)
+        measure(&sharing);
+    ok = ok && share_launches(&sharing);
+    tuples_free(&sharing.rows);
+    arena_free(&sharing.scratch);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+static void dlrm_shared_free(struct dlrm_shared *shared) {
+    strings_free(&shared->texts);
+    arena_free(&shared->arena);
+}
+
+/* ---- The file ---- */
+
+static void add_text(struct json_out *json, const struct strings *texts, uint32_t text, bool key) {
+    (key ? json_key : json_string)(json, strings_text(texts, text), strings_length(texts, text));
+}
+
+static void add_row(const struct dlrm_shared *shared, struct json_out *json, const struct sutra_dlrm_overhead *row) {
+    bool of_operator = row->kind != SUTRA_T1 && row->kind != SUTRA_T4;
+    if (row->kind != SUTRA_T1)
+        add_text(json, &shared->texts, row->name, true);
+    if (of_operator) {
+        json_open(json, '{');
+        json_name(json, NO_SHAPES);
+    }
+    json_open(json, '[');
+    json_double(json, row->mean_us);
+    json_double(json, row->std_us);
+    json_integer(json, (int64_t)row->n);
+    json_close(json, ']');
+    if (of_operator)
+        json_close(json, '}');
+}
+
+static void add_kind(const struct dlrm_shared *shared, struct json_out *json, int kind) {
+    const char name[] = {'t', (char)('1' + kind)};
+    json_key(json, name, sizeof name);
+    if (kind != SUTRA_T1)
+        json_open(json, '{');
+    for (uint64_t i = 0; i < shared->n; i++)
+        if ((int)shared->list[i].kind == kind)
+            add_row(shared, json, &shared->list[i]);
+    if (kind != SUTRA_T1)
+        json_close(json, '}');
+}
+
+static void add_launches(const struct dlrm_shared *shared, struct json_out *json) {
+    json_name(json, "launches");
+    json_open(json, '{');
+    for (uint64_t i = 0; i < shared->launches.n_lists; i++) {
+        const struct dlrm_launch_list *list = &shared->launches.lists[i];
+        add_text(json, &shared->texts, list->name, true);
+        json_open(json, '[');
+        for (uint64_t j = 0; j < list->n; j++)
+            add_text(json, &shared->texts, shared->launches.names[list->first + j], false);
+        json_close(json, ']');
+    }
+    json_close(json, '}');
+}
+
+/* Appends a struct dlrm_shared in the form of the overheads by shape of one trace. */
+static bool dlrm_shared_write(const void *of, struct text_out *out) {
+    struct json_out json = {.text = out, .indent = 1};
+    json_open(&json, '{');
+    for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
+        add_kind(of, &json, kind);
+    add_launches(of, &json);
+    json_close(&json, '}');
+    return true;
+}
+
+/*
+ * The samples of a rank's overheads as bytes, for another process that joins those of all ranks. O(n).
+ */
+
+void dlrm_raw_put(const struct dlrm_raw *raw, struct buffer *out) {
+    spool_put(out, raw->has_fractions);
+    spool_put_strings(out, &raw->texts);
+    spool_put_rows(out, raw->groups, raw->n_groups, sizeof *raw->groups);
+    spool_put_rows(out, raw->us, raw->n, sizeof *raw->us);
+    spool_put_rows(out, raw->launches.lists, raw->launches.n_lists, sizeof *raw->launches.lists);
+    spool_put_rows(out, raw->launches.names, raw->launches.n_names, sizeof *raw->launches.names);
+}
+
+/* Rows as they were put, in the arena. */
+static void *take_rows(struct spool_reader *reader, struct arena *arena, uint64_t *n, size_t size) {
+    char *taken = spool_take_rows(reader, n, size), *rows = arena_take(arena, *n, size);
+    if (taken && rows && *n)
+        memcpy(rows, taken, *n * size);
+    arena->failed |= !taken && !reader->failed;
+    free(taken);
+    return rows;
+}
+
+static bool groups_are_sound(const struct dlrm_raw *raw) {
+    uint64_t left = raw->n;
+    for (uint64_t i = 0; i < raw->n_groups; i++) {
+        const struct dlrm_raw_group *group = &raw->groups[i];
+        if ((unsigned)group->kind >= SUTRA_N_OVERHEADS || group->name >= raw->texts.n ||
+            group->shapes >= raw->texts.n || group->n > left)
+            return false;
+        left -= group->n;
+    }
+    return true;
+}
+
+static bool launches_are_sound(const struct dlrm_raw *raw) {
+    const struct dlrm_launches *launches = &raw->launches;
+    for (uint64_t i = 0; i < launches->n_lists; i++) {
+        const struct dlrm_launch_list *list = &launches->lists[i];
+        if (list->name >= raw->texts.n || list->first > launches->n_names || list->n > launches->n_names - list->first)
+            return false;
+    }
+    for (uint64_t i = 0; i < launches->n_names; i++)
+        if (launches->names[i] >= raw->texts.n)
+            return false;
+    return true;
+}
+
+bool dlrm_raw_restore(struct dlrm_raw *raw, struct spool_reader *reader) {
+    struct arena *arena = &raw->arena;
+    raw->has_fractions = spool_take_bool(reader);
+    if (!strings_init(&raw->texts) || !spool_take_strings(reader, &raw->texts))
+        return false;
+    raw->groups = take_rows(reader, arena, &raw->n_groups, sizeof *raw->groups);
+    raw->us = take_rows(reader, arena, &raw->n, sizeof *raw->us);
+    raw->launches.lists = take_rows(reader, arena, &raw->launches.n_lists, sizeof *raw->launches.lists);
+    raw->launches.names = take_rows(reader, arena, &raw->launches.n_names, sizeof *raw->launches.names);
+    if (arena->failed)
+        return false;
+    reader->failed |= !groups_are_sound(raw) || !launches_are_sound(raw);
+    return true;
+}
+
+/* One trace of the list. */
+struct dlrm_analyzed {
+    struct sutra_dlrm_rank rank;
+    struct sutra_dlrm_report report;
+    struct dlrm_raw raw;
+};
+
+struct sutra_dlrm_ranks {
+    struct rank_tasks tasks;     /* whose results are struct dlrm_analyzed */
+    size_t n_analyzed;           /* those that were not left out, which are the first ones by rank */
+    struct dlrm_raw_part *parts; /* of these, by rank; without a model */
+    struct dlrm_shared shared;
+};
+
+/* What became of a trace by its number in the list, and by that in the order. */
+static struct dlrm_analyzed *analyzed_of(const struct sutra_dlrm_ranks *ranks, size_t number) {
+    return (struct dlrm_analyzed *)ranks->tasks.results + number;
+}
+
+static struct dlrm_analyzed *analyzed_at(const struct sutra_dlrm_ranks *ranks, size_t i) {
+    return analyzed_of(ranks, ranks->tasks.order[i]);
+}
+
+/* What the tasks share. */
+struct dlrm_ranks_work {
+    struct sutra_dlrm_ranks_options options;
+    struct sutra_dlrm_options of_each;
+    struct sutra_dlrm_ranks *ranks;
+};
+
+/* ---- A task ---- */
+
+/* What a visitor is shown. */
+struct showing {
+    const struct dlrm_ranks_work *work;
+    const struct sutra_dlrm *dlrm;
+};
+
+static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
+    const struct showing *showing = arg;
+    const struct sutra_dlrm_ranks_options *options = &showing->work->options;
+    return options->visit(options->arg, context, showing->dlrm, &analyzed_of(showing->work->ranks, number)->rank,
+                          error);
+}
+
+static void take_means(struct dlrm_analyzed *analyzed) {
+    double sum[SUTRA_N_OVERHEADS] = {0}, n[SUTRA_N_OVERHEADS] = {0};
+    const double *us = analyzed->raw.us;
+    for (uint64_t i = 0; i < analyzed->raw.n_groups; us += analyzed->raw.groups[i++].n) {
+        const struct dlrm_raw_group *group = &analyzed->raw.groups[i];
+        n[group->kind] += (double)group->n;
+        for (uint64_t j = 0; j < group->n; j++)
+            sum[group->kind] += us[j];
+    }
+    for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
+        analyzed->rank.overhead_us[kind] = n[kind] > 0 ? sum[kind] / n[kind] : NAN;
+}
+
+/* What figures point to goes with the analysis. */
+static void keep_figures(struct sutra_dlrm_report *report) {
+    report->marker = NULL;
+    report->streams = NULL;
+    report->rows = NULL;
+    report->by_time = NULL;
+    report->dominating = NULL;
+    report->parts = NULL;
+    report->groups = NULL;
+    report->variants = NULL;
+    report->shares = NULL;
+    report->overheads = NULL;
+    report->overheads_by_shape = NULL;
+}
+
+/* What the tasks know of a trace. */
+static void name_rank(struct sutra_dlrm_ranks *ranks, size_t number) {
+    const struct rank_task *task = &ranks->tasks.list[number];
+    struct dlrm_analyzed *analyzed = analyzed_of(ranks, number);
+    struct sutra_dlrm_rank *rank = &analyzed->rank;
+    rank->path = task->path;
+    rank->place = number;
+    rank->rank = task->rank;
+    rank->source = task->source;
+    rank->report = &analyzed->report;
+    rank->reason = task->status ? task->error.message : NULL;
+}
+
+static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                 struct sutra_device_trace *trace, struct sutra_error *error) {
+    struct dlrm_ranks_work *work = arg;
+    struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
+    struct sutra_dlrm *dlrm = NULL;
+    enum sutra_status status = sutra_dlrm_analyze(context, trace, &work->of_each, &dlrm, error);
+    if (!status)
+        status = dlrm_raw_take(dlrm, &analyzed->raw, error);
+    if (!status) {
+        name_rank(work->ranks, number);
+        analyzed->report = dlrm->report;
+        keep_figures(&analyzed->report);
+        take_means(analyzed);
+    }
+    if (!status && work->options.visit) /* where ranks are shared, too: here is what its files are made of */
+        status = rank_run_visit(run, number, visit, &(struct showing){work, dlrm}, error);
+    sutra_dlrm_free(dlrm);
+    sutra_device_trace_free(trace);
+    return status;
+}
+
+/* ---- From one process to another ---- */
+
+static void put_options(const struct sutra_dlrm_options *options, struct buffer *out) {
+    spool_put(out, options->compat);
+    spool_put_text(out, options->module_marker);
+    spool_put(out, options->trim);
+    spool_put(out, options->iters);
+    spool_put(out, options->skip_iters);
+    spool_put(out, options->from);
+    spool_put(out, options->to);
+    spool_put(out, options->batch);
+    spool_put(out, options->iteration_us);
+}
+
+static void put(void *arg, size_t number, struct buffer *out) {
+    struct dlrm_ranks_work *work = arg;
+    struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
+    put_options(&work->of_each, out);
+    spool_put(out, analyzed->report);
+    spool_put(out, analyzed->rank.overhead_us);
+    dlrm_raw_put(&analyzed->raw, out);
+    dlrm_raw_free(&analyzed->raw);
+    analyzed->raw = (struct dlrm_raw){.n = 0};
+}
+
+/* Whether what is to be a bool is one. */
+static bool report_is_sound(const struct sutra_dlrm_report *report) {
+    const bool *const flags[] = {&report->compat, &report->trimmed, &report->tolerant, &report->has_streams};
+    bool sound = true;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        sound &= *(const unsigned char *)flags[i] <= 1;
+    return sound;
+}
+
+static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                              struct spool_reader *reader, struct sutra_error *error) {
+    struct dlrm_ranks_work *work = arg;
+    struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
+    struct buffer wanted = {0};
+    (void)context;
+    put_options(&work->of_each, &wanted);
+    enum sutra_status status = spool_take_options(reader, &wanted, work->ranks->tasks.list[number].path, error);
+    if (status)
+        return status;
+    spool_take(reader, analyzed->report);
+    spool_take(reader, analyzed->rank.overhead_us);
+    keep_figures(&analyzed->report);
+    reader->failed |= !report_is_sound(&analyzed->report);
+    if (!dlrm_raw_restore(&analyzed->raw, reader))
+        return error_memory(error);
+    if (reader->failed)
+        return SUTRA_OK; /* who reads the file says that it is damaged */
+    name_rank(work->ranks, number);
+    return work->options.visit ? rank_run_visit(run, number, visit, &(struct showing){work, NULL}, error) : SUTRA_OK;
+}
+
+static const struct rank_spool spool = {{"dlrm", sizeof(struct sutra_dlrm_report)}, put, take};
+
+/* ---- All of them together ---- */
+
+static enum sutra_status share(struct sutra_dlrm_ranks *ranks, struct sutra_error *error) {
+    for (size_t i = 0; i < ranks->tasks.n; i++)
+        ranks->n_analyzed += !ranks->tasks.list[i].status;
+    ranks->parts = arena_take(&ranks->tasks.arena, ranks->n_analyzed, sizeof *ranks->parts);
+    if (!ranks->parts)
+        return error_memory(error);
+    for (size_t i = 0; i < ranks->n_analyzed; i++) {
+        const struct dlrm_analyzed *analyzed = analyzed_at(ranks, i);
+        ranks->parts[i] = (struct dlrm_raw_part){.raw = &analyzed->raw, .batch = analyzed->report.batch};
+    }
+    return dlrm_shared_make(&ranks->shared, ranks->parts, ranks->n_analyzed, error);
+}
+
+/* ---- The public functions ---- */
+
+enum sutra_status sutra_dlrm_ranks_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
+                                       const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
+                                       struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_dlrm_ranks_options, arg);
+    struct dlrm_ranks_work work;
+    enum sutra_status status = options_take(&form, options, &work.options, error);
+    if (!status)
+        status = dlrm_options_take(work.options.dlrm, &work.of_each, error);
+    if (status)
+        return status;
+    work.ranks = calloc(1, sizeof *work.ranks);
+    if (!work.ranks)
+        return error_memory(error);
+    work.ranks->tasks.spool = &spool;
+    status = restriction_take(work.options.restriction, &work.ranks->tasks.restriction, error);
+    if (!status)
+        status = rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct dlrm_analyzed), analyze,
+                                &work, error);
+    if (!status && work.ranks->tasks.is_elsewhere) {
+        sutra_dlrm_ranks_free(work.ranks);
+        *ranks = NULL;
+        return SUTRA_OK;
+    }
+    for (size_t i = 0; i < work.ranks->tasks.n; i++)
+        name_rank(work.ranks, i);
+    if (!status)
+        status = share(work.ranks, error);
+    if (status)
+        sutra_dlrm_ranks_free(work.ranks);
+    else
+        *ranks = work.ranks;
+    return status;
+}
+
+void sutra_dlrm_ranks_free(struct sutra_dlrm_ranks *ranks) {
+    if (!ranks)
+        return;
+    for (size_t i = 0; i < ranks->tasks.n; i++)
+        dlrm_raw_free(&analyzed_of(ranks, i)->raw);
+    dlrm_shared_free(&ranks->shared);
+    rank_tasks_free(&ranks->tasks);
+    free(ranks);
+}
+
+const struct sutra_dlrm_rank *sutra_dlrm_ranks_get(const struct sutra_dlrm_ranks *ranks, size_t i) {
+    return i < ranks->tasks.n_wanted ? &analyzed_at(ranks, i)->rank : NULL;
+}
+
+const struct sutra_dlrm_overhead *sutra_dlrm_ranks_overheads(const struct sutra_dlrm_ranks *ranks, uint64_t *n) {
+    *n = ranks->shared.n;
+    return ranks->shared.list;
+}
+
+const char *sutra_dlrm_ranks_text(const struct sutra_dlrm_ranks *ranks, uint32_t text) {
+    return text < ranks->shared.texts.n ? strings_text(&ranks->shared.texts, text) : "";
+}
+
+/* ---- Files ---- */
+
+static void fill_table(const struct sutra_dlrm_ranks *ranks, struct sutra_table *table) {
+    static const struct column_spec columns[] = {
+        {"rank", SUTRA_COLUMN_INTEGER},  {"trace", SUTRA_COLUMN_TEXT},    {"iterations", SUTRA_COLUMN_INTEGER},
+        {"qps", SUTRA_COLUMN_REAL},      {"host(us)", SUTRA_COLUMN_REAL}, {"busy(us)", SUTRA_COLUMN_REAL},
+        {"idle(us)", SUTRA_COLUMN_REAL}, {"t1(us)", SUTRA_COLUMN_REAL},   {"t2(us)", SUTRA_COLUMN_REAL},
+        {"t3(us)", SUTRA_COLUMN_REAL},   {"t4(us)", SUTRA_COLUMN_REAL},   {"t5(us)", SUTRA_COLUMN_REAL},
+    };
+    table_init(table, "ranks", columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < ranks->n_analyzed; i++) {
+        const struct sutra_dlrm_rank *rank = sutra_dlrm_ranks_get(ranks, i);
+        table_integer(table, rank->rank);
+        table_file_name(table, rank->path);
+        table_integer(table, (int64_t)rank->report->iters);
+        table_real(table, rank->report->qps);
+        table_real(table, rank->report->host_us);
+        table_real(table, rank->report->has_streams ? rank->report->union_us : NAN);
+        table_real(table, rank->report->has_streams ? rank->report->idle_us : NAN);
+        for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
+            table_real(table, rank->overhead_us[kind]);
+    }
+}
+
+static enum sutra_status write_table(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
+                                     const char *folder, uint64_t *n_bytes, struct sutra_error *error) {
+    struct sutra_table table;
+    fill_table(ranks, &table);
+    enum sutra_status status =
+        table.failed ? error_memory(error)
+                     : text_file_write_in(context, folder, "ranks.csv", table_write_csv, &table, n_bytes, error);
+    table_free(&table);
+    return status;
+}
+
+static enum sutra_status write_raw(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
+                                   const char *folder, const char *model, uint64_t *n_bytes,
+                                   struct sutra_error *error) {
+    struct arena arena = {0};
+    struct dlrm_raw_part *parts = arena_take(&arena, ranks->n_analyzed, sizeof *parts);
+    if (!parts)
+        return error_memory(error);
+    for (size_t i = 0; i < ranks->n_analyzed; i++) {
+        parts[i] = ranks->parts[i];
+        parts[i].model = model;
+        parts[i].model_length = model ? strlen(model) : 0;
+        if (parts[i].model_length == 0)
+            parts[i].model = dlrm_model_of(sutra_dlrm_ranks_get(ranks, i)->path, &parts[i].model_length);
+    }
+    enum sutra_status status = text_file_write_in(context, folder, "overheads_merged_raw.csv", dlrm_raw_write,
+                                                  &(struct dlrm_raw_table){parts, ranks->n_analyzed}, n_bytes, error);
+    arena_free(&arena);
+    return status;
+}
+
+enum sutra_status sutra_dlrm_ranks_write(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
+                                         const char *folder, const char *model, uint64_t *n_bytes,
+                                         struct sutra_error *error) {
+    uint64_t n_written = 0;
+    stage_begin(context, "write", 0);
+    enum sutra_status status = text_file_write_in(context, folder, "overheads_merged.json", dlrm_shared_write,
+                                                  &ranks->shared, &n_written, error);
+    if (!status)
+        status = write_raw(context, ranks, folder, model, &n_written, error);
+    if (!status)
+        status = write_table(context, ranks, folder, &n_written, error);
+    stage_end(context);
+    if (!status && n_bytes)
+        *n_bytes = n_written;
+    return status;
+}

@@ -1,0 +1,409 @@
+/*
+ * window.c - the events that count, by time, without data loading; where the window begins.
+ *
+ * In come the rows that trimming left; out go those with a duration, sorted by (start rising, duration falling), file
+ * order among equals, less those that begin while data is loaded:
+ *
+ *     DataLoader      ## Forward ##           DataLoader      ## Forward ##
+ *     |-- left out ---|-- kept ---------------|-- left out ---|-- kept ---
+ *
+ * and less the last one, which the original drops too. By our rules device work stays. O(n log n) for the sort.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/dlrm/dlrm.h"
+#include "base/error.h"
+#include "text/strings.h"
+
+/*
+ * Which events are looked at: some iterations out of many, a part of the time, or all.
+ *
+ * In comes the whole trace; out go rows in file order, or NULL for all of them, and the number of iterations that they
+ * stand for. An iteration begins with each event whose name contains DataLoader or, failing that, ## Forward ##, in the
+ * order of the file. O(n).
+ */
+
+#define ITERS_DEFAULT 10
+
+struct trim_span {
+    struct number from, to;
+    bool with_from, with_to; /* whether the ends belong to it */
+};
+
+static bool has_ts(const struct dlrm_work *work, row_t event) {
+    return (work->events->flags[event] & EVENT_HAS_TS) != 0;
+}
+
+static bool in_span(const struct trim_span *span, struct number ts) {
+    int from = number_compare(ts, span->from), to = number_compare(ts, span->to);
+    return (from > 0 || (span->with_from && from == 0)) && (to < 0 || (span->with_to && to == 0));
+}
+
+static enum sutra_status keep_span(struct dlrm_work *work, const struct trim_span *span, struct dlrm_trimmed *trimmed,
+                                   struct sutra_error *error) {
+    trimmed->rows = arena_take(work->arena, work->events->n, sizeof *trimmed->rows);
+    if (!trimmed->rows)
+        return error_memory(error);
+    for (row_t event = 0; event < work->events->n; event++)
+        if (has_ts(work, event) && in_span(span, event_ts(work, event)))
+            trimmed->rows[trimmed->n++] = event;
+    return SUTRA_OK;
+}
+
+/* ---- Iterations ---- */
+
+/* The span from the event of this role number `skip` to the one `iters` later; false if there are not as many. */
+static bool find_iterations(const struct dlrm_work *work, uint32_t role, uint64_t skip, uint64_t iters,
+                            struct trim_span *span) {
+    uint64_t n = 0;
+    for (row_t event = 0; event < work->events->n; event++) {
+        if (!event_is(work, event, role) || !has_ts(work, event))
+            continue;
+        if (n == skip)
+            span->from = event_ts(work, event);
+        if (n++ - skip == iters) {
+            span->to = event_ts(work, event);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How many of the kept events of the role have a duration of more than `us` and are the host's. */
+static uint64_t count_iterations(const struct dlrm_work *work, const struct dlrm_trimmed *trimmed, uint32_t role,
+                                 int64_t us) {
+    uint64_t n = 0;
+    for (row_t i = 0; i < trimmed->n; i++) {
+        row_t event = dlrm_trimmed_at(trimmed, i);
+        n += event_is(work, event, role) && work->events->stream[event] == KEY_ABSENT &&
+             number_compare(event_dur(work, event), number_integer(us)) > 0;
+    }
+    return n;
+}
+
+/* The iterations of the kept events, as far as those show them. */
+static uint64_t iterations_shown(const struct dlrm_work *work, const struct dlrm_trimmed *trimmed) {
+    uint64_t n = count_iterations(work, trimmed, DLRM_LOADER, 100);
+    if (!n)
+        n = count_iterations(work, trimmed, DLRM_FORWARD, 0);
+    if (!n)
+        n = count_iterations(work, trimmed, NAME_STEP, 0);
+    return n ? n : 1;
+}
+
+static enum sutra_status keep_iterations(struct dlrm_work *work, struct dlrm_trimmed *trimmed,
+                                         struct sutra_error *error) {
+    const struct sutra_dlrm_options *options = work->options;
+    uint64_t iters = options->iters ? options->iters : ITERS_DEFAULT;
+    struct trim_span span = {.with_from = true};
+    if (find_iterations(work, DLRM_LOADER, options->skip_iters, iters, &span) ||
+        find_iterations(work, DLRM_FORWARD, options->skip_iters, iters, &span)) {
+        trimmed->iters = iters;
+        return keep_span(work, &span, trimmed, error);
+    }
+    if (options->iters || options->compat)
+        context_warn(
+            work->context,
+            "fewer than %llu iterations (DataLoader or ## Forward ## events) after the first %llu: analyzing the "
+            "full trace as %llu iterations",
+            (unsigned long long)iters, (unsigned long long)options->skip_iters, (unsigned long long)iters);
+    return SUTRA_OK;
+}
+
+/* ---- Parts of the time ---- */
+
+/* First and last start; false if no event has one. */
+static bool find_starts(const struct dlrm_work *work, struct number *first, struct number *last) {
+    bool found = false;
+    for (row_t event = 0; event < work->events->n; event++) {
+        if (!has_ts(work, event))
+            continue;
+        struct number ts = event_ts(work, event);
+        if (!found || number_compare(ts, *first) < 0)
+            *first = ts;
+        if (!found || number_compare(ts, *last) > 0)
+            *last = ts;
+        found = true;
+    }
+    return found;
+}
+
+static enum sutra_status keep_time(struct dlrm_work *work, struct dlrm_trimmed *trimmed, struct sutra_error *error) {
+    const struct sutra_dlrm_options *options = work->options;
+    struct number first = {0}, last = {0};
+    if (!find_starts(work, &first, &last))
+        return SUTRA_OK;
+    double begin = number_as_double(first), end = number_as_double(last);
+    struct trim_span span = {.with_from = true, .with_to = true};
+    span.from = number_double(options->from);
+    span.to = number_double(options->to);
+    if (options->trim == SUTRA_TRIM_PERCENTAGE) {
+        double range = end - begin;
+        span = (struct trim_span){.from = number_double(begin + options->from / 100 * range),
+                                  .to = number_double(begin + options->to / 100 * range)};
+    } else if (options->from < begin || options->to > end) {
+        return error_file(error, SUTRA_USAGE, work->trace->document.source.name,
+                          "the time range is not inside the trace: its events start from %.17g to %.17g us", begin,
+                          end);
+    }
+    return keep_span(work, &span, trimmed, error);
+}
+
+enum sutra_status dlrm_trim(struct dlrm_work *work, struct dlrm_trimmed *trimmed, struct sutra_error *error) {
+    const struct sutra_dlrm_options *options = work->options;
+    enum sutra_status status = SUTRA_OK;
+    *trimmed = (struct dlrm_trimmed){0};
+    if (options->trim == SUTRA_TRIM_AUTO)
+        status = keep_iterations(work, trimmed, error);
+    else if (options->trim != SUTRA_TRIM_NONE)
+        status = keep_time(work, trimmed, error);
+    if (!trimmed->rows)
+        trimmed->n = work->events->n;
+    if (!trimmed->iters)
+        trimmed->iters = options->iters    ? options->iters
+                         : options->compat ? ITERS_DEFAULT
+                                           : iterations_shown(work, trimmed);
+    return status;
+}
+
+#define LOADER_LEAST_US 100
+
+/* The integer that Python's int() makes of an id; false for others, and for those beyond 64 bits. */
+static bool id_integer(const struct dlrm_work *work, value_key id, int64_t *value) {
+    char text[24];
+    if (key_is_integer(id)) {
+        *value = id;
+        return true;
+    }
+    if (id < KEY_VALUES)
+        return false;
+    struct value odd = values_at(&work->context->values, id);
+    if (odd.type != VALUES_STRING || odd.length >= sizeof text)
+        return false;
+    size_t n = python_int(odd.text, odd.length, text);
+    text[n] = 0;
+    *value = strtoll(text, NULL, 10);
+    return n > 0;
+}
+
+/* Calls whose tid is more than twice their pid: not real threads in old traces, but in today's those of autograd. */
+static bool tid_is_odd(const struct dlrm_work *work, row_t event) {
+    int64_t tid, pid;
+    if (!event_in(work, event, CATEGORY_RUNTIME) || !id_integer(work, work->events->tid[event], &tid) ||
+        !id_integer(work, work->events->pid[event], &pid) || pid == 0)
+        return false;
+    double ratio = (double)tid / (double)pid;
+    return ratio > 2 || ratio < -2;
+}
+
+/* Counts why one does not. */
+static bool row_counts(const struct dlrm_work *work, row_t event, struct dlrm_window *window) {
+    uint8_t flags = work->events->flags[event];
+    if (!(flags & EVENT_HAS_DUR))
+        return false;
+    if (!(flags & EVENT_HAS_TS)) {
+        window->n_without_ts++;
+        return false;
+    }
+    if (!work->options->compat && number_compare(event_dur(work, event), number_integer(0)) < 0) {
+        window->n_negative++;
+        return false;
+    }
+    bool odd = work->as_notebook && tid_is_odd(work, event);
+    window->n_odd_tid += odd;
+    return !odd;
+}
+
+/* ---- Order ---- */
+
+/* Stably by falling duration, then stably by rising start. */
+static enum sutra_status sort_rows(struct dlrm_work *work, row_t *rows, row_t n, struct sutra_error *error) {
+    const struct engine *engine = work->engine;
+    struct arena *scratch = &work->scratch;
+    row_t *order = arena_take(scratch, n, sizeof *order), *before = arena_take(scratch, n, sizeof *before);
+    struct number_column key = numbers_take(scratch, n);
+    if (scratch->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++)
+        number_put(key, i, number_subtract(number_integer(0), event_dur(work, rows[i])));
+    enum sutra_status status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, n, order}, error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < n; i++) {
+        before[i] = rows[order[i]];
+        number_put(key, i, event_ts(work, before[i]));
+    }
+    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, n, order}, error);
+    for (row_t i = 0; i < n && !status; i++)
+        rows[i] = before[order[i]];
+    return status;
+}
+
+/* ---- Data loading ---- */
+
+struct skips {
+    struct number *from, *to; /* of each interval that is not empty, both rising */
+    row_t n;
+};
+
+/* The i-th loader's start to the i-th forward's, of which there must be as many. */
+static void pair_loaders(const struct dlrm_work *work, const row_t *loaders, const row_t *forwards, row_t n,
+                         struct skips *skips, struct number *skipped) {
+    for (row_t i = 0; i < n; i++) {
+        struct number from = event_ts(work, loaders[i]), to = event_ts(work, forwards[i]);
+        *skipped = number_add(*skipped, number_subtract(to, from));
+        if (number_compare(from, to) >= 0)
+            continue;
+        skips->from[skips->n] = from;
+        skips->to[skips->n++] = to;
+    }
+}
+
+/* Leaves out rows whose start lies in an interval: as many have begun as have ended where it lies in none. By our rules
+ * that goes for the host only: the device works on what was launched before. */
+static row_t leave_out(const struct dlrm_work *work, const struct skips *skips, row_t *rows, row_t n) {
+    row_t kept = 0, begun = 0, ended = 0;
+    for (row_t i = 0; i < n; i++) {
+        struct number ts = event_ts(work, rows[i]);
+        while (begun < skips->n && number_compare(skips->from[begun], ts) <= 0)
+            begun++;
+        while (ended < skips->n && number_compare(skips->to[ended], ts) <= 0)
+            ended++;
+        if (begun == ended || (!work->as_notebook && event_is_work(work, rows[i])))
+            rows[kept++] = rows[i];
+    }
+    return kept;
+}
+
+static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
+    struct arena *scratch = &work->scratch;
+    row_t *loaders = arena_take(scratch, window->n, sizeof *loaders);
+    row_t *forwards = arena_take(scratch, window->n, sizeof *forwards);
+    if (scratch->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < window->n; i++) {
+        row_t event = window->rows[i];
+        if (event_is(work, event, DLRM_LOADER) &&
+            number_compare(event_dur(work, event), number_integer(LOADER_LEAST_US)) > 0)
+            loaders[window->n_loaders++] = event;
+        if (event_is(work, event, DLRM_FORWARD))
+            forwards[window->n_forwards++] = event;
+    }
+    if (window->n_loaders != window->n_forwards || !window->n_loaders)
+        return SUTRA_OK;
+    struct skips skips = {.from = arena_take(scratch, window->n_loaders, sizeof *skips.from),
+                          .to = arena_take(scratch, window->n_loaders, sizeof *skips.to)};
+    if (scratch->failed)
+        return error_memory(error);
+    pair_loaders(work, loaders, forwards, (row_t)window->n_loaders, &skips, &window->skipped);
+    window->n = leave_out(work, &skips, window->rows, window->n);
+    return SUTRA_OK;
+}
+
+/* ---- The window ---- */
+
+static bool has_marker(const struct dlrm_work *work, const struct dlrm_window *window) {
+    for (row_t i = 0; i < window->n; i++)
+        if (event_is(work, window->rows[i], DLRM_MARKER))
+            return true;
+    return false;
+}
+
+static void take_marker(struct dlrm_work *work, struct dlrm_window *window, const char *marker) {
+    for (uint32_t string = 0; string < work->trace->strings.n; string++)
+        work->roles[string].name &= ~(uint32_t)DLRM_MARKER;
+    names_mark(&work->trace->strings, work->roles, TEXT_BEGINS, marker, DLRM_MARKER);
+    window->marker = marker;
+}
+
+/* The marker that was asked for, or the first one that some name begins with. */
+static enum sutra_status choose_marker(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
+    static const char *const usual[] = {"## ", STEP_NAME, ""};
+    const char *given = work->options->module_marker;
+    take_marker(work, window, given ? given : usual[0]);
+    for (size_t i = 1; !given && !work->options->compat && !has_marker(work, window) && i < 3; i++)
+        take_marker(work, window, usual[i]);
+    if (has_marker(work, window))
+        return SUTRA_OK;
+    return error_file(
+        error, SUTRA_DATA, work->trace->document.source.name,
+        "no event with a duration has a name that begins with the module marker '%s'; select another marker "
+        "(--module-marker ProfilerStep, or '' for the first event's thread)",
+        window->marker);
+}
+
+static void find_main_thread(const struct dlrm_work *work, struct dlrm_window *window) {
+    for (row_t i = 0; i < window->n; i++)
+        if (event_is(work, window->rows[i], DLRM_MARKER)) {
+            window->main_tid = work->events->tid[window->rows[i]];
+            return;
+        }
+}
+
+/* Begins behind the last entry of a record function before the first label, if there is one. */
+static void cut_begin(const struct dlrm_work *work, struct dlrm_window *window) {
+    row_t first = 0;
+    while (first < window->n &&
+           (name_roles(work->events, work->roles, window->rows[first]) & (DLRM_MARKER | DLRM_COLON)) != DLRM_MARKER)
+        first++;
+    if (first == window->n)
+        return;
+    while (first > 0 && !event_is(work, window->rows[first - 1], DLRM_ENTER))
+        first--;
+    if (first == 0)
+        return;
+    window->begin = event_ts(work, window->rows[first - 1]);
+    window->n -= first;
+    memmove(window->rows, window->rows + first, window->n * sizeof *window->rows);
+}
+
+static enum sutra_status find_window(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
+    enum sutra_status status = sort_rows(work, window->rows, window->n, error);
+    if (!status)
+        status = choose_marker(work, window, error);
+    if (status)
+        return status;
+    find_main_thread(work, window);
+    window->begin = event_ts(work, window->rows[0]);
+    window->end = event_ts(work, window->rows[window->n - 1]);
+    window->skipped = number_integer(0);
+    status = skip_loading(work, window, error);
+    if (status)
+        return status;
+    cut_begin(work, window);
+    window->n -= window->n > 0 && (work->as_notebook || !event_is_work(work, window->rows[window->n - 1]));
+    return SUTRA_OK;
+}
+
+static double device_time(const struct dlrm_work *work, const row_t *rows, row_t n) {
+    double us = 0;
+    for (row_t i = 0; i < n; i++)
+        if (event_is_work(work, rows[i]))
+            us += number_as_double(event_dur(work, rows[i]));
+    return us;
+}
+
+enum sutra_status dlrm_window_find(struct dlrm_work *work, const struct dlrm_trimmed *trimmed,
+                                   struct dlrm_window *window, struct sutra_error *error) {
+    *window = (struct dlrm_window){.rows = arena_take(work->arena, trimmed->n, sizeof *window->rows)};
+    if (!window->rows)
+        return error_memory(error);
+    for (row_t i = 0; i < trimmed->n; i++) {
+        row_t event = dlrm_trimmed_at(trimmed, i);
+        if (row_counts(work, event, window))
+            window->rows[window->n++] = event;
+    }
+    if (!window->n)
+        return error_file(error, SUTRA_DATA, work->trace->document.source.name,
+                          "none of the %" PRIu32 " events has a start time and a duration: nothing to analyze",
+                          trimmed->n);
+    struct arena_mark mark = arena_mark(&work->scratch);
+    window->device_us = device_time(work, window->rows, window->n);
+    enum sutra_status status = find_window(work, window, error);
+    window->looked_at_us = device_time(work, window->rows, window->n);
+    arena_release(&work->scratch, mark);
+    return status;
+}

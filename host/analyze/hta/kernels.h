@@ -1,0 +1,58 @@
+/*
+ * kernels.h - the last of the first so many intervals that does not end before a moment; intervals can be taken out.
+ *
+ *     most      1: [0, 8)   2: [0, 4)  3: [4, 8)   4: [0, 2)  5: [2, 4) ...   size + i: interval i alone
+ *
+ * Each node holds the latest end in its range. The search climbs from the bound to the first subtree on its left that
+ * ends late enough, and descends in it. O(n) to make, O(log n) to ask and to take out.
+ */
+#ifndef ANALYZE_HTA_KERNELS_H
+#define ANALYZE_HTA_KERNELS_H
+
+#include "base/arena.h"
+#include "columns/row.h"
+
+struct end_tree {
+    size_t size; /* leaves: a power of 2 above n */
+    int64_t *most;
+};
+
+static inline int64_t later_end(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* False: out of memory. */
+static inline bool end_tree_make(struct end_tree *tree, struct arena *arena, const int64_t *ends, row_t n) {
+    tree->size = 1;
+    while (tree->size <= n)
+        tree->size *= 2;
+    tree->most = arena_take(arena, tree->size, 2 * sizeof *tree->most);
+    if (!tree->most)
+        return false;
+    for (size_t i = 0; i < tree->size; i++)
+        tree->most[tree->size + i] = i < n ? ends[i] : INT64_MIN;
+    for (size_t i = tree->size; --i > 0;)
+        tree->most[i] = later_end(tree->most[2 * i], tree->most[2 * i + 1]);
+    return true;
+}
+
+/* The last interval below `bound`, at most n, that ends at `least` or later; ROW_NONE: there is none. */
+static inline row_t end_tree_last(const struct end_tree *tree, row_t bound, int64_t least) {
+    size_t node = tree->size + bound;
+    while (node > 1 && !(node % 2 == 1 && tree->most[node - 1] >= least))
+        node /= 2;
+    if (node <= 1)
+        return ROW_NONE;
+    for (node--; node < tree->size;)
+        node = 2 * node + (tree->most[2 * node + 1] >= least);
+    return (row_t)(node - tree->size);
+}
+
+static inline void end_tree_remove(struct end_tree *tree, row_t interval) {
+    size_t node = tree->size + interval;
+    tree->most[node] = INT64_MIN;
+    for (node /= 2; node > 0; node /= 2)
+        tree->most[node] = later_end(tree->most[2 * node], tree->most[2 * node + 1]);
+}
+
+#endif

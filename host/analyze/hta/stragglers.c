@@ -1,0 +1,658 @@
+/*
+ * stragglers.c - the ranks that the reference takes for stragglers.
+ *
+ * Of each stream, step and name of a long collective (1 % of a mean step or more) the last of a rank counts. The stream
+ * and name whose durations differ most between ranks is the metric: who starts it late is suspected. In the reference's
+ * way a collective is what is called ncclKernel, as until NCCL 2.17, the last one is the last of the file, and with one
+ * step candidates are listed by rank; in ours it is any communication kernel, the last in time, and the latest is
+ * first. Starts of ranks are compared, so their clocks must agree. O(k log k) for collectives.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/hta/stragglers.h"
+#include "analyze/table.h"
+#include "base/error.h"
+#include "base/options.h"
+#include "base/shared.h"
+#include "columns/hash_tables.h"
+#include "sutra/analyze.h"
+
+/* A collective counts from this part of a mean step on. */
+#define LEAST_PART 0.01
+
+/* ---- What all ranks have ---- */
+
+static bool take_collectives(struct hta_stragglers *stragglers, const struct sutra_hta *hta) {
+    const struct sutra_table *table = &hta->collectives;
+    for (uint64_t row = 0; row < table->n_rows; row++) {
+        size_t n_name, n_group;
+        const char *name = table_get_text(table, COLLECTIVE_NAME, row, &n_name);
+        const char *group = table_get_text(table, COLLECTIVE_GROUP, row, &n_group);
+        struct rank_collective *collective = &stragglers->list[stragglers->n];
+        *collective = (struct rank_collective){.rank = hta->options.rank,
+                                               .stream = table_get_integer(table, COLLECTIVE_STREAM, row),
+                                               .step = table_get_integer(table, COLLECTIVE_STEP, row),
+                                               .index = table_get_integer(table, COLLECTIVE_INDEX, row),
+                                               .start_ns = table_get_integer(table, COLLECTIVE_START, row),
+                                               .dur_ns = table_get_integer(table, COLLECTIVE_DUR, row),
+                                               .name = strings_intern(&stragglers->strings, name, n_name),
+                                               .group = strings_intern(&stragglers->strings, group, n_group),
+                                               .place = stragglers->n};
+        stragglers->n++;
+        if (collective->name == STRING_NONE || collective->group == STRING_NONE)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t sort_distinct(int64_t *numbers, uint64_t n) {
+    uint64_t n_distinct = 0;
+    qsort(numbers, n, sizeof *numbers, compare_int64s);
+    for (uint64_t i = 0; i < n; i++)
+        if (n_distinct == 0 || numbers[i] != numbers[n_distinct - 1])
+            numbers[n_distinct++] = numbers[i];
+    return n_distinct;
+}
+
+static bool has_step(const struct hta_stragglers *stragglers, int64_t step) {
+    return bsearch(&step, stragglers->steps, stragglers->n_steps, sizeof step, compare_int64s) != NULL;
+}
+
+static bool is_requested(const int64_t *only, size_t n_only, int64_t step) {
+    bool requested = !only;
+    for (size_t i = 0; i < n_only && !requested; i++)
+        requested = only[i] == step;
+    return requested;
+}
+
+/* The steps that rows are named after, and from when until when rows are in them. */
+static bool take_spans(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
+                       uint64_t n_spans, const int64_t *only, size_t n_only, struct arena *arena) {
+    int64_t *seen = arena_take(arena, n_spans, sizeof *seen);
+    uint64_t n = 0;
+    stragglers->steps = arena_take(arena, n_spans, sizeof *stragglers->steps);
+    if (arena->failed)
+        return false;
+    for (size_t i = 0; i < n_ranks; i++)
+        for (uint64_t row = 0; row < ranks[i]->spans.n_rows; row++)
+            if (table_get_integer(&ranks[i]->spans, SPAN_NAMED, row))
+                stragglers->steps[stragglers->n_steps++] = table_get_integer(&ranks[i]->spans, SPAN_STEP, row);
+    uint64_t n_distinct = sort_distinct(stragglers->steps, stragglers->n_steps);
+    stragglers->n_steps = 0;
+    for (uint64_t i = 0; i < n_distinct; i++)
+        if (is_requested(only, n_only, stragglers->steps[i]))
+            stragglers->steps[stragglers->n_steps++] = stragglers->steps[i];
+    stragglers->first_ns = INT64_MAX;
+    stragglers->last_ns = INT64_MIN;
+    for (size_t i = 0; i < n_ranks; i++)
+        for (uint64_t row = 0; row < ranks[i]->spans.n_rows; row++) {
+            int64_t step = table_get_integer(&ranks[i]->spans, SPAN_STEP, row);
+            int64_t first = table_get_integer(&ranks[i]->spans, SPAN_FIRST, row);
+            int64_t last = table_get_integer(&ranks[i]->spans, SPAN_LAST, row);
+            if (first == INT64_MAX || !has_step(stragglers, step))
+                continue;
+            seen[n++] = step;
+            stragglers->first_ns = first < stragglers->first_ns ? first : stragglers->first_ns;
+            stragglers->last_ns = last > stragglers->last_ns ? last : stragglers->last_ns;
+        }
+    stragglers->n_steps_seen = sort_distinct(seen, n);
+    return true;
+}
+
+bool stragglers_take(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
+                     const int64_t *only, size_t n_only, struct arena *arena) {
+    uint64_t n = 0, n_spans = 0;
+    *stragglers = (struct hta_stragglers){.compat = n_ranks && ranks[0]->options.compat, .base_ns = INT64_MAX};
+    for (size_t i = 0; i < n_ranks; i++) {
+        n += ranks[i]->collectives.n_rows;
+        n_spans += ranks[i]->spans.n_rows;
+        stragglers->base_ns = ranks[i]->base < stragglers->base_ns ? ranks[i]->base : stragglers->base_ns;
+    }
+    stragglers->list = arena_take(arena, n, sizeof *stragglers->list);
+    bool ok = stragglers->list && strings_init(&stragglers->strings);
+    for (size_t i = 0; i < n_ranks && ok; i++)
+        ok = take_collectives(stragglers, ranks[i]);
+    return ok && take_spans(stragglers, ranks, n_ranks, n_spans, only, n_only, arena);
+}
+
+/* ---- The metric ---- */
+
+static int compare_names(const struct strings *strings, uint32_t a, uint32_t b) {
+    return a == b ? 0 : strcmp(strings_text(strings, a), strings_text(strings, b));
+}
+
+/* What the order of collectives looks at. */
+struct straggler_order {
+    const struct hta_stragglers *of;
+};
+
+static int compare_integers(int64_t a, int64_t b) {
+    return (a > b) - (a < b);
+}
+
+/* By stream, name and step, then by rank; the last of a rank last. */
+static int compare_collectives(const void *left, const void *right, void *arg) {
+    const struct hta_stragglers *stragglers = ((const struct straggler_order *)arg)->of;
+    const struct rank_collective *a = left, *b = right;
+    int order = compare_integers(a->stream, b->stream);
+    if (!order)
+        order = compare_names(&stragglers->strings, a->name, b->name);
+    if (!order)
+        order = compare_integers(a->step, b->step);
+    if (!order)
+        order = compare_integers(a->rank, b->rank);
+    if (!order && !stragglers->compat)
+        order = compare_integers(a->start_ns, b->start_ns);
+    return order ? order : compare_integers((int64_t)a->place, (int64_t)b->place);
+}
+
+static bool is_of_line(const struct rank_collective *a, const struct rank_collective *b) {
+    return a->stream == b->stream && a->name == b->name;
+}
+
+/* The long ones in the steps; of a rank's in each stream, step and name the last. */
+static uint64_t keep_last(const struct hta_stragglers *stragglers, struct rank_collective *kept) {
+    double least_us = stragglers->step_us * LEAST_PART;
+    uint64_t n = 0, n_kept = 0;
+    for (uint64_t i = 0; i < stragglers->n; i++) {
+        const struct rank_collective *one = &stragglers->list[i];
+        bool counts = stragglers->compat ? one->stream > 0 && one->step > 0 : one->step >= 0;
+        if (counts && has_step(stragglers, one->step) && us_of(one->dur_ns) >= least_us)
+            kept[n++] = *one;
+    }
+    struct straggler_order order = {stragglers};
+    qsort_r(kept, n, sizeof *kept, compare_collectives, &order);
+    for (uint64_t i = 0; i < n; i++)
+        if (i + 1 == n || !is_of_line(&kept[i], &kept[i + 1]) || kept[i].step != kept[i + 1].step ||
+            kept[i].rank != kept[i + 1].rank)
+            kept[n_kept++] = kept[i];
+    return n_kept;
+}
+
+/* The standard deviation of durations, in steps; NaN for one. */
+static double deviation(const struct hta_stragglers *stragglers, const struct rank_collective *list, uint64_t n) {
+    double sum = 0, squares = 0;
+    for (uint64_t i = 0; i < n; i++)
+        sum += us_of(list[i].dur_ns) / stragglers->step_us;
+    for (uint64_t i = 0; i < n; i++) {
+        double off = us_of(list[i].dur_ns) / stragglers->step_us - sum / (double)n;
+        squares += off * off;
+    }
+    return n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
+}
+
+/* The mean deviation of the steps of a line, list[0..n). */
+static double spread(const struct hta_stragglers *stragglers, const struct rank_collective *list, uint64_t n) {
+    double sum = 0;
+    uint64_t n_steps = 0;
+    for (uint64_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && list[end].step == list[first].step;)
+            end++;
+        double of_step = deviation(stragglers, list + first, end - first);
+        if (isnan(of_step))
+            continue;
+        sum += of_step;
+        n_steps++;
+    }
+    return n_steps ? sum / (double)n_steps : NAN;
+}
+
+static int compare_by_rank(const void *left, const void *right) {
+    const struct rank_collective *a = left, *b = right;
+    int order = compare_integers(a->rank, b->rank);
+    return order ? order : compare_integers(a->step, b->step);
+}
+
+bool stragglers_choose(struct hta_stragglers *stragglers, struct arena *arena) {
+    struct rank_collective *kept = arena_take(arena, stragglers->n, sizeof *kept);
+    double most = NAN;
+    if (!kept)
+        return false;
+    if (stragglers->n_steps_seen == 0)
+        return true;
+    stragglers->step_us = us_of(stragglers->last_ns - stragglers->first_ns) / (double)stragglers->n_steps_seen;
+    uint64_t n = keep_last(stragglers, kept);
+    for (uint64_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && is_of_line(&kept[first], &kept[end]);)
+            end++;
+        double spread_of = spread(stragglers, kept + first, end - first);
+        if (isnan(spread_of) || spread_of <= most)
+            continue;
+        most = spread_of;
+        stragglers->metric = kept + first;
+        stragglers->n_metric = end - first;
+    }
+    if (stragglers->n_metric > 0)
+        qsort(stragglers->metric, stragglers->n_metric, sizeof *stragglers->metric, compare_by_rank);
+    return true;
+}
+
+/* ---- Who is suspected ---- */
+
+static int compare_by_step(const void *left, const void *right) {
+    const struct rank_collective *a = left, *b = right;
+    int order = compare_integers(a->step, b->step);
+    return order ? order : -compare_integers(a->start_ns, b->start_ns);
+}
+
+/* Marks by rank: in how many steps a rank is among the n_candidates that start last. Fills marks[0..n) for the ranks of
+ * the metric, with ranks[0..n) rising, both with room for n_metric; 0: there is no metric, or, as the reference has it,
+ * a step has fewer ranks. */
+static uint64_t stragglers_mark(const struct hta_stragglers *stragglers, uint64_t n_candidates, int64_t *ranks,
+                                int64_t *marks, struct arena *arena) {
+    uint64_t n = stragglers->n_metric, n_ranks = 0;
+    struct rank_collective *by_step = n ? arena_take(arena, n, sizeof *by_step) : NULL;
+    if (!by_step)
+        return 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (n_ranks == 0 || ranks[n_ranks - 1] != stragglers->metric[i].rank)
+            ranks[n_ranks++] = stragglers->metric[i].rank;
+        by_step[i] = stragglers->metric[i];
+    }
+    memset(marks, 0, n_ranks * sizeof *marks);
+    qsort(by_step, n, sizeof *by_step, compare_by_step);
+    for (uint64_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && by_step[end].step == by_step[first].step;)
+            end++;
+        if (end - first < n_candidates && stragglers->compat)
+            return 0;
+        uint64_t last = end - first < n_candidates ? end - 1 : first + n_candidates - 1;
+        for (uint64_t i = first; i < end && by_step[i].start_ns >= by_step[last].start_ns; i++) {
+            const int64_t *rank = bsearch(&by_step[i].rank, ranks, n_ranks, sizeof *ranks, compare_int64s);
+            marks[rank - ranks]++;
+        }
+    }
+    return n_ranks;
+}
+
+struct suspect {
+    int64_t rank, marks, start_ns;
+};
+
+static int compare_suspects(const void *left, const void *right) {
+    const struct suspect *a = left, *b = right;
+    int order = -compare_integers(a->marks, b->marks);
+    if (!order)
+        order = -compare_integers(a->start_ns, b->start_ns);
+    return order ? order : compare_integers(a->rank, b->rank);
+}
+
+uint64_t stragglers_list(const struct hta_stragglers *stragglers, uint64_t n_candidates, int64_t *ranks,
+                         struct arena *arena) {
+    uint64_t n = stragglers->n_metric;
+    int64_t *all = arena_take(arena, n, sizeof *all), *marks = arena_take(arena, n, sizeof *marks);
+    struct suspect *suspects = arena_take(arena, n, sizeof *suspects);
+    if (arena->failed)
+        return 0;
+    uint64_t n_ranks = stragglers_mark(stragglers, n_candidates, all, marks, arena);
+    for (uint64_t i = 0; i < n_ranks; i++) /* with one step for each rank, metric[i] is the rank's */
+        suspects[i] = (struct suspect){all[i], marks[i],
+                                       n_ranks == n && !stragglers->compat ? stragglers->metric[i].start_ns : 0};
+    qsort(suspects, n_ranks, sizeof *suspects, compare_suspects);
+    uint64_t n_listed = n_ranks < n_candidates ? n_ranks : n_candidates;
+    for (uint64_t i = 0; i < n_listed; i++)
+        ranks[i] = suspects[i].rank;
+    return n_listed;
+}
+
+void stragglers_add_metric(const struct hta_stragglers *stragglers, struct sutra_table *table) {
+    for (uint64_t i = 0; i < stragglers->n_metric; i++) {
+        const struct rank_collective *one = &stragglers->metric[i];
+        table_integer(table, one->rank);
+        table_integer(table, one->stream);
+        table_integer(table, one->step);
+        table_string(table, &stragglers->strings, one->name);
+        table_integer(table, one->index);
+        table_real(table, us_of(one->start_ns - stragglers->base_ns));
+        table_real(table, us_of(one->dur_ns));
+        table_real(table, us_of(one->start_ns - stragglers->first_ns) / stragglers->step_us);
+        table_real(table, us_of(one->dur_ns) / stragglers->step_us);
+    }
+}
+
+/*
+ * How late each rank comes to collectives, and how long it waits in them, by durations alone.
+ *
+ *     rank 0        [ all-reduce ...........]      waits for the others all this time but the last's
+ *     rank 1              [ all-reduce .....]
+ *     rank 2                      [ ........]      comes last: late by the difference of the durations
+ *
+ * A collective ends on all of its ranks at about one time, so whoever comes late has the short kernel: clocks need not
+ * agree. The k-th collective of a name on a stream in a step, of one group where the trace tells groups, is the same on
+ * all ranks. Sending and receiving is left out: it ends for two at a time. O(k log k) for collectives.
+ */
+
+struct rank_lateness {
+    int64_t rank;
+    int64_t n, n_last, late_ns, most_ns, wait_ns;
+};
+
+/* What is the same on all ranks. */
+static int compare_kinds(const struct rank_collective *a, const struct rank_collective *b) {
+    int order = compare_integers(a->step, b->step);
+    if (!order)
+        order = compare_integers(a->stream, b->stream);
+    if (!order)
+        order = compare_integers(a->name, b->name);
+    return order ? order : compare_integers(a->group, b->group);
+}
+
+static int compare_in_rank(const void *left, const void *right) {
+    const struct rank_collective *a = left, *b = right;
+    int order = compare_kinds(a, b);
+    if (!order)
+        order = compare_integers(a->rank, b->rank);
+    if (!order)
+        order = compare_integers(a->start_ns, b->start_ns);
+    return order ? order : compare_integers(a->index, b->index);
+}
+
+static int compare_over_ranks(const void *left, const void *right) {
+    const struct rank_collective *a = left, *b = right;
+    int order = compare_kinds(a, b);
+    if (!order)
+        order = compare_integers((int64_t)a->place, (int64_t)b->place);
+    return order ? order : compare_integers(a->rank, b->rank);
+}
+
+/* Leaves out what is for two, and numbers the rest of each kind on each rank. */
+static uint64_t number_in_ranks(struct hta_stragglers *stragglers) {
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < stragglers->n; i++)
+        if (!strstr(strings_text(&stragglers->strings, stragglers->list[i].name), "SendRecv"))
+            stragglers->list[n++] = stragglers->list[i];
+    qsort(stragglers->list, n, sizeof *stragglers->list, compare_in_rank);
+    for (uint64_t i = 0; i < n; i++) {
+        struct rank_collective *one = &stragglers->list[i];
+        bool first = i == 0 || compare_kinds(one - 1, one) != 0 || one[-1].rank != one->rank;
+        one->place = first ? 0 : one[-1].place + 1;
+    }
+    return n;
+}
+
+static int compare_rank(const void *key, const void *lateness) {
+    return compare_integers(*(const int64_t *)key, ((const struct rank_lateness *)lateness)->rank);
+}
+
+/* One collective on all its ranks. */
+static void judge(const struct rank_collective *list, uint64_t n, struct rank_lateness *ranks, uint64_t n_ranks) {
+    uint64_t shortest = 0, longest = 0;
+    for (uint64_t i = 1; i < n; i++) {
+        shortest = list[i].dur_ns < list[shortest].dur_ns ? i : shortest;
+        longest = list[i].dur_ns > list[longest].dur_ns ? i : longest;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        struct rank_lateness *of_rank = bsearch(&list[i].rank, ranks, n_ranks, sizeof *ranks, compare_rank);
+        int64_t late_ns = list[longest].dur_ns - list[i].dur_ns;
+        of_rank->n++;
+        of_rank->n_last += i == shortest && late_ns > 0;
+        of_rank->late_ns += late_ns;
+        of_rank->most_ns = late_ns > of_rank->most_ns ? late_ns : of_rank->most_ns;
+        of_rank->wait_ns += list[i].dur_ns - list[shortest].dur_ns;
+    }
+}
+
+static int compare_lateness(const void *left, const void *right) {
+    const struct rank_lateness *a = left, *b = right;
+    return a->late_ns != b->late_ns ? -compare_integers(a->late_ns, b->late_ns) : compare_integers(a->rank, b->rank);
+}
+
+static int compare_numbers(const void *left, const void *right) {
+    return compare_integers(*(const int64_t *)left, *(const int64_t *)right);
+}
+
+static int64_t marks_of(int64_t rank, const int64_t *ranks, const int64_t *marks, uint64_t n) {
+    const int64_t *found = bsearch(&rank, ranks, n, sizeof *ranks, compare_numbers);
+    return found ? marks[found - ranks] : 0;
+}
+
+static bool add_rows(const struct hta_stragglers *stragglers, struct sutra_table *table, struct rank_lateness *ranks,
+                     uint64_t n_ranks, struct arena *arena) {
+    enum { CANDIDATES = 2 };
+    int64_t *of = arena_take(arena, stragglers->n_metric, sizeof *of);
+    int64_t *marks = arena_take(arena, stragglers->n_metric, sizeof *marks);
+    if (arena->failed)
+        return false;
+    uint64_t n_marked = stragglers_mark(stragglers, CANDIDATES, of, marks, arena);
+    qsort(ranks, n_ranks, sizeof *ranks, compare_lateness);
+    for (uint64_t i = 0; i < n_ranks; i++) {
+        if (ranks[i].n == 0)
+            continue;
+        table_integer(table, ranks[i].rank);
+        table_integer(table, ranks[i].n);
+        table_integer(table, ranks[i].n_last);
+        table_real(table, us_of(ranks[i].late_ns));
+        table_real(table, us_of(ranks[i].most_ns));
+        table_real(table, us_of(ranks[i].wait_ns));
+        table_integer(table, marks_of(ranks[i].rank, of, marks, n_marked));
+    }
+    return true;
+}
+
+bool lateness_add(struct hta_stragglers *stragglers, struct sutra_table *table, struct arena *arena) {
+    struct rank_lateness *ranks = arena_zeros(arena, stragglers->n, sizeof *ranks);
+    uint64_t n_ranks = 0;
+    if (!ranks)
+        return false;
+    for (uint64_t i = 0; i < stragglers->n; i++) /* ranks rise */
+        if (n_ranks == 0 || ranks[n_ranks - 1].rank != stragglers->list[i].rank)
+            ranks[n_ranks++].rank = stragglers->list[i].rank;
+    uint64_t n = number_in_ranks(stragglers);
+    qsort(stragglers->list, n, sizeof *stragglers->list, compare_over_ranks);
+    for (uint64_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && compare_kinds(&stragglers->list[first], &stragglers->list[end]) == 0 &&
+                              stragglers->list[end].place == stragglers->list[first].place;)
+            end++;
+        if (end - first > 1)
+            judge(stragglers->list + first, end - first, ranks, n_ranks);
+    }
+    return add_rows(stragglers, table, ranks, n_ranks, arena);
+}
+
+/*
+ * What stragglers are found by when all ranks are there: of each rank its communication kernels,
+ * and from when until when rows of each profiler step are, on the trace's own clock; nothing of a rank that is alone.
+ * O(n).
+ */
+
+void hta_collectives_init(struct sutra_hta *hta) {
+    static const struct column_spec collectives[] = {
+        [COLLECTIVE_STREAM] = {"stream", SUTRA_COLUMN_INTEGER}, [COLLECTIVE_STEP] = {"step", SUTRA_COLUMN_INTEGER},
+        [COLLECTIVE_NAME] = {"name", SUTRA_COLUMN_TEXT},        [COLLECTIVE_GROUP] = {"group", SUTRA_COLUMN_TEXT},
+        [COLLECTIVE_INDEX] = {"index", SUTRA_COLUMN_INTEGER},   [COLLECTIVE_START] = {"start", SUTRA_COLUMN_INTEGER},
+        [COLLECTIVE_DUR] = {"dur", SUTRA_COLUMN_INTEGER}};
+    static const struct column_spec spans[] = {[SPAN_STEP] = {"step", SUTRA_COLUMN_INTEGER},
+                                               [SPAN_NAMED] = {"named", SUTRA_COLUMN_INTEGER},
+                                               [SPAN_FIRST] = {"first", SUTRA_COLUMN_INTEGER},
+                                               [SPAN_LAST] = {"last", SUTRA_COLUMN_INTEGER}};
+    table_init(&hta->collectives, "collectives", collectives, sizeof collectives / sizeof *collectives);
+    table_init(&hta->spans, "spans", spans, sizeof spans / sizeof *spans);
+}
+
+/* ---- Steps ---- */
+
+struct step_span {
+    bool named; /* a row is named so */
+    bool any;   /* rows are in the step: */
+    int64_t first, last;
+};
+
+struct step_spans {
+    struct tuples numbers;
+    struct step_span *list;
+    uint64_t capacity;
+    struct arena *arena;
+    uint32_t last; /* that was found, which rows in turn mostly share; TUPLE_NONE at first */
+};
+
+/* NULL: out of memory. */
+static struct step_span *span_of(struct step_spans *spans, int64_t number) {
+    if (spans->last != TUPLE_NONE && spans->numbers.list[spans->last].part[0] == number)
+        return &spans->list[spans->last];
+    uint32_t n = spans->numbers.n, span = tuples_number(&spans->numbers, (struct tuple){{number}});
+    if (span == TUPLE_NONE || !arena_grow(spans->arena, &spans->list, span, &spans->capacity, sizeof *spans->list))
+        return NULL;
+    if (span == n)
+        spans->list[span] = (struct step_span){.first = INT64_MAX, .last = INT64_MIN};
+    spans->last = span;
+    return &spans->list[span];
+}
+
+static bool take_row(struct step_spans *spans, const struct hta_input *input, row_t event) {
+    const struct hta_rows *rows = &input->rows;
+    int64_t number = input->iterations.of_event[event];
+    if (number < 0)
+        return true;
+    struct step_span *span = span_of(spans, number);
+    if (!span)
+        return false;
+    int64_t end = rows->start[event] + rows->dur[event];
+    span->any = true;
+    span->first = rows->start[event] < span->first ? rows->start[event] : span->first;
+    span->last = end > span->last ? end : span->last;
+    return true;
+}
+
+static bool take_name(struct step_spans *spans, const struct hta_input *input, row_t event) {
+    const struct hta_rows *rows = &input->rows;
+    int64_t number = input->iterations.of_name[rows->events->name[event]];
+    bool counts = input->options.compat || category_roles(rows->events, rows->roles, event) & CATEGORY_ANNOTATION;
+    if (number == ITERATION_NONE || !(rows->state[event] & HTA_KEPT) || !counts)
+        return true;
+    struct step_span *span = span_of(spans, number);
+    if (span)
+        span->named = true;
+    return span != NULL;
+}
+
+enum sutra_status hta_spans(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
+                            struct sutra_error *error) {
+    const struct hta_rows *rows = &input->rows;
+    struct step_spans spans = {.arena = arena, .last = TUPLE_NONE};
+    bool ok = true;
+    if (input->alone)
+        return SUTRA_OK;
+    for (row_t i = 0; i < rows->n_steps && ok; i++)
+        ok = take_name(&spans, input, rows->steps[i]);
+    for (row_t i = 0; i < rows->n && ok && input->iterations.of_event; i++)
+        ok = take_row(&spans, input, rows->list[i]);
+    for (uint32_t i = 0; i < spans.numbers.n && ok; i++) {
+        table_integer(&hta->spans, spans.numbers.list[i].part[0]);
+        table_integer(&hta->spans, spans.list[i].named);
+        table_integer(&hta->spans, spans.list[i].any ? rows->base + spans.list[i].first : INT64_MAX);
+        table_integer(&hta->spans, spans.list[i].any ? rows->base + spans.list[i].last : INT64_MIN);
+    }
+    tuples_free(&spans.numbers);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* ---- Kernels ---- */
+
+static bool is_collective(const struct hta_input *input, row_t event) {
+    const struct hta_rows *rows = &input->rows;
+    const char *name = strings_text(rows->strings, rows->events->name[event]);
+    if (rows->stream[event] < 0)
+        return false;
+    if (input->options.compat)
+        return strncmp(name, "ncclKernel", strlen("ncclKernel")) == 0;
+    return rows->state[event] & HTA_STREAM &&
+           input->kernels.of_name[rows->events->name[event]] == KERNEL_COMMUNICATION + 1;
+}
+
+static void add_collective(const struct hta_input *input, row_t event, const uint32_t *groups,
+                           struct sutra_table *table) {
+    const struct hta_rows *rows = &input->rows;
+    table_integer(table, rows->stream[event]);
+    table_integer(table, hta_iteration(input, event));
+    table_string(table, rows->strings, rows->events->name[event]);
+    table_string(table, event_columns_strings(rows->trace), groups[event]);
+    table_integer(table, event);
+    table_integer(table, rows->base + rows->start[event]);
+    table_integer(table, rows->dur[event]);
+}
+
+enum sutra_status hta_collectives(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
+                                  struct sutra_error *error) {
+    static const struct asked_field field = {"Process Group Ranks", ASK_STRING, false};
+    const struct hta_rows *rows = &input->rows;
+    if (input->alone)
+        return SUTRA_OK;
+    row_t *events = arena_take(arena, rows->n, sizeof *events), n = 0;
+    struct asked_column groups = {0};
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < rows->n && !status; i++)
+        if (is_collective(input, rows->list[i]))
+            events[n++] = rows->list[i];
+    if (!status && n)
+        status = event_columns_ask(input->context, rows->trace, &field, 1, events, n, &groups, error);
+    for (row_t i = 0; i < n && !status; i++)
+        add_collective(input, events[i], groups.string, &hta->collectives);
+    return status;
+}
+
+/*
+ * Which of many ranks is the slowest, and why. O(n log n) for the medians.
+ */
+
+#define N_CAUSES (SUTRA_CAUSE_IDLE + 1)
+
+static double cause_us(const struct sutra_hta_summary *summary, int cause) {
+    const double us[N_CAUSES] = {[SUTRA_CAUSE_COMPUTE] = summary->compute_us,
+                                 [SUTRA_CAUSE_COMMUNICATION] = summary->exposed_us,
+                                 [SUTRA_CAUSE_MEMORY] = summary->memory_us,
+                                 [SUTRA_CAUSE_IDLE] = summary->idle_us};
+    return us[cause];
+}
+
+/* The rank behind the first `i` that has kernels; NULL at the end. */
+static const struct sutra_hta_rank *next_rank(const struct sutra_hta_ranks *ranks, size_t *i) {
+    const struct sutra_hta_rank *rank;
+    while ((rank = sutra_hta_ranks_get(ranks, (*i)++)) && !rank->reason)
+        if (rank->summary->n_kernels > 0)
+            return rank;
+    return NULL;
+}
+
+/* The median of a cause, or of the span, over all ranks that have kernels. */
+static double median_of(const struct sutra_hta_ranks *ranks, int cause, double *values) {
+    size_t n = 0, i = 0;
+    for (const struct sutra_hta_rank *rank; (rank = next_rank(ranks, &i));)
+        values[n++] = cause < N_CAUSES ? cause_us(rank->summary, cause) : rank->summary->span_us;
+    qsort(values, n, sizeof *values, compare_doubles);
+    return quantile_of(values, n, 0.5);
+}
+
+static void find_cause(const struct sutra_hta_ranks *ranks, const struct sutra_hta_rank *rank, double *values,
+                       struct sutra_hta_slowest *slowest) {
+    for (int cause = 0; cause < N_CAUSES; cause++) {
+        double us = cause_us(rank->summary, cause), median = median_of(ranks, cause, values);
+        if (cause > 0 && us - median <= slowest->cause_us - slowest->median_cause_us)
+            continue;
+        slowest->cause = (enum sutra_hta_cause)cause;
+        slowest->cause_us = us;
+        slowest->median_cause_us = median;
+    }
+}
+
+int sutra_hta_ranks_slowest(const struct sutra_hta_ranks *ranks, struct sutra_hta_slowest *slowest) {
+    const struct sutra_hta_rank *longest = NULL, *awaited = NULL;
+    size_t n = 0, i = 0;
+    for (const struct sutra_hta_rank *rank; (rank = next_rank(ranks, &i)); n++) {
+        if (!longest || rank->summary->span_us > longest->summary->span_us)
+            longest = rank;
+        if (!awaited || rank->summary->communication_us < awaited->summary->communication_us)
+            awaited = rank;
+    }
+    double *values = n >= 2 ? malloc(n * sizeof *values) : NULL;
+    if (!values)
+        return 0;
+    struct sutra_hta_slowest found = {.rank = longest->rank, .span_us = longest->summary->span_us};
+    found.median_span_us = median_of(ranks, N_CAUSES, values);
+    found.awaited_rank = awaited->summary->communication_us > 0 ? awaited->rank : -1;
+    find_cause(ranks, longest, values, &found);
+    free(values);
+    report_give(slowest, &found, sizeof found);
+    return 1;
+}

@@ -1,0 +1,20 @@
+/*
+ * ranks.h - the tables of many ranks, for who has read the traces for more than these.
+ */
+#ifndef ANALYZE_OPERATORS_RANKS_H
+#define ANALYZE_OPERATORS_RANKS_H
+
+#include "analyze/operators/operators.h"
+#include "analyze/ranks.h"
+
+/* Joins the tables of tasks, by number; NULL: left out. They become the ranks' own; the tasks must live as long. */
+enum sutra_status operators_ranks_join(const struct rank_tasks *tasks, struct sutra_operators **operators,
+                                       struct sutra_operators_ranks **ranks, struct sutra_error *error);
+
+/* The tables of a rank as bytes, for another process; and from these, with the options: NULL where memory runs out or
+ * they are damaged. */
+void operators_put(const struct sutra_operators *operators, struct buffer *out);
+struct sutra_operators *operators_restore(const struct sutra_operators_options *options, struct spool_reader *reader,
+                                          bool *failed);
+
+#endif

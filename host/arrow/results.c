@@ -1,0 +1,500 @@
+/*
+ * results.c - tables of results as columns. Numbers stay where they are, and hold the table's memory.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/dlrm/dlrm.h"
+#include "analyze/table.h"
+#include "arrow/batch.h"
+#include "arrow/makers.h"
+#include "base/error.h"
+#include "columns/column.h"
+#include "critical_path/path.h"
+#include "sutra/merge.h"
+#include "sutra/simulate.h"
+
+/*
+ * The edges of the graph of a critical path as columns. Hubs are spelt out: an edge for each that they stand
+ * for, as in the path's JSON.
+ */
+
+struct path_edge {
+    node_t from, to;
+    uint32_t edge;
+    bool critical;
+};
+
+struct path_source {
+    const struct graph *graph;
+    struct buffer edges; /* struct path_edge */
+};
+
+static const struct path_edge *edge_at(const struct path_source *source, uint64_t i) {
+    return (const struct path_edge *)(const void *)source->edges.bytes + i;
+}
+
+/* Edges of all nodes; `seen` tells which node has led to each last, `next` which edge the path takes. */
+static bool list_edges(struct path_source *source, const struct path_nodes *path, node_t *seen, uint32_t *next) {
+    const struct graph *graph = source->graph;
+    for (node_t i = 0; i + 1 < path->n; i++)
+        next[path->node[i]] = path->edge[i] + 1;
+    for (node_t node = 0; node < graph_nodes(graph); node++) {
+        struct edge_lists lists = edges_from(graph, node);
+        for (uint32_t edge = edges_next(&lists); edge != EDGE_NONE; edge = edges_next(&lists)) {
+            struct path_edge made = {node, graph->to[edge], edge, next[node] == edge + 1};
+            if (seen[made.to] == node + 1)
+                continue;
+            seen[made.to] = node + 1;
+            buffer_append(&source->edges, &made, sizeof made);
+        }
+    }
+    return !source->edges.failed;
+}
+
+static enum sutra_status find_edges(struct path_source *source, const struct path_nodes *path,
+                                    struct sutra_error *error) {
+    size_t n = graph_nodes(source->graph);
+    node_t *seen = column_new(n, sizeof *seen);
+    uint32_t *next = column_new(n, sizeof *next);
+    bool ok = seen && next && list_edges(source, path, seen, next);
+    free(seen);
+    free(next);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+enum path_end { PATH_FROM, PATH_TO };
+
+static node_t node_of(const struct path_source *source, uint64_t i, uint32_t which) {
+    return which == PATH_FROM ? edge_at(source, i)->from : edge_at(source, i)->to;
+}
+
+static enum sutra_status make_events(const void *of, const struct column_maker *maker, struct batch *batch,
+                                     struct sutra_error *error) {
+    const struct path_source *source = of;
+    uint32_t *made = column_new(batch->n_rows, sizeof *made);
+    (void)error;
+    for (uint64_t i = 0; i < batch->n_rows && made; i++)
+        made[i] = node_event(source->graph, node_of(source, i, maker->which));
+    batch_values(batch, maker->name, "I", NULL, (struct batch_values){.data = made});
+    return SUTRA_OK;
+}
+
+static enum sutra_status make_ends(const void *of, const struct column_maker *maker, struct batch *batch,
+                                   struct sutra_error *error) {
+    const struct path_source *source = of;
+    struct valid_rows made = valid_new(batch->n_rows);
+    (void)error;
+    for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
+        valid_put(&made, i, node_is_end(node_of(source, i, maker->which)));
+    batch_bits(batch, maker->name, made, (struct valid_rows){0});
+    return SUTRA_OK;
+}
+
+static enum sutra_status make_critical(const void *of, const struct column_maker *maker, struct batch *batch,
+                                       struct sutra_error *error) {
+    const struct path_source *source = of;
+    struct valid_rows made = valid_new(batch->n_rows);
+    (void)error;
+    for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
+        valid_put(&made, i, edge_at(source, i)->critical);
+    batch_bits(batch, maker->name, made, (struct valid_rows){0});
+    return SUTRA_OK;
+}
+
+static enum sutra_status make_weights(const void *of, const struct column_maker *maker, struct batch *batch,
+                                      struct sutra_error *error) {
+    const struct path_source *source = of;
+    double *made = column_new(batch->n_rows, sizeof *made);
+    (void)error;
+    for (uint64_t i = 0; i < batch->n_rows && made; i++)
+        made[i] = source->graph->weight[edge_at(source, i)->edge];
+    batch_values(batch, maker->name, "g", "us", (struct batch_values){.data = made});
+    return SUTRA_OK;
+}
+
+static enum sutra_status make_kinds(const void *of, const struct column_maker *maker, struct batch *batch,
+                                    struct sutra_error *error) {
+    static const char *const words[EDGE_N_TYPES] = {
+        [EDGE_OPERATOR] = "operator",
+        [EDGE_DEPENDENCY] = "dependency",
+        [EDGE_LAUNCH_DELAY] = "launch_delay",
+        [EDGE_KERNEL_DELAY] = "kernel_delay",
+        [EDGE_SYNC] = "sync",
+    };
+    const struct path_source *source = of;
+    uint8_t *numbers = column_new(batch->n_rows, sizeof *numbers);
+    for (uint64_t i = 0; i < batch->n_rows && numbers; i++)
+        numbers[i] = source->graph->type[edge_at(source, i)->edge];
+    if (numbers)
+        batch_words(batch, maker->name, numbers, words, EDGE_N_TYPES);
+    free(numbers);
+    return numbers ? SUTRA_OK : error_memory(error);
+}
+
+static const struct column_maker makers[] = {
+    {"from_event", make_events, PATH_FROM, false},
+    {"from_end", make_ends, PATH_FROM, false},
+    {"to_event", make_events, PATH_TO, false},
+    {"to_end", make_ends, PATH_TO, false},
+    {"weight", make_weights, 0, false},
+    {"kind", make_kinds, 0, false},
+    {"critical", make_critical, 0, false},
+};
+
+enum sutra_status sutra_critical_path_arrow(struct sutra_context *context, const struct sutra_critical_path *path,
+                                            const struct sutra_columns_options *options,
+                                            struct ArrowArrayStream *stream, struct sutra_error *error) {
+    struct sutra_columns_options taken;
+    struct path_source source = {.graph = &path->search.graph};
+    struct batch batch = {0};
+    enum sutra_status status = columns_options_take(options, false, &taken, error);
+    stage_begin(context, "columns", source.graph->n_edges);
+    if (!status)
+        status = find_edges(&source, &path->search.path, error);
+    batch.n_rows = source.edges.length / sizeof(struct path_edge);
+    if (!status)
+        status = makers_run(NULL, makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
+    if (!status)
+        status = batch_stream(&batch, stream, error);
+    stage_end(context);
+    batch_free(&batch);
+    buffer_free(&source.edges);
+    return status;
+}
+
+/*
+ * What a simulation found as columns: each of its lists is asked for item by item, and becomes an array
+ * of structs, of whose members columns are made.
+ */
+
+static const char *const works[] = {"cpu", "computation", "communication"};
+
+/* One of the lists: how many items of which size it has, how one is asked for, and its columns. */
+struct simulated_list {
+    uint64_t (*count)(const struct sutra_simulation *simulation);
+    void (*get)(const struct sutra_simulation *simulation, uint64_t i, void *item);
+    void (*add)(const struct member_array *array);
+    size_t size;
+};
+
+static uint64_t count_ranks(const struct sutra_simulation *simulation) {
+    return sutra_simulation_ranks(simulation);
+}
+
+static uint64_t count_stuck(const struct sutra_simulation *simulation) {
+    struct sutra_deadlocked_node node = {.size = sizeof node};
+    uint32_t n = 0;
+    while (sutra_simulation_deadlocked(simulation, n, &node))
+        n++;
+    return n;
+}
+
+/* Each item begins with its size, which is set. */
+static void get_rank(const struct sutra_simulation *simulation, uint64_t i, void *item) {
+    sutra_simulation_rank(simulation, (uint32_t)i, item);
+}
+
+static void get_wait(const struct sutra_simulation *simulation, uint64_t i, void *item) {
+    sutra_simulation_wait(simulation, i, item);
+}
+
+static void get_meeting(const struct sutra_simulation *simulation, uint64_t i, void *item) {
+    sutra_simulation_collective(simulation, i, item);
+}
+
+static void get_link(const struct sutra_simulation *simulation, uint64_t i, void *item) {
+    sutra_simulation_link(simulation, i, item);
+}
+
+static void get_step(const struct sutra_simulation *simulation, uint64_t i, void *item) {
+    sutra_simulation_step(simulation, i, item);
+}
+
+static void get_name(const struct sutra_simulation *simulation, uint64_t i, void *item) {
+    sutra_simulation_name(simulation, i, item);
+}
+
+static void get_stuck(const struct sutra_simulation *simulation, uint64_t i, void *item) {
+    sutra_simulation_deadlocked(simulation, (uint32_t)i, item);
+}
+
+static void add_rank(const struct member_array *array) {
+    MEMBER_COUNT(array, sutra_simulated_rank, rank, NULL);
+    MEMBER_COUNT(array, sutra_simulated_rank, n_nodes, NULL);
+    MEMBER_COUNT(array, sutra_simulated_rank, n_ran, NULL);
+    MEMBER_COUNT(array, sutra_simulated_rank, time_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_rank, cpu_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_rank, compute_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_rank, comm_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_rank, wait_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_rank, n_meetings, NULL);
+    MEMBER_COUNT(array, sutra_simulated_rank, n_absent, NULL);
+    MEMBER_REAL(array, sutra_simulated_rank, cpu_slowness, NULL);
+    MEMBER_REAL(array, sutra_simulated_rank, gpu_slowness, NULL);
+}
+
+static void add_wait(const struct member_array *array) {
+    MEMBER_COUNT(array, sutra_simulated_wait, rank, NULL);
+    MEMBER_COUNT(array, sutra_simulated_wait, awaited, NULL);
+    MEMBER_COUNT(array, sutra_simulated_wait, n, NULL);
+    MEMBER_COUNT(array, sutra_simulated_wait, ns, "ns");
+}
+
+static void add_meeting(const struct member_array *array) {
+    MEMBER_TEXT(array, sutra_simulated_collective, name);
+    MEMBER_TEXT(array, sutra_simulated_collective, kind);
+    MEMBER_COUNT(array, sutra_simulated_collective, n_ranks, NULL);
+    MEMBER_COUNT(array, sutra_simulated_collective, n_told, NULL);
+    MEMBER_COUNT(array, sutra_simulated_collective, bytes, "bytes");
+    MEMBER_COUNT(array, sutra_simulated_collective, last, NULL);
+    MEMBER_COUNT(array, sutra_simulated_collective, start_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_collective, run_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_collective, end_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_collective, wait_ns, "ns");
+}
+
+static void add_link(const struct member_array *array) {
+    MEMBER_TEXT(array, sutra_network_link, kind);
+    MEMBER_COUNT(array, sutra_network_link, n_ranks, NULL);
+    MEMBER_COUNT(array, sutra_network_link, n_transfers, NULL);
+    MEMBER_REAL(array, sutra_network_link, alpha_us, "us");
+    MEMBER_REAL(array, sutra_network_link, bytes_per_s, "bytes/s");
+    MEMBER_REAL(array, sutra_network_link, residual_us, "us");
+    MEMBER_COUNT(array, sutra_network_link, is_fitted, NULL);
+}
+
+static void add_step(const struct member_array *array) {
+    MEMBER_COUNT(array, sutra_simulated_step, rank, NULL);
+    MEMBER_COUNT(array, sutra_simulated_step, id, NULL);
+    MEMBER_TEXT(array, sutra_simulated_step, name);
+    member_word(array, "work", offsetof(struct sutra_simulated_step, work), works, 3);
+    MEMBER_COUNT(array, sutra_simulated_step, start_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_step, end_ns, "ns");
+}
+
+static void add_name(const struct member_array *array) {
+    MEMBER_TEXT(array, sutra_simulated_name, name);
+    member_word(array, "work", offsetof(struct sutra_simulated_name, work), works, 3);
+    MEMBER_COUNT(array, sutra_simulated_name, n_nodes, NULL);
+    MEMBER_COUNT(array, sutra_simulated_name, run_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_name, path_ns, "ns");
+    MEMBER_COUNT(array, sutra_simulated_name, wait_ns, "ns");
+}
+
+static void add_stuck(const struct member_array *array) {
+    static const char *const whys[] = {"depends", "meets", "behind", "held"};
+    MEMBER_COUNT(array, sutra_deadlocked_node, rank, NULL);
+    MEMBER_COUNT(array, sutra_deadlocked_node, id, NULL);
+    MEMBER_TEXT(array, sutra_deadlocked_node, name);
+    member_word(array, "why", offsetof(struct sutra_deadlocked_node, why), whys, 4);
+    MEMBER_COUNT(array, sutra_deadlocked_node, awaited_rank, NULL);
+    MEMBER_COUNT(array, sutra_deadlocked_node, awaited_id, NULL);
+    MEMBER_TEXT(array, sutra_deadlocked_node, awaited_name);
+}
+
+static const struct simulated_list lists[SUTRA_SIMULATED_N_COLUMNS] = {
+    [SUTRA_SIMULATED_RANKS] = {count_ranks, get_rank, add_rank, sizeof(struct sutra_simulated_rank)},
+    [SUTRA_SIMULATED_WAITS] = {sutra_simulation_n_waits, get_wait, add_wait, sizeof(struct sutra_simulated_wait)},
+    [SUTRA_SIMULATED_COLLECTIVES] = {sutra_simulation_n_collectives, get_meeting, add_meeting,
+                                     sizeof(struct sutra_simulated_collective)},
+    [SUTRA_SIMULATED_LINKS] = {sutra_simulation_n_links, get_link, add_link, sizeof(struct sutra_network_link)},
+    [SUTRA_SIMULATED_PATH] = {sutra_simulation_n_steps, get_step, add_step, sizeof(struct sutra_simulated_step)},
+    [SUTRA_SIMULATED_NAMES] = {sutra_simulation_n_names, get_name, add_name, sizeof(struct sutra_simulated_name)},
+    [SUTRA_SIMULATED_DEADLOCKED] = {count_stuck, get_stuck, add_stuck, sizeof(struct sutra_deadlocked_node)},
+};
+
+enum sutra_status sutra_simulation_arrow(const struct sutra_simulation *simulation, enum sutra_simulated_columns which,
+                                         struct ArrowArrayStream *stream, struct sutra_error *error) {
+    const struct simulated_list *list = &lists[which];
+    struct batch batch = {.n_rows = list->count(simulation)};
+    char *items = column_new(batch.n_rows, list->size);
+    batch.failed = !items;
+    for (uint64_t i = 0; i < batch.n_rows && items; i++) {
+        *(size_t *)(void *)(items + i * list->size) = list->size;
+        list->get(simulation, i, items + i * list->size);
+    }
+    if (items)
+        list->add(&(struct member_array){&batch, items, list->size});
+    free(items);
+    return batch_stream(&batch, stream, error);
+}
+
+/*
+ * What the DLRM notebook's analysis found as columns: its arrays of structs become one column for each member.
+ */
+
+/* One of its arrays; texts are numbers there. */
+struct dlrm_array {
+    const struct sutra_dlrm *dlrm;
+    struct member_array of;
+};
+
+static void add_text(const struct dlrm_array *array, const char *name, size_t offset) {
+    struct text_list texts = {0};
+    struct valid_rows valid = valid_new(array->of.batch->n_rows);
+    for (uint64_t i = 0; i < array->of.batch->n_rows && !valid.failed; i++) {
+        uint32_t number = *(const uint32_t *)member_at(&array->of, i, offset);
+        const char *text = number == SUTRA_DLRM_NONE ? "" : sutra_dlrm_text(array->dlrm, number);
+        valid_put(&valid, i, number != SUTRA_DLRM_NONE);
+        text_list_add(&texts, text, strlen(text));
+    }
+    batch_texts(array->of.batch, name, &texts, valid);
+}
+
+#define TEXT(type, member)  add_text(&array, #member, offsetof(struct type, member))
+#define REAL(type, member)  MEMBER_REAL(&array.of, type, member, "us")
+#define COUNT(type, member) MEMBER_COUNT(&array.of, type, member, NULL)
+
+static void add_streams(struct dlrm_array array) {
+    add_text(&array, "stream", offsetof(struct sutra_dlrm_stream, name));
+    REAL(sutra_dlrm_stream, active_us);
+    REAL(sutra_dlrm_stream, idle_us);
+}
+
+/* Rows of the top level are those of a stream. */
+static void add_stream_of_rows(const struct dlrm_array *array, const struct sutra_dlrm_report *report) {
+    struct text_list texts = {0};
+    struct valid_rows valid = valid_new(report->n_rows);
+    uint32_t *of = column_new(report->n_rows, sizeof *of); /* + 1 */
+    for (uint64_t i = 0; i < report->n_streams && of; i++)
+        for (uint32_t j = 0; j < report->streams[i].n_rows; j++)
+            of[report->streams[i].first_row + j] = report->streams[i].name + 1;
+    for (uint64_t i = 0; i < report->n_rows && of && !valid.failed; i++) {
+        const char *text = of[i] ? sutra_dlrm_text(array->dlrm, of[i] - 1) : "";
+        valid_put(&valid, i, of[i] != 0);
+        text_list_add(&texts, text, strlen(text));
+    }
+    array->of.batch->failed |= !of;
+    free(of);
+    batch_texts(array->of.batch, "stream", &texts, valid);
+}
+
+static void add_rows(struct dlrm_array array, const struct sutra_dlrm_report *report) {
+    add_stream_of_rows(&array, report);
+    TEXT(sutra_dlrm_row, name);
+    TEXT(sutra_dlrm_row, shape);
+    COUNT(sutra_dlrm_row, count);
+    COUNT(sutra_dlrm_row, n_occurrences);
+    REAL(sutra_dlrm_row, us);
+    REAL(sutra_dlrm_row, first_us);
+    COUNT(sutra_dlrm_row, first_child);
+    COUNT(sutra_dlrm_row, n_children);
+}
+
+static void add_overheads(struct dlrm_array array, bool by_shape) {
+    static const char *const words[SUTRA_N_OVERHEADS] = {"T1", "T2", "T3", "T4", "T5"};
+    member_word(&array.of, "kind", offsetof(struct sutra_dlrm_overhead, kind), words, SUTRA_N_OVERHEADS);
+    TEXT(sutra_dlrm_overhead, name);
+    if (by_shape)
+        TEXT(sutra_dlrm_overhead, shapes);
+    COUNT(sutra_dlrm_overhead, n);
+    REAL(sutra_dlrm_overhead, mean_us);
+    REAL(sutra_dlrm_overhead, std_us);
+}
+
+enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlrm_columns which,
+                                   struct ArrowArrayStream *stream, struct sutra_error *error) {
+    struct sutra_dlrm_report report = {.size = sizeof report};
+    struct batch batch = {0};
+    struct dlrm_array array = {.dlrm = dlrm, .of = {.batch = &batch}};
+    sutra_dlrm_report(dlrm, &report);
+    if (which == SUTRA_DLRM_STREAMS) {
+        batch.n_rows = report.n_streams;
+        array.of.first = report.streams;
+        array.of.stride = sizeof *report.streams;
+        add_streams(array);
+    } else if (which == SUTRA_DLRM_ROWS) {
+        batch.n_rows = report.n_rows;
+        array.of.first = report.rows;
+        array.of.stride = sizeof *report.rows;
+        add_rows(array, &report);
+    } else {
+        bool by_shape = which == SUTRA_DLRM_OVERHEADS_BY_SHAPE;
+        batch.n_rows = by_shape ? report.n_overheads_by_shape : report.n_overheads;
+        array.of.first = by_shape ? report.overheads_by_shape : report.overheads;
+        array.of.stride = sizeof *report.overheads;
+        add_overheads(array, by_shape);
+    }
+    return batch_stream(&batch, stream, error);
+}
+
+/*
+ * What was rewritten as columns: the ranks of a merged timeline, and the places that a repair mended.
+ */
+
+enum sutra_status sutra_merged_arrow(const struct sutra_merged *merged, struct ArrowArrayStream *stream,
+                                     struct sutra_error *error) {
+    struct sutra_merge_report report = {.size = sizeof report};
+    sutra_merged_report(merged, &report);
+    struct batch batch = {.n_rows = report.n_ranks};
+    const struct member_array array = {&batch, report.ranks, sizeof *report.ranks};
+    MEMBER_COUNT(&array, sutra_merged_rank, rank, NULL);
+    MEMBER_TEXT(&array, sutra_merged_rank, path);
+    MEMBER_COUNT(&array, sutra_merged_rank, offset_ns, "ns");
+    MEMBER_COUNT(&array, sutra_merged_rank, residual_ns, "ns");
+    MEMBER_COUNT(&array, sutra_merged_rank, n_aligned, NULL);
+    MEMBER_COUNT(&array, sutra_merged_rank, n_events, NULL);
+    MEMBER_COUNT(&array, sutra_merged_rank, n_kept, NULL);
+    return batch_stream(&batch, stream, error);
+}
+
+enum sutra_status sutra_repair_arrow(const struct sutra_repair *repair, struct ArrowArrayStream *stream,
+                                     struct sutra_error *error) {
+    struct sutra_repair_report report = {.size = sizeof report};
+    const char *names[SUTRA_N_REPAIR_KINDS];
+    for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS; kind++)
+        names[kind] = sutra_repair_kind_name((enum sutra_repair_kind)kind, false);
+    sutra_repair_report(repair, &report);
+    struct batch batch = {.n_rows = report.n_places};
+    const struct member_array array = {&batch, report.places, sizeof *report.places};
+    MEMBER_COUNT(&array, sutra_repair_site, offset, "bytes");
+    member_word(&array, "kind", offsetof(struct sutra_repair_site, kind), names, SUTRA_N_REPAIR_KINDS);
+    return batch_stream(&batch, stream, error);
+}
+
+static void hold_memory(void *memory) {
+    holders_add(&((struct table_memory *)memory)->holders);
+}
+
+static void leave_memory(void *memory) {
+    table_memory_leave(memory);
+}
+
+static void make_text(struct batch *batch, const struct sutra_table *table, uint32_t column) {
+    struct text_list texts = {0};
+    for (uint64_t row = 0; row < table->n_rows; row++) {
+        size_t length;
+        const char *text = table_get_text(table, column, row, &length);
+        text_list_add(&texts, text, length);
+    }
+    batch_texts(batch, table->columns[column].spec.name, &texts, (struct valid_rows){0});
+}
+
+static void make_number(struct batch *batch, const struct sutra_table *table, uint32_t number,
+                        const struct column_owner *owner) {
+    const struct column *column = &table->columns[number];
+    bool real = column->spec.kind == SUTRA_COLUMN_REAL;
+    static const uint64_t nothing;
+    struct batch_values values = values_held(table->n_rows ? (const void *)column->values.bytes : &nothing, owner);
+    if (real)
+        values.valid = valid_new(table->n_rows);
+    for (uint64_t row = 0; row < table->n_rows && real && !values.valid.failed; row++)
+        valid_put(&values.valid, row, !isnan(table_get_real(table, number, row)));
+    batch_values(batch, column->spec.name, real ? "g" : "l", NULL, values);
+}
+
+enum sutra_status sutra_table_arrow(const struct sutra_table *table, struct ArrowArrayStream *stream,
+                                    struct sutra_error *error) {
+    struct table_memory *memory = table_memory_of(table);
+    struct batch batch = {.n_rows = table->n_rows, .failed = !memory};
+    struct column_owner owner = {memory, hold_memory, leave_memory};
+    for (uint32_t i = 0; i < table->n_columns && memory; i++) {
+        if (table->columns[i].spec.kind == SUTRA_COLUMN_TEXT)
+            make_text(&batch, table, i);
+        else
+            make_number(&batch, table, i, &owner);
+    }
+    return batch_stream(&batch, stream, error);
+}

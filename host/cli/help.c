@@ -1,0 +1,295 @@
+/*
+ * help.c - generates help texts from the tables of commands and options; and the command `sutra help`.
+ *
+ *     sutra link - link a host trace ...             name, summary
+ *
+ *     Usage:                                         synopses, then paragraphs of the description
+ *     Options:
+ *       -o, --output-file OUT         write ET+ to   rows of options, wrapped at 80 columns
+ *     Examples:                                      command lines with descriptions
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/job.h"
+#include "cli/terminal.h"
+#include "sutra/context.h"
+
+#define HELP_COLUMN 32 /* where the words about an option begin */
+
+/* "FILE", "auto|cpu|cuda": an option's argument as people read it; "" for flags. `text` has room for `size` bytes. */
+static void option_argument_text(const struct option_row *option, char *text, size_t size) {
+    *text = '\0';
+    if (option->kind == OPTION_FLAG)
+        return;
+    if (!option->choices) {
+        snprintf(text, size, "%s", option->argument);
+        return;
+    }
+    for (size_t i = 0; option->choices[i]; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%s", i ? "|" : "", option->choices[i]);
+    }
+    if (option->kind == OPTION_DEVICE)
+        strncat(text, "[:N]", size - strlen(text) - 1);
+}
+
+static void print_option(const struct option_row *option) {
+    char argument[64];
+    option_argument_text(option, argument, sizeof argument);
+    /* A list of words that would fill the column gets its name there, and is spelled out in the help. */
+    if (strlen(argument) + strlen(option->name) > HELP_COLUMN - 9)
+        snprintf(argument, sizeof argument, "%s", option->argument);
+    char letter[8] = "    ";
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    int column = printf("  %s--%s%s%s", letter, option->name, *argument ? " " : "", argument);
+    if (column >= HELP_COLUMN - 1) {
+        putchar('\n');
+        column = 0;
+    }
+    column += printf("%*s", HELP_COLUMN - column, "");
+    wrapped_print(option->help, column, HELP_COLUMN);
+}
+
+static void print_commands(const struct command *const *table) {
+    printf("\nCommands:\n");
+    for (size_t i = 0; table[i]; i++)
+        printf("  %-14s %s\n", table[i]->name, table[i]->summary);
+}
+
+static void print_options_help(const struct option_row *table) {
+    for (const struct option_row *option = table; option->name; option++)
+        print_option(option);
+}
+
+void help_command_print(const struct command *command) {
+    printf("%s - %s\n\nUsage:\n", command->called, command->summary);
+    for (size_t i = 0; command->synopses[i]; i++) {
+        int column = printf("  %s", command->called);
+        if (*command->synopses[i])
+            wrapped_print(command->synopses[i], column, 6);
+        else
+            putchar('\n');
+    }
+    for (size_t i = 0; command->description[i]; i++) {
+        putchar('\n');
+        wrapped_print(command->description[i], 0, 0);
+    }
+    if (command->commands)
+        print_commands(command->commands);
+    printf("\nOptions:\n");
+    print_options_help(command->options);
+    print_options_help(common_options);
+    printf("\nExamples:\n");
+    for (const struct example *example = command->examples; example->line; example++)
+        printf("  %s\n      %s\n", example->line, example->what);
+    printf("\nExit codes: see 'sutra --help'.\n");
+}
+
+void help_program_print(void) {
+    printf("sutra %s - link PyTorch execution traces with Kineto device traces\n\n", sutra_version());
+    printf("Usage:\n  sutra COMMAND [ARGUMENTS]\n");
+    print_commands(commands);
+    printf("\nOptions:\n");
+    print_options_help(program_options);
+    printf("\nExamples:\n");
+    for (size_t i = 0; commands[i]; i++)
+        printf("  %s\n", commands[i]->examples[0].line);
+    printf("\nExit codes:\n");
+    for (const struct exit_code *row = exit_codes; row->meaning; row++)
+        printf("  %3d  %s\n", row->code, row->meaning);
+    putchar('\n');
+    wrapped_print(
+        "'sutra help COMMAND' describes a command. Under the names chakra_trace_link, trace_link, chakra_converter and "
+        "chakra_jsonizer, sutra has the command line of the tool of the same name.",
+        0, 0);
+}
+
+static int help_run(const struct command *self, int argc, char **argv) {
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(self, argc, argv, NULL, &operands, &exit_code))
+        return exit_code;
+    if (operands.n == 0) {
+        help_program_print();
+        return SUTRA_OK;
+    }
+    const char *name = operands.words[0];
+    const struct command *command =
+        command_find(other_names, name) ? command_find(other_names, name) : command_find(commands, name);
+    if (!command)
+        return command_unknown(commands, "sutra", name);
+    for (unsigned i = 1; i < operands.n; i++) {
+        const struct command *above = command;
+        if (!above->commands)
+            return message_fail(SUTRA_USAGE, "unexpected argument '%s'; see 'sutra help --help'", operands.words[i]);
+        if (!(command = command_find(above->commands, operands.words[i])))
+            return command_unknown(above->commands, above->called, operands.words[i]);
+    }
+    help_command_print(command);
+    return SUTRA_OK;
+}
+
+static const char *const help_synopses[] = {"[COMMAND]", NULL};
+static const char *const help_description[] = {"Without COMMAND, lists the commands and the exit codes.", NULL};
+static const struct option_row help_options[] = {{0}};
+static const struct example help_examples[] = {
+    {"sutra help link", "print the help of 'sutra link'"},
+    {"sutra help analyze hta", "print the help of a subcommand"},
+    {0},
+};
+
+const struct command help_command = {
+    .name = "help",
+    .called = "sutra help",
+    .summary = "print the help of sutra or of a command",
+    .synopses = help_synopses,
+    .description = help_description,
+    .options = help_options,
+    .examples = help_examples,
+    .n_operands_max = 2,
+    .operand_kind = OPERAND_COMMAND,
+    .run = help_run,
+};
+
+/*
+ * `sutra man`: generates the manual page sutra(1) in roff from the tables of commands and options.
+ *
+ *     NAME, SYNOPSIS | COMMANDS: summary, synopses, paragraphs, options of each | COMMON OPTIONS | EXAMPLES |
+ *     EXIT STATUS
+ */
+
+/* Text with what roff would take as its own made harmless: backslashes, and dots and quotes that begin a line. Dashes
+ * are the ones that a person can copy. */
+static void print_text(const char *text) {
+    if (*text == '.' || *text == '\'')
+        printf("\\&");
+    for (; *text; text++) {
+        if (*text == '\\')
+            printf("\\e");
+        else if (*text == '-')
+            printf("\\-");
+        else
+            putchar(*text);
+    }
+}
+
+static void print_paragraph(const char *text) {
+    printf(".PP\n");
+    print_text(text);
+    putchar('\n');
+}
+
+static void print_options_manual(const struct option_row *table) {
+    for (const struct option_row *option = table; option->name; option++) {
+        char argument[64];
+        option_argument_text(option, argument, sizeof argument);
+        printf(".TP\n");
+        if (option->letter)
+            printf("\\fB\\-%c\\fR, ", option->letter);
+        printf("\\fB\\-\\-");
+        print_text(option->name);
+        printf("\\fR%s\\fI", *argument ? " " : "");
+        print_text(argument);
+        printf("\\fR\n");
+        print_text(option->help);
+        printf(".\n");
+    }
+}
+
+static void print_synopses(const struct command *above, const struct command *command) {
+    (void)above;
+    for (size_t i = 0; command->synopses[i]; i++) {
+        printf(".br\n\\fB");
+        print_text(command->called);
+        printf("\\fR ");
+        print_text(command->synopses[i]);
+        putchar('\n');
+    }
+}
+
+static void print_command(const struct command *above, const struct command *command) {
+    (void)above;
+    printf(".SS \"");
+    print_text(command->called);
+    printf(" \\- ");
+    print_text(command->summary);
+    printf("\"\n");
+    for (size_t i = 0; command->description[i]; i++)
+        print_paragraph(command->description[i]);
+    print_options_manual(command->options);
+}
+
+static void print_examples(const struct command *above, const struct command *command) {
+    (void)above;
+    for (const struct example *example = command->examples; example->line; example++) {
+        printf(".TP\n\\fB");
+        print_text(example->line);
+        printf("\\fR\n");
+        print_text(example->what);
+        printf(".\n");
+    }
+}
+
+/* Calls `print` for each command, and for the other names of the program last. */
+static void each_name(void (*print)(const struct command *above, const struct command *command)) {
+    commands_each(print);
+    for (size_t i = 0; other_names[i]; i++)
+        print(NULL, other_names[i]);
+}
+
+static void print_page(void) {
+    printf(".TH SUTRA 1 \"\" \"sutra %s\" \"User Commands\"\n", sutra_version());
+    printf(".SH NAME\nsutra \\- link PyTorch execution traces with Kineto device traces\n.SH SYNOPSIS\n");
+    printf("\\fBsutra\\fR \\fICOMMAND\\fR [\\fIARGUMENTS\\fR]\n");
+    each_name(print_synopses);
+    printf(".SH COMMANDS\n");
+    each_name(print_command);
+    printf(
+        ".SH COMMON OPTIONS\nEvery command accepts the first option. The other options are used without a command.\n");
+    print_options_manual(program_options);
+    printf(
+        ".SH MPI JOBS\n.B mpirun \\-\\-enable\\-recovery \\-n N sutra\\-mpi [\\-\\-patience SECONDS] link | analyze \\fR...\n.PP\n"
+        "Runs sutra link or sutra analyze for all ranks of a job with N processes. A process that does not answer "
+        "within SECONDS seconds [30] counts as failed: its ranks are skipped and reported, and a second run links them.\n");
+    printf(".SH EXAMPLES\n");
+    each_name(print_examples);
+    printf(".SH EXIT STATUS\n");
+    for (const struct exit_code *row = exit_codes; row->meaning; row++) {
+        printf(".TP\n.B %d\n", row->code);
+        print_text(row->meaning);
+        printf(".\n");
+    }
+}
+
+static int manual_run(const struct command *command, int argc, char **argv) {
+    struct operands operands;
+    int exit_code;
+    if (!arguments_parse(command, argc, argv, NULL, &operands, &exit_code))
+        return exit_code;
+    print_page();
+    return SUTRA_OK;
+}
+
+static const char *const synopses[] = {"", NULL};
+static const char *const description[] = {"Prints the manual page sutra(1) in roff to standard output.", NULL};
+static const struct option_row options[] = {{0}};
+static const struct example examples[] = {
+    {"sutra man | man -l -", "read the manual page"},
+    {"sutra man > /usr/local/share/man/man1/sutra.1", "install the manual page"},
+    {0},
+};
+
+const struct command manual_command = {
+    .name = "man",
+    .called = "sutra man",
+    .summary = "print the manual page",
+    .synopses = synopses,
+    .description = description,
+    .options = options,
+    .examples = examples,
+    .run = manual_run,
+};

@@ -1,0 +1,325 @@
+/*
+ * paths.c - see paths.h.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "cli/job.h"
+#include "cli/paths.h"
+#include "sutra/error.h"
+
+static int no_memory(void) {
+    return message_fail(SUTRA_SYSTEM, "out of memory");
+}
+
+/* Takes over a path from the heap; NULL: out of memory. */
+static int add(struct trace_list *list, char *path) {
+    if (path && list->n == list->capacity) {
+        size_t capacity = list->capacity * 2 + 16;
+        char **paths = reallocarray(list->paths, capacity, sizeof *paths);
+        if (!paths) {
+            free(path);
+            return no_memory();
+        }
+        list->paths = paths;
+        list->capacity = capacity;
+    }
+    if (!path)
+        return no_memory();
+    uint64_t n_bytes = path_size(path);
+    list->streams |= n_bytes == 0;
+    list->n_bytes += n_bytes;
+    list->paths[list->n++] = path;
+    return SUTRA_OK;
+}
+
+static int is_json_name(const struct dirent *entry) {
+    static const char *const endings[] = {".json", ".gz", ".zst"};
+    size_t length = strlen(entry->d_name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && entry->d_name[0] != '.'; i++) {
+        size_t n = strlen(endings[i]);
+        if (length > n && strcmp(entry->d_name + length - n, endings[i]) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int is_et_name(const struct dirent *entry) {
+    return entry->d_name[0] != '.' && path_ends_in(entry->d_name, ".et");
+}
+
+static int nothing_in(const char *folder, enum trace_names names) {
+    if (names == NAMES_ET)
+        return message_fail(SUTRA_NO_INPUT,
+                            "%s: no file in this directory ends in .et: 'sutra link HOSTS DEVICES -o DIR --format et' "
+                            "writes one for each rank of a job",
+                            folder);
+    return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .json, .gz or .zst", folder);
+}
+
+/* A link that leads nowhere is kept, so that who opens it tells so. */
+static bool is_no_file(const char *path) {
+    struct stat found;
+    return stat(path, &found) == 0 && !S_ISREG(found.st_mode);
+}
+
+static int add_folder(struct trace_list *list, const char *folder, enum trace_names names) {
+    struct dirent **entries = NULL;
+    size_t n_before = list->n;
+    int length = (int)strlen(folder);
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    int n = scandir(folder, &entries, names == NAMES_ET ? is_et_name : is_json_name, versionsort);
+    int exit_code = SUTRA_OK;
+    if (n < 0)
+        return message_fail(SUTRA_NO_INPUT, "%s: %s", folder, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%.*s/%s", length, folder, entries[i]->d_name) < 0)
+            path = NULL;
+        free(entries[i]);
+        if (exit_code != SUTRA_OK || (path && is_no_file(path)))
+            free(path);
+        else
+            exit_code = add(list, path);
+    }
+    free(entries);
+    if (exit_code == SUTRA_OK && list->n == n_before)
+        return nothing_in(folder, names);
+    return exit_code;
+}
+
+int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names) {
+    *list = (struct trace_list){0};
+    int exit_code = SUTRA_OK;
+    for (unsigned i = 0; i < operands->n && exit_code == SUTRA_OK; i++) {
+        const char *word = operands->words[i];
+        exit_code = path_is_folder(word) ? add_folder(list, word, names) : add(list, strdup(word));
+    }
+    return exit_code;
+}
+
+void trace_list_free(struct trace_list *list) {
+    for (size_t i = 0; i < list->n; i++)
+        free(list->paths[i]);
+    free(list->paths);
+    *list = (struct trace_list){0};
+}
+
+uint64_t trace_list_largest(const struct trace_list *list, size_t n) {
+    uint64_t largest = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        uint64_t n_bytes = path_size(list->paths[i]);
+        largest = n_bytes > largest ? n_bytes : largest;
+    }
+    return largest * (n < list->n ? n : list->n);
+}
+
+/*
+ * Parses "3/64", or reads the task of a Slurm job array from its environment variables.
+ */
+
+static bool read_variable(const char *name, uint64_t *value) {
+    const char *text = getenv(name);
+    char *end = NULL;
+    errno = 0;
+    *value = text && *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+    return end && !*end && !errno;
+}
+
+/* Ids of an array's tasks are MIN, MIN + STEP, ...; Slurm sets all four variables in each task. */
+static int read_slurm_task(size_t *part, size_t *n_parts) {
+    uint64_t id, n, first, step;
+    if (!read_variable("SLURM_ARRAY_TASK_ID", &id) || !read_variable("SLURM_ARRAY_TASK_COUNT", &n))
+        return message_fail(SUTRA_USAGE,
+                            "--shard slurm: SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT are not set: run "
+                            "it as a task of 'sbatch --array', or use --shard K/N");
+    if (!read_variable("SLURM_ARRAY_TASK_MIN", &first))
+        first = 1;
+    if (!read_variable("SLURM_ARRAY_TASK_STEP", &step) || step == 0)
+        step = 1;
+    uint64_t k = id >= first ? (id - first) / step : n;
+    if (k >= n || id != first + k * step)
+        return message_fail(
+            SUTRA_USAGE,
+            "--shard slurm: task %s is not one of the %s evenly spaced tasks of the array: use --shard K/N",
+            getenv("SLURM_ARRAY_TASK_ID"), getenv("SLURM_ARRAY_TASK_COUNT"));
+    *part = k;
+    *n_parts = n;
+    return SUTRA_OK;
+}
+
+int part_read(const char *text, size_t *part, size_t *n_parts) {
+    if (strcmp(text, "slurm") == 0)
+        return read_slurm_task(part, n_parts);
+    char *slash, *end = "";
+    unsigned long long k = strtoull(text, &slash, 10), n = 0;
+    if (slash != text && *slash == '/')
+        n = strtoull(slash + 1, &end, 10);
+    if (slash == text || *slash != '/' || *text == '-' || end == slash + 1 || *end || slash[1] == '-' || k == 0 ||
+        k > n)
+        return message_fail(SUTRA_USAGE, "--shard: '%s' is neither K/N, such as 3/64, nor 'slurm'", text);
+    *part = k - 1;
+    *n_parts = n;
+    return SUTRA_OK;
+}
+
+bool path_is_stream(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+static bool ends_in(const char *name, size_t length, const char *ending) {
+    size_t n = strlen(ending);
+    return length > n && memcmp(name + length - n, ending, n) == 0;
+}
+
+bool path_ends_in(const char *path, const char *ending) {
+    size_t length = strlen(path);
+    if (ends_in(path, length, ".gz"))
+        length -= strlen(".gz");
+    else if (ends_in(path, length, ".zst"))
+        length -= strlen(".zst");
+    return ends_in(path, length, ending);
+}
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The folder of a name; false where there is none. */
+static bool folder_stat(const char *path, struct stat *folder) {
+    char name[4096];
+    size_t length = (size_t)(last_part(path) - path);
+    if (length >= sizeof name)
+        return false;
+    memcpy(name, path, length);
+    name[length] = '\0';
+    return stat(length ? name : ".", folder) == 0;
+}
+
+static bool same_inode(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool paths_same(const char *a, const char *b) {
+    struct stat stat_a, stat_b;
+    if (path_is_stream(a) || path_is_stream(b))
+        return false;
+    bool has_a = stat(a, &stat_a) == 0, has_b = stat(b, &stat_b) == 0;
+    if (has_a != has_b)
+        return false;
+    if (has_a)
+        return S_ISREG(stat_a.st_mode) && same_inode(&stat_a, &stat_b);
+    return strcmp(last_part(a), last_part(b)) == 0 && folder_stat(a, &stat_a) && folder_stat(b, &stat_b) &&
+           same_inode(&stat_a, &stat_b);
+}
+
+/* A name and the file that it means. */
+struct named_file {
+    dev_t device;
+    ino_t inode;
+    size_t number;
+};
+
+static int compare_files(const void *a, const void *b) {
+    const struct named_file *one = a, *two = b;
+    if (one->device != two->device)
+        return one->device < two->device ? -1 : 1;
+    if (one->inode != two->inode)
+        return one->inode < two->inode ? -1 : 1;
+    return (one->number > two->number) - (one->number < two->number);
+}
+
+size_t paths_find_twice(const char *const *paths, size_t n, size_t *earlier) {
+    struct named_file *files = reallocarray(NULL, n + 1, sizeof *files);
+    size_t n_files = 0, found = n;
+    if (!files)
+        return SIZE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        struct stat info;
+        if (!path_is_stream(paths[i]) && stat(paths[i], &info) == 0 && S_ISREG(info.st_mode))
+            files[n_files++] = (struct named_file){info.st_dev, info.st_ino, i};
+    }
+    qsort(files, n_files, sizeof *files, compare_files);
+    for (size_t i = 1; i < n_files; i++)
+        if (files[i].device == files[i - 1].device && files[i].inode == files[i - 1].inode && files[i].number < found) {
+            found = files[i].number;
+            *earlier = files[i - 1].number;
+        }
+    free(files);
+    return found;
+}
+
+bool path_lies_in(const char *path, const char *folder) {
+    struct stat of_path, of_folder;
+    return !path_is_stream(path) && folder_stat(path, &of_path) && stat(folder, &of_folder) == 0 &&
+           same_inode(&of_path, &of_folder);
+}
+
+bool path_is_folder(const char *path) {
+    struct stat found;
+    return !path_is_stream(path) && stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+bool paths_same_folder(const char *a, const char *b) {
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && same_inode(&one, &other);
+}
+
+uint64_t path_size(const char *path) {
+    struct stat found;
+    return stat(path, &found) == 0 && S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
+}
+
+bool path_is_compressed(const char *path) {
+    unsigned char magic[4] = {0};
+    FILE *file = fopen(path, "re");
+    size_t n = file ? fread(magic, 1, sizeof magic, file) : 0;
+    if (file)
+        fclose(file);
+    return n == sizeof magic &&
+           ((magic[0] == 0x1f && magic[1] == 0x8b) || memcmp(magic, "\x28\xb5\x2f\xfd", sizeof magic) == 0);
+}
+
+bool path_make_folder(const char *path) {
+    struct stat found;
+    if (mkdir(path, 0777) == 0)
+        return true;
+    int reason = errno;
+    if (reason == EEXIST && stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+        return true;
+    errno = reason == EEXIST ? ENOTDIR : reason;
+    return false;
+}
+
+bool path_make_own_folder(const char *path) {
+    struct stat found;
+    if (lstat(path, &found) == 0 && S_ISLNK(found.st_mode)) {
+        errno = ENOTDIR;
+        return false;
+    }
+    return path_make_folder(path);
+}
+
+enum sutra_status folder_create(const char *path, struct sutra_error *error) {
+    if (path_make_folder(path))
+        return SUTRA_OK;
+    struct stat found;
+    if (errno == ENOTDIR && stat(path, &found) == 0)
+        return error_file(error, SUTRA_NO_OUTPUT, path,
+                          "expected a directory, found a file: name another directory, or remove the file");
+    return error_file(error, SUTRA_NO_OUTPUT, path, "cannot create the directory: %s", strerror(errno));
+}
+
+int folder_make(const char *path) {
+    struct sutra_error error;
+    return folder_create(path, &error) ? message_error(&error) : SUTRA_OK;
+}

@@ -1,0 +1,332 @@
+/*
+ * progress.c - draws a progress bar. A redraw costs one write, at most 20 times per second.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/progress.h"
+#include "sutra/error.h"
+
+/*
+ * Remove half-written outputs when a signal ends the program.
+ *
+ * The only globals of the program: a signal handler has no other way to know the names. The handler may run at any
+ * moment and on any thread, so a name is only written while `armed` is 0, and the handler only makes system calls that
+ * are safe in a signal handler: it lists folders with getdents64, because opendir() allocates. Other threads may still
+ * create files in the folder, so the handler repeats until the folder is gone; later creations fail.
+ */
+
+#define DEPTH_MAX 8    /* folders in folders */
+#define ATTEMPTS  1000 /* to empty a folder that other threads fill */
+
+struct guarded {
+    atomic_int armed;
+    char path[PATH_MAX];
+};
+
+enum run_state { RUNNING, HELD, ENDING };
+
+static struct guarded guarded[INTERRUPT_PLACES], guarded_folder, guarded_outer;
+static atomic_int interrupt_state; /* enum run_state */
+static atomic_int held_signal;     /* the signal that arrived while held, or 0 */
+
+/* ---- Removal, safe in a signal handler ---- */
+
+static void remove_folder(int parent, const char *name, int depth);
+
+/* Removes the entries of one getdents64 call. */
+static void remove_entries(int list, const char *entries, long size, int depth) {
+    for (long at = 0; at < size;) {
+        const struct dirent64 *entry = (const void *)(entries + at);
+        at += entry->d_reclen;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (unlinkat(list, entry->d_name, 0))
+            remove_folder(list, entry->d_name, depth + 1);
+    }
+}
+
+static void remove_folder(int parent, const char *name, int depth) {
+    _Alignas(struct dirent64) char entries[4096];
+    int list = depth < DEPTH_MAX ? openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (list < 0)
+        return;
+    bool removed = false;
+    for (int i = 0; i < ATTEMPTS && !removed; i++) {
+        long size;
+        lseek(list, 0, SEEK_SET);
+        while ((size = syscall(SYS_getdents64, list, entries, sizeof entries)) > 0)
+            remove_entries(list, entries, size, depth);
+        removed = unlinkat(parent, name, AT_REMOVEDIR) == 0;
+        if (!removed && errno != ENOTEMPTY && errno != EEXIST)
+            break;
+    }
+    close(list);
+}
+
+static void remove_guarded(void) {
+    for (size_t i = 0; i < INTERRUPT_PLACES; i++)
+        if (atomic_exchange(&guarded[i].armed, 0))
+            unlink(guarded[i].path);
+    if (atomic_exchange(&guarded_folder.armed, 0))
+        remove_folder(AT_FDCWD, guarded_folder.path, 0);
+    if (atomic_exchange(&guarded_outer.armed, 0))
+        rmdir(guarded_outer.path);
+}
+
+/* ---- Signals ---- */
+
+/* Whether this thread is the one that ends the program. Other threads wait; while held, the signal waits. */
+static bool begin_ending(int signal_number) {
+    for (;;) {
+        int expected = RUNNING;
+        if (atomic_compare_exchange_strong(&interrupt_state, &expected, ENDING))
+            return true;
+        while (expected == ENDING)
+            pause();
+        atomic_store(&held_signal, signal_number);
+        if (atomic_load(&interrupt_state) == HELD)
+            return false;
+    }
+}
+
+static void remove_and_end(int signal_number) {
+    int error_number = errno;
+    if (begin_ending(signal_number)) {
+        remove_guarded();
+        signal(signal_number, SIG_DFL);
+        raise(signal_number); /* delivered when this handler returns */
+    }
+    errno = error_number;
+}
+
+/* An input is mapped, so another program that cuts it short takes pages away that we read, maybe on many threads at
+ * once: the first one ends the program, and the others wait for that. */
+static void end_cut_short(int signal_number) {
+    static const char text[] = "sutra: another program truncated an input while sutra read it\n";
+    (void)signal_number;
+    while (atomic_exchange(&interrupt_state, ENDING) == ENDING)
+        pause();
+    remove_guarded();
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        _exit(SUTRA_INTERNAL);
+    _exit(SUTRA_IO);
+}
+
+void interrupt_guard_start(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    struct sigaction end = {.sa_handler = remove_and_end, .sa_flags = SA_RESTART};
+    struct sigaction cut_short = {.sa_handler = end_cut_short}, ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&end.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        sigaddset(&end.sa_mask, signals[i]);
+    cut_short.sa_mask = end.sa_mask;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction old;
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(signals[i], &end, NULL);
+    }
+    sigaction(SIGBUS, &cut_short, NULL);
+    sigemptyset(&ignore.sa_mask);
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+void interrupt_hold(void) {
+    int expected = RUNNING;
+    if (!atomic_compare_exchange_strong(&interrupt_state, &expected, HELD))
+        interrupt_wait_if_ending();
+}
+
+void interrupt_release(void) {
+    int expected = HELD;
+    atomic_compare_exchange_strong(&interrupt_state, &expected, RUNNING);
+    int signal_number = atomic_exchange(&held_signal, 0);
+    if (signal_number)
+        raise(signal_number);
+}
+
+void interrupt_wait_if_ending(void) {
+    while (atomic_load(&interrupt_state) == ENDING)
+        pause();
+}
+
+/* ---- Names ---- */
+
+static void arm(struct guarded *at, const char *path) {
+    atomic_store(&at->armed, 0);
+    if (!path || strlen(path) >= sizeof at->path)
+        return;
+    memcpy(at->path, path, strlen(path) + 1);
+    atomic_store(&at->armed, 1);
+}
+
+void interrupt_guard_set_at(unsigned place, const char *path) {
+    arm(&guarded[place], path);
+}
+
+void interrupt_guard_set(const char *path) {
+    interrupt_guard_set_at(0, path);
+}
+
+void interrupt_guard_set_folder(const char *path, const char *outer) {
+    arm(&guarded_folder, path);
+    arm(&guarded_outer, outer);
+}
+
+#define QUIET_SECONDS  0.5
+#define REDRAW_SECONDS 0.05
+#define LABEL_MAX      24
+/* What is told of the time left is not worth much earlier. */
+#define ESTIMATE_SECONDS 1.0
+#define ESTIMATE_PART    0.05
+#define BAR_MAX          40
+#define BAR_MIN          8
+
+double clock_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Whether the terminal takes the sequences that draw over a line. */
+static bool can_draw(void) {
+    const char *terminal = getenv("TERM");
+    return isatty(STDERR_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+}
+
+struct progress progress_start(bool wanted, const struct stage_share *stages, size_t n_inputs) {
+    return (struct progress){.wanted = wanted && can_draw(),
+                             .begin = clock_seconds(),
+                             .stages = stages,
+                             .n_inputs = n_inputs > 0 ? n_inputs : 1};
+}
+
+/* ---- How far it is ---- */
+
+/* Moves to the stage, which stands at the same place or further on; or it is none of the table's. */
+static void find_stage(struct progress *progress, const char *stage) {
+    const struct stage_share *stages = progress->stages;
+    size_t i = progress->at;
+    while (stages[i].stage && strcmp(stages[i].stage, stage) != 0)
+        i++;
+    progress->known = stages[i].stage != NULL;
+    if (progress->known && i < 64)
+        progress->begun |= (uint64_t)1 << i;
+    if (!progress->known || i == progress->at)
+        return;
+    progress->at = i;
+    progress->n_over = 0;
+    progress->over = false;
+}
+
+static double part_of_all(const struct progress *progress, double part) {
+    double before = 0, all = 0, at = part;
+    for (size_t i = 0; progress->stages[i].stage; i++) {
+        bool came = i < 64 && progress->begun >> i & 1;
+        before += i < progress->at && came ? progress->stages[i].share : 0;
+        all += i >= progress->at || came ? progress->stages[i].share : 0;
+    }
+    if (progress->stages[progress->at].each) {
+        size_t n = progress->n_over - (progress->over && progress->n_over > 0);
+        at = fmin(((double)n + part) / (double)progress->n_inputs, 1);
+    }
+    return all > 0 ? (before + progress->stages[progress->at].share * at) / all : 1;
+}
+
+/* The part of the work that is done; below 0 where nobody knows. */
+static double part_done(struct progress *progress, const char *stage, uint64_t done, uint64_t total) {
+    double part = total == 0 ? 0 : done < total ? (double)done / (double)total : 1;
+    if (!progress->stages)
+        return part;
+    find_stage(progress, stage);
+    if (!progress->known)
+        return -1;
+    bool over = total > 0 && done >= total;
+    progress->n_over += over && !progress->over;
+    progress->over = over;
+    return part_of_all(progress, part);
+}
+
+/* ---- The line ---- */
+
+static int terminal_width(void) {
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* ", 12 s left"; nothing before there is something to tell it by. */
+static void time_left(char *text, size_t size, double seconds, double part) {
+    double left = seconds * (1 - part) / part;
+    *text = '\0';
+    if (seconds < ESTIMATE_SECONDS || part < ESTIMATE_PART)
+        return;
+    if (left < 100)
+        snprintf(text, size, ", %.0f s left", left);
+    else if (left < 6000)
+        snprintf(text, size, ", %.0f min left", left / 60);
+    else
+        snprintf(text, size, ", %.1f h left", left / 3600);
+}
+
+/* Brackets, bar, percentage and words fit in one column less than the terminal has, so that the line never wraps; a
+ * narrow terminal gets the percentage alone. */
+static void draw(const char *stage, double part, const char *left) {
+    static const char full[] = "########################################";
+    static const char empty[] = "........................................";
+    char words[80];
+    unsigned percent = part < 1 ? (unsigned)(part * 100) : 100;
+    int length = snprintf(words, sizeof words, "%s: %.*s", left, LABEL_MAX, stage);
+    int width = terminal_width() - 1 - length - (int)strlen("[] 100%");
+    if (width > BAR_MAX)
+        width = BAR_MAX;
+    if (width < BAR_MIN) {
+        dprintf(STDERR_FILENO, "\r\x1b[K%3u%%", percent);
+        return;
+    }
+    int filled = width * (int)percent / 100;
+    dprintf(STDERR_FILENO, "\r\x1b[K[%.*s%.*s] %3u%%%s", filled, full, width - filled, empty, percent, words);
+}
+
+/* Whether it is time to draw. */
+static bool is_due(struct progress *progress, double now) {
+    if (!progress->wanted || now - progress->begin < QUIET_SECONDS || now - progress->last < REDRAW_SECONDS)
+        return false;
+    progress->last = now;
+    progress->drawn = true;
+    return true;
+}
+
+void progress_line(struct progress *progress, const char *words) {
+    if (is_due(progress, clock_seconds()))
+        dprintf(STDERR_FILENO, "\r\x1b[K%.*s", terminal_width() - 1, words);
+}
+
+void progress_update(struct progress *progress, const char *stage, uint64_t done, uint64_t total) {
+    if (!progress->wanted)
+        return;
+    double part = part_done(progress, stage, done, total), now = clock_seconds();
+    if (part < 0 || !is_due(progress, now))
+        return;
+    char left[24];
+    time_left(left, sizeof left, now - progress->begin, part);
+    draw(stage, part, left);
+}
+
+void progress_clear(struct progress *progress) {
+    if (progress->drawn)
+        dprintf(STDERR_FILENO, "\r\x1b[K");
+    progress->drawn = false;
+}

@@ -1,0 +1,85 @@
+/*
+ * progress.h - progress bar of a command on the terminal.
+ *
+ *     [##############..........................]  35%, 12 s left: read host trace
+ *
+ * One line for all stages of a command, redrawn in place. The command's table has each stage's usual share of the time.
+ * Finished stages and these shares give the progress; progress and elapsed time give the remaining time. Nothing is
+ * drawn in the first 0.5 s, or if standard error is not a terminal that can redraw lines (TERM is dumb or unset). Clear
+ * the bar before printing other lines.
+ */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Remove half-written outputs when a signal ends the program.
+ *
+ * SIGINT, SIGTERM, SIGHUP and SIGPIPE remove the registered temporary files and the registered folder, then end the
+ * program with their default action: a shell sees 130, 143, 129 or 141. A write that exceeds the file size limit
+ * (SIGXFSZ) is an error of that write.
+ *
+ *     running --hold--> held (a signal waits) --release--> running --signal--> ending (all other threads wait)
+ */
+
+/* Installs the handlers; a signal that the caller of the program had ignored stays ignored. */
+void interrupt_guard_start(void);
+
+/* Registers the file to remove at one of these places, or none (NULL). The name is copied; one that is too long is not
+ * registered. */
+enum { INTERRUPT_PLACES = 257 };
+void interrupt_guard_set_at(unsigned place, const char *path);
+void interrupt_guard_set(const char *path); /* at place 0 */
+
+/* Registers the folder to remove with its contents, or none (NULL). `outer` (may be NULL) is the folder to remove
+ * afterwards if it is empty. Both names are copied. */
+void interrupt_guard_set_folder(const char *path, const char *outer);
+
+/* Between these calls a signal waits: for steps that must be complete or not begun. They do not nest. */
+void interrupt_hold(void);
+void interrupt_release(void);
+
+/* Never returns while a signal ends the program, so that no other thread reports an error about a removed file or
+ * changes the exit status. */
+void interrupt_wait_if_ending(void);
+
+/* A stage of a command's work, in the order in which they come; one that does not come does not count. */
+struct stage_share {
+    const char *stage;
+    double share; /* of the time, in any unit that the table keeps to */
+    bool each;    /* it comes once for each input */
+};
+
+/* The rows for a trace of which the word tells the kind, "host trace" or "device trace". */
+#define STAGES_READ(trace, share)                                                                                      \
+    {"open " trace, (share)*0.05, false}, {"index " trace, (share)*0.15, false}, {"read " trace, (share)*0.7, false},  \
+    {                                                                                                                  \
+        "join " trace, (share)*0.1, false                                                                              \
+    }
+
+struct progress {
+    bool wanted;
+    bool drawn; /* a bar stands on the terminal */
+    double begin, last;
+    const struct stage_share *stages; /* ends without a name; NULL: only the stage at hand is shown */
+    size_t n_inputs;
+    uint64_t begun;   /* a bit for each of the first 64 stages; */
+    size_t at;        /* the stage at hand, */
+    size_t n_over;    /* how often it has ended, */
+    bool over, known; /* whether it is over now, and whether it is in the table */
+};
+
+/* `wanted`: false draws nothing ever. */
+struct progress progress_start(bool wanted, const struct stage_share *stages, size_t n_inputs);
+void progress_update(struct progress *progress, const char *stage, uint64_t done, uint64_t total);
+/* A line of words in place of the bar. */
+void progress_line(struct progress *progress, const char *words);
+void progress_clear(struct progress *progress);
+
+/* Seconds on a clock that only goes forward. */
+double clock_seconds(void);
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * terminal.c - determines the terminal width.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "cli/paths.h"
+#include "cli/terminal.h"
+#include "text/quantities.h"
+#include "text/strings.h"
+#include "write/json.h"
+
+/*
+ * Replaces standard output and standard error by streams that escape control characters.
+ */
+
+#define PIECE 4096
+
+/* A stream of the program: they live as long as it does. */
+struct stream {
+    int file;
+    struct visible visible;
+};
+
+static bool write_all(int file, const char *bytes, size_t n) {
+    while (n > 0) {
+        ssize_t written = write(file, bytes, n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        bytes += written;
+        n -= (size_t)written;
+    }
+    return true;
+}
+
+static ssize_t write_visible(void *cookie, const char *bytes, size_t n) {
+    struct stream *stream = cookie;
+    char shown[PIECE];
+    for (const char *at = bytes; at < bytes + n;)
+        if (!write_all(stream->file, shown, visible_fill(&stream->visible, &at, bytes + n, shown, sizeof shown)))
+            return 0;
+    return (ssize_t)n;
+}
+
+/* Where there is no memory for a stream, the one that is there serves. */
+static FILE *show(struct stream *stream, FILE *plain, int buffering) {
+    const cookie_io_functions_t functions = {.write = write_visible};
+    FILE *made = fopencookie(stream, "w", functions);
+    if (!made)
+        return plain;
+    setvbuf(made, NULL, buffering, BUFSIZ);
+    return made;
+}
+
+void streams_start(void) {
+    static struct stream output = {.file = STDOUT_FILENO}, error = {.file = STDERR_FILENO};
+    stdout = show(&output, stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+    stderr = show(&error, stderr, _IOLBF);
+}
+
+/*
+ * Prints rows of counts as text or JSON.
+ */
+
+void info_rows_print(const struct info_row *rows, size_t n, bool json) {
+    for (size_t i = 0; i < n; i++)
+        if (json)
+            printf(",\n  \"%s\": %" PRIu64, rows[i].name, rows[i].count);
+        else
+            printf("%16s  %s\n", count_text(rows[i].count).text, rows[i].words);
+}
+
+void info_head_print(const char *path, const char *kind, bool json) {
+    if (!json) {
+        printf("%s: %s trace\n", short_path(path, screen_columns() - (unsigned)strlen(kind) - 8).text, kind);
+        return;
+    }
+    printf("{\n  \"file\": ");
+    json_string_print(stdout, path);
+    printf(",\n  \"kind\": \"%s\"", kind);
+}
+
+void info_schema_print(const char *schema, bool json) {
+    if (json) {
+        printf(",\n  \"schema\": ");
+        json_string_print(stdout, schema);
+    } else {
+        printf("  schema %s\n", *schema ? short_text(schema, screen_columns() - 9).text : "not recorded");
+    }
+}
+
+/* Bytes that stand for themselves in an address. */
+static int is_plain(char byte) {
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+           (byte != '\0' && strchr("/-._~", byte) != NULL);
+}
+
+void report_place_print(const char *folder, const char *page) {
+    char *real = realpath(folder, NULL);
+    printf("%s/%s.html\n", folder, page);
+    if (!real)
+        return;
+    printf("file://");
+    for (const char *at = strcmp(real, "/") == 0 ? "" : real; *at; at++)
+        if (is_plain(*at))
+            putchar(*at);
+        else
+            printf("%%%02X", (unsigned)(unsigned char)*at);
+    printf("/%s.html\n", page);
+    free(real);
+}
+
+#define LEAST 80
+#define MOST  200 /* beyond that a line is hard to follow */
+
+bool screen_shows(const char *output) {
+    return path_is_stream(output) && isatty(STDOUT_FILENO);
+}
+
+unsigned screen_columns(void) {
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < LEAST)
+        return LEAST;
+    return size.ws_col < MOST ? size.ws_col : MOST;
+}
+
+unsigned screen_columns_more(void) {
+    return screen_columns() - LEAST;
+}
+
+void shortened_print(const struct shortened *shortened, unsigned width) {
+    printf("%s%*s", shortened->text, (int)(width > shortened->n_columns ? width - shortened->n_columns : 0), "");
+}
+
+const char *typed_path(const char *path, unsigned width) {
+    return strlen(path) > width + screen_columns_more() ? "TRACE" : path;
+}
+
+void wrapped_print(const char *text, int column, int indent) {
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + length > LEAST) {
+            putchar('\n');
+            column = 0;
+        }
+        if (column < indent)
+            column += printf("%*s", indent - column, "");
+        else if (column > indent)
+            column += printf(" ");
+        column += printf("%.*s", length, text);
+        text += length + (text[length] == ' ');
+    }
+    putchar('\n');
+}

@@ -1,0 +1,77 @@
+/*
+ * traces.c - making room in the columns of a device trace.
+ */
+#include "columns/traces.h"
+
+/*
+ * Which columns a host trace has.
+ */
+
+const struct column_form host_node_columns[HOST_NODE_N_COLUMNS] = {
+#define X(type, name) {offsetof(struct host_nodes, name), sizeof(type)},
+    HOST_NODE_COLUMNS(X)
+#undef X
+};
+
+void host_nodes_free(struct host_nodes *nodes) {
+    columns_free(nodes, host_node_columns, HOST_NODE_N_COLUMNS);
+    *nodes = (struct host_nodes){0};
+}
+
+/* First that of places, which some traces have; last those that are read ahead, in the order of their bits. */
+static const struct column_form columns[DEVICE_EVENT_N_COLUMNS] = {
+    {offsetof(struct device_events, places), sizeof(struct value_places)},
+    {offsetof(struct device_events, ts.bits), sizeof(uint64_t)},
+    {offsetof(struct device_events, ts.kind), sizeof(uint8_t)},
+    {offsetof(struct device_events, dur.bits), sizeof(uint64_t)},
+    {offsetof(struct device_events, dur.kind), sizeof(uint8_t)},
+#define X(type, name) {offsetof(struct device_events, name), sizeof(type)},
+    DEVICE_EVENT_COLUMNS(X)
+#undef X
+        {offsetof(struct device_events, id), sizeof(value_key)},
+    {offsetof(struct device_events, arguments), sizeof(uint32_t)},
+    {offsetof(struct device_events, launches), sizeof(uint32_t)},
+};
+
+size_t device_event_forms(bool notes_places, unsigned ahead, struct column_form forms[DEVICE_EVENT_N_COLUMNS]) {
+    enum { N_AHEAD = 3, FIRST_AHEAD = DEVICE_EVENT_N_COLUMNS - N_AHEAD };
+    size_t n = 0;
+    for (size_t i = notes_places ? 0 : 1; i < FIRST_AHEAD; i++)
+        forms[n++] = columns[i];
+    for (size_t i = 0; i < N_AHEAD; i++)
+        if (ahead >> i & 1)
+            forms[n++] = columns[FIRST_AHEAD + i];
+    return n;
+}
+
+bool device_events_reserve(struct device_events *events, row_t capacity) {
+    if (capacity <= events->capacity)
+        return true;
+    struct column_form forms[DEVICE_EVENT_N_COLUMNS];
+    if (!columns_resize(events, forms, device_event_forms(events->notes_places, events->ahead, forms), capacity))
+        return false;
+    events->capacity = capacity;
+    return true;
+}
+
+void device_events_free(struct device_events *events) {
+    columns_free(events, columns, DEVICE_EVENT_N_COLUMNS);
+    *events = (struct device_events){0};
+}
+
+void device_events_keep(struct device_events *events, const uint8_t *kept) {
+    row_t n = 0;
+    for (row_t row = 0; row < events->n; row++) {
+        if (!kept[row])
+            continue;
+        number_put(events->ts, n, number_at(events->ts, row));
+        number_put(events->dur, n, number_at(events->dur, row));
+        if (events->notes_places)
+            events->places[n] = events->places[row];
+#define X(type, name) events->name[n] = events->name[row];
+        DEVICE_EVENT_COLUMNS(X)
+#undef X
+        n++;
+    }
+    events->n = n;
+}

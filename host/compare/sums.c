@@ -1,0 +1,563 @@
+/*
+ * sums.c - sums of one trace by operator, by shapes and by kernel; and the parts of many ranks as a whole.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/collective_calls.h"
+#include "analyze/collective_matches.h"
+#include "base/error.h"
+#include "columns/column.h"
+#include "compare/sums.h"
+#include "text/names.h"
+
+/*
+ * Sums by key. O(1) for each piece of work.
+ */
+
+void spread_add(struct spread *spread, double value) {
+    double apart = value - spread->mean;
+    spread->n++;
+    spread->mean += apart / spread->n;
+    spread->squares += apart * (value - spread->mean);
+}
+
+static void spread_join(struct spread *spread, const struct spread *other) {
+    double n = spread->n + other->n, apart = other->mean - spread->mean;
+    if (other->n == 0)
+        return;
+    spread->squares += other->squares + apart * apart * spread->n * other->n / n;
+    spread->mean += apart * other->n / n;
+    spread->n = n;
+}
+
+double spread_error(const struct spread *spread, double n) {
+    struct spread all = *spread;
+    spread_join(&all, &(struct spread){.n = n - spread->n});
+    return n > 1 ? all.squares / (n - 1) / n : (double)NAN;
+}
+
+/* The sum of a key, TUPLE_NONE: out of memory. */
+static uint32_t ledger_take(struct ledger *ledger, struct tuple key) {
+    uint32_t n_known = ledger->keys.n, number = tuples_number(&ledger->keys, key);
+    if (number == TUPLE_NONE || !column_grow(&ledger->sums, number, &ledger->capacity, sizeof *ledger->sums))
+        return TUPLE_NONE;
+    if (number == n_known)
+        ledger->sums[number] = (struct ledger_sum){0};
+    return number;
+}
+
+/* The sample at hand is whole. */
+static void flush(struct ledger_sum *sum) {
+    if (sum->sample)
+        spread_add(&sum->samples, (double)sum->device_now);
+    sum->sample = 0;
+    sum->device_now = 0;
+}
+
+/* Adds work of a sample; those of one sample come one after the other. */
+static void ledger_add(struct ledger *ledger, uint32_t key, row_t sample, int64_t ns) {
+    struct ledger_sum *sum = &ledger->sums[key];
+    if (sum->sample != sample + 1)
+        flush(sum);
+    sum->sample = sample + 1;
+    sum->device_now += ns;
+    sum->device += ns;
+}
+
+/* When all samples were added. */
+static void ledger_close(struct ledger *ledger) {
+    for (uint32_t key = 0; key < ledger->keys.n; key++)
+        flush(&ledger->sums[key]);
+}
+
+/* Adds a sum to that of a key. False: out of memory. */
+static bool ledger_join(struct ledger *ledger, struct tuple key, const struct ledger_sum *sum) {
+    uint32_t number = ledger_take(ledger, key);
+    if (number == TUPLE_NONE)
+        return false;
+    struct ledger_sum *to = &ledger->sums[number];
+    to->calls += sum->calls;
+    to->device += sum->device;
+    to->host += sum->host;
+    to->n_met += sum->n_met;
+    to->wait += sum->wait;
+    spread_join(&to->samples, &sum->samples);
+    return true;
+}
+
+static void ledger_free(struct ledger *ledger) {
+    tuples_free(&ledger->keys);
+    free(ledger->sums);
+    *ledger = (struct ledger){0};
+}
+
+/*
+ * Which work is communication, and of what: its name, type of data, elements and size of the
+ * group, as the kernels' arguments tell; of one without arguments, the kernel's name. O(events) to find them.
+ */
+
+static uint32_t text_in(struct part_work *work, const struct collective_calls *calls, uint32_t text) {
+    return strings_intern(&work->part->texts, strings_text(&calls->strings, text),
+                          strings_length(&calls->strings, text));
+}
+
+static uint32_t take_key(struct part_work *work, const struct collective_calls *calls,
+                         const struct collective_call *call) {
+    uint32_t what = text_in(work, calls, call->what), type = text_in(work, calls, call->type);
+    int64_t n = call->n_in > call->n_out ? call->n_in : call->n_out;
+    if (what == STRING_NONE || type == STRING_NONE)
+        return TUPLE_NONE;
+    return ledger_take(&work->side->ledgers[LEDGER_COLLECTIVES],
+                       (struct tuple){{what, type, n, calls->groups[call->group].size}});
+}
+
+/* Keeps those in steps whose group the trace tells. */
+static void keep_in_steps(struct part_work *work, const row_t *row_of) {
+    struct collective_calls *calls = &work->side->calls;
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < calls->n; i++) {
+        row_t row = row_of[calls->list[i].event];
+        if (row != ROW_NONE && work->device_sample[row] != ROW_NONE && calls->groups[calls->list[i].group].size > 1)
+            calls->list[n++] = calls->list[i];
+    }
+    calls->n = n;
+}
+
+/* part_collectives.c: the key of each row of devices that is a collective; TUPLE_NONE: others. */
+static enum sutra_status part_collectives_find(struct part_work *work, uint32_t *keys, struct sutra_error *error) {
+    const struct device_rows *devices = &work->reading.devices;
+    struct collective_calls *calls = &work->side->calls;
+    row_t *row_of = rows_none(&work->scratch, work->reading.events->n);
+    calls->keep_untold = true;
+    enum sutra_status status =
+        row_of ? collective_calls_take(calls, work->context, work->trace, work->options->rank, error)
+               : error_memory(error);
+    for (row_t i = 0; i < devices->n && !status; i++) {
+        keys[i] = TUPLE_NONE;
+        row_of[devices->event[i]] = i;
+    }
+    for (uint64_t i = 0; i < calls->n && !status; i++) {
+        row_t row = row_of[calls->list[i].event];
+        if (row != ROW_NONE && (keys[row] = take_key(work, calls, &calls->list[i])) == TUPLE_NONE)
+            status = error_memory(error);
+    }
+    if (!status)
+        keep_in_steps(work, row_of);
+    return status;
+}
+
+/*
+ * How long ranks waited in collectives; in come the calls of all ranks of a side, out go sums of
+ * its ledger of collectives.
+ *
+ * Of a collective on several ranks the one that came last waits for nobody: what the others took longer they waited.
+ * That needs no common clock. Cost: O(n log n) in calls.
+ */
+
+static int64_t duration_of(const struct collective_call *call) {
+    return moment_minus(call->end_ns, call->start_ns);
+}
+
+/* The sum that the call is part of, or NULL. */
+static struct ledger_sum *sum_of(const struct part *whole, int side, const struct collective_call *call) {
+    const struct collective_calls *calls = &whole->sides[side].calls;
+    const struct ledger *ledger = &whole->sides[side].ledgers[LEDGER_COLLECTIVES];
+    const uint32_t names[] = {call->what, call->type};
+    uint32_t texts[2];
+    for (int i = 0; i < 2; i++)
+        texts[i] = strings_find(&whole->texts, strings_text(&calls->strings, names[i]),
+                                strings_length(&calls->strings, names[i]));
+    const int64_t n = call->n_in > call->n_out ? call->n_in : call->n_out;
+    const uint32_t number =
+        tuples_find(&ledger->keys, (struct tuple){{texts[0], texts[1], n, calls->groups[call->group].size}});
+    return number == TUPLE_NONE ? NULL : &ledger->sums[number];
+}
+
+static void add_waits(const struct part *whole, int side, const struct collective_matches *matches,
+                      const struct collective_match *match) {
+    const struct collective_calls *calls = &whole->sides[side].calls;
+    int64_t shortest = INT64_MAX;
+    for (row_t i = 0; i < match->n; i++) {
+        const int64_t took = duration_of(collective_match_call(calls, matches, match, i));
+        shortest = took < shortest ? took : shortest;
+    }
+    for (row_t i = 0; i < match->n; i++) {
+        const struct collective_call *call = collective_match_call(calls, matches, match, i);
+        struct ledger_sum *sum = sum_of(whole, side, call);
+        if (!sum)
+            continue;
+        sum->n_met++;
+        sum->wait += moment_minus(duration_of(call), shortest);
+    }
+}
+
+enum sutra_status collective_waits_find(struct part *whole, int side, struct sutra_error *error) {
+    const struct collective_calls *calls = &whole->sides[side].calls;
+    struct arena arena = {0};
+    struct collective_matches matches;
+    enum sutra_status status = calls->n ? collective_matches_find(calls, &arena, &matches, error) : SUTRA_OK;
+    for (row_t m = 0; calls->n && !status && m < matches.n; m++)
+        if (matches.list[m].n > 1)
+            add_waits(whole, side, &matches, &matches.list[m]);
+    arena_free(&arena);
+    return status;
+}
+
+static const char nobody[] = "(no operator)";
+
+bool part_init(struct part *part) {
+    *part = (struct part){0};
+    return strings_init(&part->texts) && strings_intern(&part->texts, "", 0) == 0 &&
+           collective_calls_init(&part->sides[0].calls) && collective_calls_init(&part->sides[1].calls) &&
+           path_fold_init(&part->sides[0].fold) && path_fold_init(&part->sides[1].fold);
+}
+
+static void side_free(struct part_side *side) {
+    for (int k = 0; k < N_LEDGERS; k++)
+        ledger_free(&side->ledgers[k]);
+    path_fold_free(&side->fold);
+    collective_calls_free(&side->calls);
+}
+
+void part_free(struct part *part) {
+    strings_free(&part->texts);
+    tuples_free(&part->paths);
+    for (int side = 0; side < 2; side++)
+        side_free(&part->sides[side]);
+    *part = (struct part){0};
+}
+
+/* ---- Texts ---- */
+
+/* The text of a name, which on side A may stand for another one. STRING_NONE: out of memory. */
+static uint32_t text_of_name(struct part_work *work, const char *name, size_t length) {
+    const struct sutra_diff_options *diff = &work->options->diff;
+    for (size_t i = 0; i < diff->n_renames && work->options->side == 0; i++)
+        if (strlen(diff->renames[i].from) == length && memcmp(diff->renames[i].from, name, length) == 0)
+            return strings_intern(&work->part->texts, diff->renames[i].to, strlen(diff->renames[i].to));
+    return strings_intern(&work->part->texts, name, length);
+}
+
+/* Texts of all names that operators and kernels have; of the latter in their short form. */
+static enum sutra_status make_texts(struct part_work *work, struct sutra_error *error) {
+    const struct op_reading *reading = &work->reading;
+    uint32_t n = reading->strings->n;
+    char reduced[KERNEL_NAME_MAX];
+    bool ok = true;
+    work->host_text = arena_take(&work->arena, n, sizeof *work->host_text);
+    work->work_text = arena_take(&work->arena, n, sizeof *work->work_text);
+    enum sutra_status status = arena_status(&work->arena, error);
+    for (uint32_t string = 0; string < n && !status; string++)
+        work->host_text[string] = work->work_text[string] = STRING_NONE;
+    for (row_t row = 0; row < reading->hosts.n && !status && ok; row++) {
+        uint32_t string = host_name(reading, row);
+        if (work->host_text[string] == STRING_NONE)
+            work->host_text[string] =
+                text_of_name(work, strings_text(reading->strings, string), strings_length(reading->strings, string));
+        ok = work->host_text[string] != STRING_NONE;
+    }
+    for (row_t i = 0; i < reading->devices.n && !status && ok; i++) {
+        uint32_t string = reading->events->name[reading->devices.event[i]];
+        if (work->work_text[string] != STRING_NONE)
+            continue;
+        const char *name = strings_text(reading->strings, string);
+        if (kernel_name_reduce(name, reduced))
+            name = reduced;
+        work->work_text[string] = text_of_name(work, name, strlen(name));
+        ok = work->work_text[string] != STRING_NONE;
+    }
+    return status || ok ? status : error_memory(error);
+}
+
+/* The texts of shapes and types by charge; `types` is only needed by the sums. */
+struct charge_texts {
+    uint32_t *dims, *types;
+};
+
+static enum sutra_status make_shapes(struct part_work *work, struct charge_texts *texts, struct sutra_error *error) {
+    const struct op_charges *charges = &work->reading.charges;
+    struct op_arguments arguments = {0};
+    struct strings *to = &work->part->texts;
+    texts->dims = arena_take(&work->arena, charges->n, sizeof *texts->dims);
+    texts->types = arena_take(&work->arena, charges->n, sizeof *texts->types);
+    enum sutra_status status = arena_status(&work->arena, error);
+    if (!status)
+        status = op_arguments_read(work->context, &work->reading, charges->host, charges->n, &work->scratch, &arguments,
+                                   error);
+    uint32_t *joined = status ? NULL : strings_join(to, &arguments.texts);
+    for (row_t i = 0; i < charges->n && joined; i++) {
+        texts->dims[i] = joined[op_argument_text(&arguments, ARGUMENT_DIMS, i)];
+        texts->types[i] = joined[op_argument_text(&arguments, ARGUMENT_TYPES, i)];
+    }
+    if (!status && !joined)
+        status = error_memory(error);
+    free(joined);
+    op_arguments_free(&arguments);
+    work->shapes_text = texts->dims;
+    return status;
+}
+
+/* ---- Sums ---- */
+
+/* Keys in the ledgers by charge, and those of what is charged to nobody. */
+struct charge_keys {
+    uint32_t *operators, *shapes;
+    uint32_t nobody[2];
+    uint32_t *collectives; /* by row of devices */
+};
+
+static struct tuple operator_key(const struct part_work *work, row_t host) {
+    bool is_operator = work->reading.hosts.kind[host] == HOST_OPERATOR;
+    return (struct tuple){{work->host_text[host_name(&work->reading, host)], is_operator ? KIND_OPERATOR : KIND_CALL}};
+}
+
+static enum sutra_status take_charge_keys(struct part_work *work, const struct charge_texts *texts,
+                                          struct charge_keys *keys, struct sutra_error *error) {
+    const struct op_charges *charges = &work->reading.charges;
+    struct ledger *ledgers = work->side->ledgers;
+    uint32_t text = strings_intern(&work->part->texts, nobody, strlen(nobody));
+    keys->operators = arena_take(&work->scratch, charges->n, sizeof *keys->operators);
+    keys->shapes = arena_take(&work->scratch, charges->n, sizeof *keys->shapes);
+    keys->collectives = arena_take(&work->scratch, work->reading.devices.n, sizeof *keys->collectives);
+    bool ok = !work->scratch.failed && text != STRING_NONE;
+    for (row_t i = 0; i < charges->n && ok; i++) {
+        struct tuple key = operator_key(work, charges->host[i]);
+        keys->operators[i] = ledger_take(&ledgers[LEDGER_OPERATORS], key);
+        key.part[2] = texts->dims[i];
+        key.part[3] = texts->types[i];
+        keys->shapes[i] = ledger_take(&ledgers[LEDGER_SHAPES], key);
+        ok = keys->operators[i] != TUPLE_NONE && keys->shapes[i] != TUPLE_NONE;
+    }
+    for (int k = 0; k < 2 && ok; k++)
+        ok = (keys->nobody[k] = ledger_take(&ledgers[k], (struct tuple){{text, KIND_NOBODY}})) != TUPLE_NONE;
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* Work by sample, those of one sample as in the file; order[] has room for all. */
+static row_t order_work(struct part_work *work, row_t *first, row_t *order) {
+    const struct device_rows *devices = &work->reading.devices;
+    memset(first, 0, ((size_t)work->n_windows + 2) * sizeof *first);
+    for (row_t i = 0; i < devices->n; i++)
+        if (work->device_sample[i] != ROW_NONE)
+            first[work->device_sample[i] + 2]++;
+    for (row_t s = 0; s < work->n_windows; s++)
+        first[s + 2] += first[s + 1];
+    for (row_t i = 0; i < devices->n; i++)
+        if (work->device_sample[i] != ROW_NONE)
+            order[first[work->device_sample[i] + 1]++] = i;
+    return first[work->n_windows];
+}
+
+static bool add_work(struct part_work *work, const struct charge_keys *keys, row_t device) {
+    const struct device_rows *devices = &work->reading.devices;
+    struct ledger *ledgers = work->side->ledgers;
+    row_t sample = work->device_sample[device];
+    row_t launcher = devices->launcher[device];
+    row_t charge = launcher == ROW_NONE ? ROW_NONE : work->reading.charges.of_host[launcher];
+    int64_t ns = devices->stop[device] - devices->start[device];
+    uint32_t string = work->reading.events->name[devices->event[device]];
+    uint32_t kernel =
+        ledger_take(&ledgers[LEDGER_KERNELS], (struct tuple){{work->work_text[string], devices->class[device]}});
+    if (kernel == TUPLE_NONE)
+        return false;
+    ledger_add(&ledgers[LEDGER_KERNELS], kernel, sample, ns);
+    ledgers[LEDGER_KERNELS].sums[kernel].calls++;
+    ledger_add(&ledgers[LEDGER_OPERATORS], charge == ROW_NONE ? keys->nobody[0] : keys->operators[charge], sample, ns);
+    ledger_add(&ledgers[LEDGER_SHAPES], charge == ROW_NONE ? keys->nobody[1] : keys->shapes[charge], sample, ns);
+    if (keys->collectives[device] != TUPLE_NONE) {
+        ledger_add(&ledgers[LEDGER_COLLECTIVES], keys->collectives[device], sample, ns);
+        ledgers[LEDGER_COLLECTIVES].sums[keys->collectives[device]].calls++;
+    }
+    for (int k = 0; k < 2 && charge == ROW_NONE; k++)
+        ledgers[k].sums[keys->nobody[k]].calls++;
+    work->side->device_ns += ns;
+    return true;
+}
+
+static enum sutra_status add_all_work(struct part_work *work, const struct charge_keys *keys,
+                                      struct sutra_error *error) {
+    const struct device_rows *devices = &work->reading.devices;
+    row_t *first = arena_take(&work->scratch, (size_t)work->n_windows + 2, sizeof *first);
+    row_t *order = arena_take(&work->scratch, devices->n, sizeof *order);
+    bool ok = !work->scratch.failed;
+    if (ok)
+        order_work(work, first, order);
+    for (row_t sample = 0; ok && sample < work->n_windows; sample++) {
+        wide_t before = work->side->device_ns;
+        for (row_t i = sample ? first[sample] : 0; i < first[sample + 1] && ok; i++)
+            ok = add_work(work, keys, order[i]);
+        spread_add(&work->side->device, (double)(work->side->device_ns - before));
+    }
+    for (row_t i = 0; i < devices->n && ok; i++)
+        if (work->device_sample[i] == ROW_NONE)
+            work->side->left_out_ns += devices->stop[i] - devices->start[i];
+    for (int k = 0; k < N_LEDGERS && ok; k++)
+        ledger_close(&work->side->ledgers[k]);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* Calls of operators, and their time on the host: what an operator around another one loses to it is the time that both
+ * run. */
+static enum sutra_status add_hosts(struct part_work *work, const struct charge_keys *keys, struct sutra_error *error) {
+    const struct op_reading *reading = &work->reading;
+    const struct host_rows *hosts = &reading->hosts;
+    struct ledger *ledgers = work->side->ledgers;
+    uint32_t *key_of = arena_take(&work->scratch, hosts->n, sizeof *key_of);
+    enum sutra_status status = arena_status(&work->scratch, error);
+    for (row_t row = 0; row < hosts->n && !status; row++) {
+        row_t charge = reading->charges.of_host[row];
+        bool is_operator = hosts->kind[row] == HOST_OPERATOR;
+        key_of[row] = TUPLE_NONE;
+        if (work->host_sample[row] == ROW_NONE || (!is_operator && charge == ROW_NONE))
+            continue;
+        key_of[row] = ledger_take(&ledgers[LEDGER_OPERATORS], operator_key(work, row));
+        if (key_of[row] == TUPLE_NONE)
+            return error_memory(error);
+        struct ledger_sum *sum = &ledgers[LEDGER_OPERATORS].sums[key_of[row]];
+        sum->calls++;
+        if (charge != ROW_NONE)
+            ledgers[LEDGER_SHAPES].sums[keys->shapes[charge]].calls++;
+        if (!is_operator)
+            continue;
+        sum->host += hosts->stop[row] - hosts->start[row];
+        row_t above = hosts->around[row];
+        if (above != ROW_NONE && key_of[above] != TUPLE_NONE) {
+            int64_t end = hosts->stop[above] < hosts->stop[row] ? hosts->stop[above] : hosts->stop[row];
+            ledgers[LEDGER_OPERATORS].sums[key_of[above]].host -= end - hosts->start[row];
+        }
+    }
+    return status;
+}
+
+static enum sutra_status make_sums(struct part_work *work, struct sutra_error *error) {
+    struct charge_texts texts;
+    struct charge_keys keys;
+    struct arena_mark mark = arena_mark(&work->scratch);
+    enum sutra_status status = make_shapes(work, &texts, error);
+    if (!status)
+        status = take_charge_keys(work, &texts, &keys, error);
+    if (!status)
+        status = part_collectives_find(work, keys.collectives, error);
+    if (!status)
+        status = add_hosts(work, &keys, error);
+    if (!status)
+        status = add_all_work(work, &keys, error);
+    arena_release(&work->scratch, mark);
+    return status;
+}
+
+/* ---- All of it ---- */
+
+static enum sutra_status read_work(struct part_work *work, const struct sutra_device_trace *trace,
+                                   struct sutra_error *error) {
+    const struct sutra_diff_options *diff = &work->options->diff;
+    const struct sutra_restriction restriction = {.size = sizeof restriction,
+                                                  .step = diff->step[work->options->side],
+                                                  .from_us = diff->from_us,
+                                                  .to_us = diff->to_us,
+                                                  .name = diff->name,
+                                                  .stream = diff->stream,
+                                                  .category = diff->category};
+    enum sutra_status status =
+        op_reading_make(work->context, trace, 0, &work->arena, &work->scratch, &work->reading, error);
+    if (!status)
+        op_reading_warn(work->context, &work->reading);
+    return status ? status
+                  : op_restrict(work->context, &restriction, &work->reading, &work->arena, &work->scratch, error);
+}
+
+enum sutra_status part_make(struct sutra_context *context, const struct sutra_device_trace *trace,
+                            const struct part_options *options, struct part *part, struct sutra_error *error) {
+    struct part_work work = {
+        .context = context, .trace = trace, .options = options, .part = part, .side = &part->sides[options->side]};
+    context_expect(context, trace->events.n);
+    stage_begin(context, "analyze", trace->events.n);
+    enum sutra_status status = read_work(&work, trace, error);
+    if (!status)
+        status = step_windows_find(&work, error);
+    if (!status)
+        status = make_texts(&work, error);
+    if (!status)
+        status = make_sums(&work, error);
+    if (!status)
+        status = path_steps_make(&work, error);
+    stage_end(context);
+    arena_free(&work.arena);
+    arena_free(&work.scratch);
+    return status;
+}
+
+/* ---- Joining ---- */
+
+const bool ledger_key_texts[N_LEDGERS][4] = {[LEDGER_OPERATORS] = {true},
+                                             [LEDGER_SHAPES] = {true, false, true, true},
+                                             [LEDGER_KERNELS] = {true},
+                                             [LEDGER_COLLECTIVES] = {true, true}};
+
+static bool join_ledger(struct ledger *to, const struct ledger *from, const bool is_text[4], const uint32_t *texts) {
+    bool ok = true;
+    for (uint32_t number = 0; number < from->keys.n && ok; number++) {
+        struct tuple key = from->keys.list[number];
+        for (int i = 0; i < 4; i++)
+            if (is_text[i])
+                key.part[i] = texts[key.part[i]];
+        ok = ledger_join(to, key, &from->sums[number]);
+    }
+    return ok;
+}
+
+/* The numbers of paths in the whole, by theirs + 1. */
+static uint32_t *join_paths(struct part *whole, const struct part *part, const uint32_t *texts) {
+    uint32_t *paths = calloc((size_t)part->paths.n + 1, sizeof *paths);
+    for (uint32_t i = 0; i < part->paths.n && paths; i++) {
+        const struct tuple *path = &part->paths.list[i];
+        uint32_t number =
+            tuples_number(&whole->paths, (struct tuple){{paths[path->part[0]], texts[path->part[1]], 0, 0}});
+        if (number == TUPLE_NONE) {
+            free(paths);
+            return NULL;
+        }
+        paths[i + 1] = number + 1;
+    }
+    return paths;
+}
+
+static bool join_tree(struct part *whole, const struct path_fold *fold, int side, const uint32_t *texts,
+                      const uint32_t *paths) {
+    struct arena scratch = {0};
+    struct path_tree tree = path_fold_tree(fold, &scratch);
+    for (row_t i = 0; i < tree.n; i++) {
+        struct path_node *node = &tree.nodes[i];
+        node->name[side] = texts[node->name[side]];
+        node->path[side] = paths[node->path[side]];
+        if (node->kind != PATH_WORK)
+            node->shapes = texts[node->shapes];
+    }
+    bool ok = !scratch.failed && path_fold_add(&whole->sides[side].fold, &tree, side, &scratch);
+    arena_free(&scratch);
+    return ok;
+}
+
+enum sutra_status part_join(struct part *whole, const struct part *part, int side, struct sutra_error *error) {
+    const struct part_side *from = &part->sides[side];
+    struct part_side *to = &whole->sides[side];
+    uint32_t *texts = strings_join(&whole->texts, &part->texts);
+    uint32_t *paths = texts ? join_paths(whole, part, texts) : NULL;
+    bool ok = paths;
+    for (int k = 0; k < N_LEDGERS && ok; k++)
+        ok = join_ledger(&to->ledgers[k], &from->ledgers[k], ledger_key_texts[k], texts);
+    ok = ok && join_tree(whole, &from->fold, side, texts, paths) && collective_calls_append(&to->calls, &from->calls);
+    to->n_samples += from->n_samples;
+    to->has_steps |= from->has_steps;
+    to->device_ns += from->device_ns;
+    to->left_out_ns += from->left_out_ns;
+    spread_join(&to->device, &from->device);
+    for (int part_of = 0; part_of < N_DIFF_PARTS; part_of++) {
+        to->parts_ns[part_of] += from->parts_ns[part_of];
+        spread_join(&to->parts[part_of], &from->parts[part_of]);
+    }
+    free(texts);
+    free(paths);
+    return ok ? SUTRA_OK : error_memory(error);
+}

@@ -1,0 +1,424 @@
+/*
+ * host_ops.c - reading the nodes' names and choosing an iteration.
+ *
+ * Nodes whose names contain the annotation cut the ids into iterations:
+ *
+ *     ids     1 ........ 7 ........ 29 ........ 50 ........ 71 ....
+ *     marks   |          |          |           |           |
+ *     iteration    0           1          2           3        (what follows the last mark is none)
+ *
+ * With more than one the iteration 2 is taken, or the last if there are but two, along with all nodes right below the
+ * root. An operator whose parent is cut away is hung below the node of its thread. O(n log n).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "legacy/host_ops.h"
+#include "legacy/output.h"
+#include "read/document.h"
+
+/*
+ * The table of names. O(bytes of different names).
+ */
+
+bool names_begin(struct legacy_names *names, const struct strings *device) {
+    *names = (struct legacy_names){0};
+    if (!strings_init(&names->table))
+        return false;
+    for (uint32_t i = 0; i < device->n; i++)
+        if (strings_intern(&names->table, strings_text(device, i), strings_length(device, i)) != i)
+            return false;
+    names->process = strings_intern(&names->table, PROCESS_NAME, strlen(PROCESS_NAME));
+    names->thread = strings_intern(&names->table, THREAD_NAME, strlen(THREAD_NAME));
+    names->old_thread = strings_intern(&names->table, OLD_THREAD_NAME, strlen(OLD_THREAD_NAME));
+    return names->process != STRING_NONE && names->thread != STRING_NONE && names->old_thread != STRING_NONE;
+}
+
+static const char *find(const char *text, size_t length, const char *part) {
+    return memmem(text, length, part, strlen(part));
+}
+
+/* The number of a name after the replacement; itself where there is nothing to replace. */
+static uint32_t rename_graph(struct legacy_names *names, uint32_t name, struct buffer *text) {
+    static const char before[] = "execution_graph", after[] = "execution_trace";
+    _Static_assert(sizeof before == sizeof after, "names are replaced in place");
+    size_t length = strings_length(&names->table, name);
+    if (!find(strings_text(&names->table, name), length, before))
+        return name;
+    text->length = 0;
+    buffer_append(text, strings_text(&names->table, name), length);
+    if (text->failed)
+        return STRING_NONE;
+    for (char *at = text->bytes, *end = at + length; (at = memmem(at, (size_t)(end - at), before, sizeof before - 1));)
+        memcpy(at, after, sizeof after - 1);
+    return strings_intern(&names->table, text->bytes, length);
+}
+
+static bool rename_all(struct legacy_names *names, uint32_t n) {
+    struct buffer text = {0};
+    bool ok = true;
+    for (uint32_t i = 0; i < n && ok; i++)
+        ok = (names->renamed[i] = rename_graph(names, i, &text)) != STRING_NONE;
+    buffer_free(&text);
+    for (uint32_t i = n; i < names->table.n && ok; i++) /* a replaced name is its own */
+        names->renamed[i] = i;
+    return ok;
+}
+
+bool names_finish(struct legacy_names *names, const char *annotation, struct arena *arena) {
+    uint32_t n = names->table.n;
+    names->renamed = arena_take(arena, (size_t)n * 2, sizeof *names->renamed);
+    names->annotated = arena_take(arena, (size_t)n * 2, 1);
+    names->iteration = arena_take(arena, (size_t)n * 2, 1);
+    if (arena->failed || !rename_all(names, n))
+        return false;
+    for (uint32_t i = 0; i < names->table.n; i++) {
+        const char *name = strings_text(&names->table, i);
+        size_t length = strings_length(&names->table, i);
+        names->annotated[i] = find(name, length, annotation) != NULL;
+        names->iteration[i] = find(name, length, "iteration#") != NULL;
+    }
+    return true;
+}
+
+#define ROOT_ID 1
+
+/* Nodes that one task reads. */
+#define BLOCK 512
+
+/* Where the names stand, read in parallel. */
+struct name_reading {
+    struct host_side *side;
+    struct json_place *place;
+};
+
+static void read_block(void *arg, size_t block) {
+    const struct name_reading *reading = arg;
+    const struct host_side *side = reading->side;
+    size_t begin = block * BLOCK, end = begin + BLOCK < side->trace->nodes.n ? begin + BLOCK : side->trace->nodes.n;
+    struct node_places places;
+    for (row_t node = (row_t)begin; node < end; node++) {
+        node_places_read(side->trace, node, &places);
+        reading->place[node] = places.field[PLACED_NAME];
+        side->has_category[node] = places.field[PLACED_CATEGORY].at != 0;
+    }
+}
+
+static enum sutra_status intern_names(struct host_side *side, struct sutra_context *context,
+                                      const struct json_place *place, struct legacy_names *names,
+                                      struct sutra_error *error) {
+    const struct source *source = &side->trace->document.source;
+    struct field_reader reader = {.source = source, .values = &context->values};
+    enum sutra_status status = SUTRA_OK;
+    for (row_t node = 0; node < side->trace->nodes.n && !status; node++) {
+        if (!place[node].at || source->bytes[place[node].at] != '"')
+            status = source_error(source, error, side->trace->nodes.text[node],
+                                  "node %u: field 'name': a string was expected, which matching needs", node);
+        else if ((side->name[node] = field_intern(&reader, place[node], &names->table)) == STRING_NONE)
+            status = error_memory(error);
+    }
+    buffer_free(&reader.scratch);
+    return status;
+}
+
+/* Ids are counted up, so they must be integers. */
+static enum sutra_status check_ids(const struct sutra_host_trace *trace, struct sutra_error *error) {
+    bool root = false;
+    for (row_t node = 0; node < trace->nodes.n; node++) {
+        if (!key_is_integer(trace->nodes.id[node]))
+            return source_error(&trace->document.source, error, trace->nodes.text[node],
+                                "node %u: field 'id': a 64-bit integer was expected, which new ids are numbered after",
+                                node);
+        root |= trace->nodes.id[node] == ROOT_ID;
+    }
+    if (root)
+        return SUTRA_OK;
+    return error_file(error, SUTRA_DATA, trace->document.source.name,
+                      "there is no root (a node with id 1) above the operators");
+}
+
+enum sutra_status host_side_read(struct host_side *side, struct sutra_context *context,
+                                 const struct sutra_host_trace *trace, struct legacy_names *names, struct arena *arena,
+                                 struct sutra_error *error) {
+    size_t n = trace->nodes.n;
+    enum sutra_status status = check_ids(trace, error);
+    if (status)
+        return status;
+    *side = (struct host_side){
+        .trace = trace, .name = arena_take(arena, n, sizeof *side->name), .has_category = arena_take(arena, n, 1)};
+    struct arena_mark mark = arena_mark(arena);
+    struct name_reading reading = {side, arena_take(arena, n, sizeof *reading.place)};
+    status = arena_status(arena, error);
+    if (!status) {
+        pool_run(context->pool, (n + BLOCK - 1) / BLOCK, read_block, &reading);
+        status = intern_names(side, context, reading.place, names, error);
+    }
+    arena_release(arena, mark);
+    return status ? status : host_ops_build(&side->units, context, trace, arena, error);
+}
+
+/* Scratch of choosing; all columns are per unit. */
+struct choice {
+    struct host_side *side;
+    struct sutra_context *context;
+    const struct legacy_names *names;
+    struct legacy_log *log;
+    struct arena *scratch;
+    struct sutra_error *error;
+    row_t *parent;  /* the unit above, or ROW_NONE */
+    uint8_t *state; /* enum reach */
+    row_t *path;
+    row_t *op; /* the operator's number */
+    bool trimmed, old_names;
+    uint8_t *kept; /* belongs to the iteration */
+};
+
+static const struct host_nodes *nodes_of(const struct choice *choice) {
+    return &choice->side->trace->nodes;
+}
+
+static value_key unit_id(const struct choice *choice, row_t unit) {
+    return nodes_of(choice)->id[unit_node(&choice->side->units, unit)];
+}
+
+static value_key unit_parent_id(const struct choice *choice, row_t unit) {
+    return nodes_of(choice)->parent[unit_node(&choice->side->units, unit)];
+}
+
+static uint32_t unit_name(const struct choice *choice, row_t unit) {
+    return choice->side->name[unit_node(&choice->side->units, unit)];
+}
+
+/* The marks, the first being the root's id: *n of them. */
+static value_key *list_marks(struct choice *choice, row_t *n) {
+    row_t n_units = choice->side->units.n_units;
+    value_key *marks = arena_take(choice->scratch, (size_t)n_units + 1, sizeof *marks);
+    if (!marks)
+        return NULL;
+    row_t count = 0, at;
+    for (row_t unit = 0; unit < n_units; unit++)
+        if (choice->names->annotated[unit_name(choice, unit)])
+            marks[count++] = unit_id(choice, unit);
+    for (at = count; at > 0 && marks[at - 1] > ROOT_ID; at--)
+        marks[at] = marks[at - 1];
+    marks[at] = ROOT_ID;
+    *n = count + 1;
+    log_text(choice->log, "Iteration node ids list = [");
+    for (row_t i = 0; i < *n; i++)
+        log_text(choice->log, "%s%" PRId64, i ? ", " : "", marks[i]);
+    log_info(choice->log, "]");
+    return marks;
+}
+
+static enum sutra_status node_tid(const struct choice *choice, row_t unit, value_key *tid) {
+    struct node_places places;
+    row_t node = unit_node(&choice->side->units, unit);
+    const struct source *source = &choice->side->trace->document.source;
+    struct field_reader reader = {.source = source, .values = &choice->context->values};
+    node_places_read(choice->side->trace, node, &places);
+    *tid = places.field[PLACED_TID].at ? field_key(&reader, places.field[PLACED_TID]) : KEY_ABSENT;
+    buffer_free(&reader.scratch);
+    if (reader.failed)
+        return error_memory(choice->error);
+    if (*tid == KEY_ABSENT)
+        return source_error(source, choice->error, nodes_of(choice)->text[node],
+                            "node %u: field 'tid' is missing: extracting an iteration needs the thread", node);
+    return SUTRA_OK;
+}
+
+/* The nodes of threads, and their tids. */
+struct thread_nodes {
+    row_t *unit;
+    value_key *tid;
+    row_t n;
+    struct key_index index;
+};
+
+static enum sutra_status list_threads(struct choice *choice, struct thread_nodes *threads) {
+    row_t n_units = choice->side->units.n_units;
+    threads->unit = arena_take(choice->scratch, n_units, sizeof *threads->unit);
+    threads->tid = arena_take(choice->scratch, n_units, sizeof *threads->tid);
+    enum sutra_status status = arena_status(choice->scratch, choice->error);
+    for (row_t unit = 0; unit < n_units && !status; unit++) {
+        uint32_t name = unit_name(choice, unit);
+        bool is_thread = name == choice->names->thread || (choice->old_names && name == choice->names->old_thread);
+        if (unit_parent_id(choice, unit) != ROOT_ID || !is_thread)
+            continue;
+        status = node_tid(choice, unit, &threads->tid[threads->n]);
+        threads->unit[threads->n++] = unit;
+    }
+    if (!status && threads->n == 0)
+        status = error_file(
+            choice->error, SUTRA_DATA, choice->side->trace->document.source.name,
+            "there is no thread node (\"%s\") below the root, which extracting an iteration needs: choose an "
+            "--annotation that does not occur to link the whole trace",
+            THREAD_NAME);
+    if (status)
+        return status;
+    return key_index_build(&threads->index, &choice->context->engine, threads->tid, threads->n, KEY_LAST, NULL,
+                           choice->error);
+}
+
+/* Hangs an operator below the node of its thread. */
+static enum sutra_status rehang(struct choice *choice, const struct thread_nodes *threads, row_t unit) {
+    value_key tid;
+    log_info(choice->log, "Fixing parent for node id = %" PRId64 ", parent = %" PRId64, unit_id(choice, unit),
+             unit_parent_id(choice, unit));
+    enum sutra_status status = node_tid(choice, unit, &tid);
+    if (status)
+        return status;
+    row_t thread = key_index_find(&threads->index, tid);
+    if (thread == ROW_NONE) {
+        row_t node = unit_node(&choice->side->units, unit);
+        return source_error(
+            &choice->side->trace->document.source, choice->error, nodes_of(choice)->text[node],
+            "node %u: its parent is outside the iteration, and its thread has no node (\"%s\") to replace the parent: "
+            "choose an --annotation that does not occur to link the whole trace",
+            node, THREAD_NAME);
+    }
+    choice->parent[unit] = threads->unit[thread];
+    return SUTRA_OK;
+}
+
+/* Keeps the ids from begin to end and what is right below the root. */
+static enum sutra_status trim(struct choice *choice, value_key begin, value_key end) {
+    const struct host_ops *units = &choice->side->units;
+    struct thread_nodes threads = {0};
+    row_t n_kept = 0;
+    for (row_t unit = 0; unit < units->n_units; unit++) {
+        value_key id = unit_id(choice, unit);
+        choice->kept[unit] = (id >= begin && id < end) || unit_parent_id(choice, unit) == ROOT_ID || id == ROOT_ID;
+        n_kept += choice->kept[unit];
+    }
+    enum sutra_status status = list_threads(choice, &threads);
+    for (row_t node = 0; node < units->n_nodes && !status; node++) { /* messages come in the file's order */
+        row_t unit = key_index_find(&units->ids, nodes_of(choice)->id[node]), above = choice->parent[unit];
+        bool cut = choice->kept[unit] && above != ROW_NONE && !choice->kept[above] && above != unit;
+        if (cut && units->node[units->unit_start[unit]] == node)
+            status = rehang(choice, &threads, unit);
+    }
+    if (!status)
+        log_info(choice->log, "Nodes trimmed ET = %u", n_kept);
+    key_index_free(&threads.index);
+    return status;
+}
+
+static enum sutra_status choose_iteration(struct choice *choice) {
+    row_t n_marks;
+    const value_key *marks = list_marks(choice, &n_marks);
+    if (!marks)
+        return error_memory(choice->error);
+    row_t n = n_marks - 1, chosen = n > 2 ? 2 : n - 1;
+    if (n <= 1)
+        return SUTRA_OK;
+    choice->trimmed = true;
+    log_info(choice->log, "Execution trace has %u > 1 iterations.", n);
+    log_info(choice->log, "Copying nodes for iter %u for ids in the range [%" PRId64 ", %" PRId64 ")", chosen,
+             marks[chosen], marks[chosen + 1]);
+    return trim(choice, marks[chosen], marks[chosen + 1]);
+}
+
+enum reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
+
+/* Says which ids lead back to each other, from `unit` on. */
+static enum sutra_status cycle_error(const struct choice *choice, row_t unit) {
+    char ids[200];
+    size_t length = 0;
+    row_t at = unit, n = 0;
+    do {
+        if (n < 8)
+            length += (size_t)snprintf(ids + length, sizeof ids - length, "%" PRId64 " -> ", unit_id(choice, at));
+        n++;
+        at = choice->parent[at];
+    } while (at != unit);
+    row_t node = unit_node(&choice->side->units, unit);
+    return source_error(&choice->side->trace->document.source, choice->error, nodes_of(choice)->text[node],
+                        "node %u: parents form a cycle of %u nodes: %s%s%" PRId64, node, n, ids, n > 8 ? "... -> " : "",
+                        unit_id(choice, unit));
+}
+
+/* Walks up from a unit to one whose answer is known, and hands it down the path. A node that is its own parent is
+ * below nothing. */
+static enum sutra_status decide(struct choice *choice, row_t unit) {
+    row_t n = 0, at = unit;
+    while (at != ROW_NONE && choice->state[at] == REACH_UNKNOWN) {
+        choice->state[at] = REACH_WALKING;
+        choice->path[n++] = at;
+        at = choice->parent[at];
+    }
+    bool cycle = at != ROW_NONE && choice->state[at] == REACH_WALKING;
+    if (cycle && choice->parent[at] != at)
+        return cycle_error(choice, at);
+    uint8_t answer = at != ROW_NONE && choice->state[at] == REACH_YES ? REACH_YES : REACH_NO;
+    while (n > 0)
+        choice->state[choice->path[--n]] = answer;
+    return SUTRA_OK;
+}
+
+/* Lists the operators: what is kept and below the root. */
+static enum sutra_status list_operators(struct choice *choice) {
+    struct host_side *side = choice->side;
+    row_t n_units = side->units.n_units, root = key_index_find(&side->units.ids, ROOT_ID);
+    enum sutra_status status = SUTRA_OK;
+    choice->state[root] = REACH_YES;
+    for (row_t unit = 0; unit < n_units; unit++)
+        if (choice->trimmed && !choice->kept[unit])
+            choice->state[unit] = REACH_NO;
+    for (row_t unit = 0; unit < n_units && !status; unit++)
+        status = decide(choice, unit);
+    for (row_t unit = 0; unit < n_units && !status; unit++) {
+        choice->op[unit] = ROW_NONE;
+        if (choice->state[unit] != REACH_YES)
+            continue;
+        choice->op[unit] = side->n;
+        side->unit[side->n++] = unit;
+    }
+    for (row_t op = 0; op < side->n && !status; op++)
+        side->parent[op] = side->unit[op] == root ? ROW_NONE : choice->op[choice->parent[side->unit[op]]];
+    return status;
+}
+
+static void find_unit_parents(struct choice *choice) {
+    const struct host_ops *units = &choice->side->units;
+    for (row_t unit = 0; unit < units->n_units; unit++)
+        choice->parent[unit] =
+            unit_id(choice, unit) == ROOT_ID ? ROW_NONE : key_index_find(&units->ids, unit_parent_id(choice, unit));
+}
+
+static enum sutra_status choose(struct choice *choice) {
+    find_unit_parents(choice);
+    enum sutra_status status = choose_iteration(choice);
+    if (!status)
+        status = list_operators(choice);
+    if (status)
+        return status;
+    log_info(choice->log, "Number of original ops in execution trace: %u", choice->side->n);
+    return SUTRA_OK;
+}
+
+enum sutra_status host_side_choose(struct host_side *side, struct sutra_context *context,
+                                   const struct legacy_names *names, bool old_names, struct legacy_log *log,
+                                   struct arena *arena, struct sutra_error *error) {
+    row_t n = side->units.n_units;
+    struct arena scratch = {0};
+    struct choice choice = {.side = side,
+                            .context = context,
+                            .names = names,
+                            .log = log,
+                            .scratch = &scratch,
+                            .error = error,
+                            .parent = arena_take(&scratch, n, sizeof *choice.parent),
+                            .state = arena_zeros(&scratch, n, 1),
+                            .path = arena_take(&scratch, n, sizeof *choice.path),
+                            .op = arena_take(&scratch, n, sizeof *choice.op),
+                            .old_names = old_names,
+                            .kept = arena_take(&scratch, n, 1)};
+    side->unit = arena_take(arena, n, sizeof *side->unit);
+    side->parent = arena_take(arena, n, sizeof *side->parent);
+    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : choose(&choice);
+    arena_free(&scratch);
+    return status;
+}

@@ -1,0 +1,139 @@
+/*
+ * link.h - whether a host trace and a device trace were recorded together, and where not, what they show of the
+ * cause.
+ *
+ *     host trace     pid 8403     time + (finish_ts - start_ts)     rf_id  3 .. 499 \
+ *                                                                                    the same process, time and steps?
+ *     device trace   pid of its   ts of its first and last          rf_id  3 .. 499 /
+ *                    CPU operators
+ *
+ * Nothing is linked or left out by this: traces of two ranks have the same ids for the same operators, so that they
+ * link nearly as well as those of one, and only the process tells.
+ *
+ * Cost: O(n).
+ */
+#ifndef LINK_LINK_H
+#define LINK_LINK_H
+
+#include "facts/names.h"
+#include "link/device_ops.h"
+#include "link/host_ops.h"
+#include "read/device_trace.h"
+#include "read/host_trace.h"
+#include "sutra/link.h"
+
+/* Record-function ids of one side. */
+struct rf_range {
+    row_t n_ids, n_zero; /* those that are ids, and those that are 0, which stands for none */
+    value_key low, high; /* of the former, as far as they are integers; none: low > high */
+};
+
+struct pairing {
+    const char *host_name, *device_name;
+    struct rf_range host, device; /* of nodes and of CPU operators */
+    row_t n_nodes, n_cpu_ops;
+    bool linked;                  /* the host trace is ET+: this was done before */
+    bool other_process;           /* no CPU operator is of the host trace's process */
+    int64_t host_pid, device_pid; /* that process, and that of the first CPU operator */
+    bool other_time;              /* they do not overlap, whatever the time zone of the host trace's clock is */
+};
+
+/* Fills *pairing; names belong to the traces. SUTRA_SYSTEM: out of memory. */
+enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
+                               struct pairing *pairing, struct sutra_error *error);
+
+/* Warns where the two are of different processes or times, or were linked; in strict mode this fails with
+ * SUTRA_STRICT. */
+enum sutra_status pairing_judge(const struct pairing *pairing, struct sutra_context *context,
+                                struct sutra_error *error);
+
+/* Room for the texts below, with names of files. */
+#define PAIRING_TEXT 1024
+
+/* What does not fit, and what to do; false: nothing is known that does not. */
+bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT]);
+
+/* Why few operators have an id in common, as far as the traces show it, and what to do. */
+const char *pairing_cause(const struct pairing *pairing);
+
+/*
+ * What an event of a device trace is to the linker, from its category and name.
+ */
+
+enum event_class { EVENT_OTHER, EVENT_CPU_OP, EVENT_LAUNCH, EVENT_GPU_OP, EVENT_LAUNCH_FLOW, EVENT_MEMORY_SET };
+
+/* `roles` as READER_LINKER knows them. O(1). */
+enum event_class event_classify(const struct device_events *events, const struct string_roles *roles, row_t event);
+
+/*
+ * Inside of struct sutra_linked: what ET+ holds, as columns over the units of the host trace.
+ *
+ * The output is a row of entries. A unit's entries are its nodes, then one GPU node for each GPU operator of its linked
+ * CPU operator:
+ *
+ *     unit      0     1              2     3 (two nodes of one id)
+ *     entries   N     N  g  g  g     N     N  N  g
+ *     new ids   0     1  2  3  4     5     6  6  7
+ */
+
+/* There is no ctrl_deps to write. */
+#define CTRL_DEPS_NONE (-1)
+
+/* Lists of GPU nodes that nodes wait for; list i: nodes[start[i]] .. nodes[start[i + 1] - 1], new ids. */
+struct linked_sync {
+    struct key_index targets; /* new id of a node -> its list */
+    row_t *start, *nodes;
+    row_t n_lists;
+};
+
+struct sutra_linked {
+    const struct sutra_host_trace *host;
+    const struct sutra_device_trace *device;
+    struct arena arena; /* of all columns */
+    struct host_ops units;
+    struct device_ops ops;
+
+    row_t *unit_op;     /* per unit: the CPU operator that it is linked to, or ROW_NONE */
+    row_t *unit_after;  /* per unit: the unit that it waits for on another thread, or ROW_NONE */
+    row_t *unit_entry;  /* per unit, and one more: its first entry */
+    row_t *unit_id;     /* per unit: its new id */
+    int64_t *ctrl_deps; /* per sorted node: new id of its ctrl_deps, or CTRL_DEPS_NONE */
+    struct linked_sync sync;
+    struct sutra_link_report report;
+};
+
+/* What was linked, with its traces, where nothing needs them behind what is made of them. */
+struct linked_traces {
+    struct sutra_linked *linked;
+    struct sutra_host_trace *host;
+    struct sutra_device_trace *device;
+};
+
+/* Frees the columns of all three, and where tokens begin in the device trace. Left are the report, the texts, the
+ * strings of the device trace and the members of the host trace; else the three may only be freed. */
+void linked_traces_spend(const struct linked_traces *spent);
+
+/* Before that: frees columns of the traces that neither plus_linked() nor anything behind it reads, and where tokens
+ * begin in the device trace, of which plus_linked_groups() has been told what is needed. */
+void linked_traces_spend_keys(const struct linked_traces *spent);
+
+/* About how many bytes the nodes take as text: their number times the mean of some hundreds. 0: out of memory. */
+uint64_t linked_size(const struct sutra_linked *linked);
+
+/* The GPU operators of a unit: *n rows of events. */
+static inline const row_t *linked_gpu_ops(const struct sutra_linked *linked, row_t unit, row_t *n) {
+    *n = 0;
+    if (linked->unit_op[unit] == ROW_NONE)
+        return NULL;
+    return device_ops_group(&linked->ops, linked->unit_op[unit], n);
+}
+
+/* The GPU nodes that the node with this new id waits for: *n new ids. */
+static inline const row_t *linked_waits_for(const struct sutra_linked *linked, row_t id, row_t *n) {
+    const struct linked_sync *sync = &linked->sync;
+    row_t list = sync->n_lists ? key_index_find(&sync->targets, id) : ROW_NONE;
+    *n = list == ROW_NONE ? 0 : sync->start[list + 1] - sync->start[list];
+    return list == ROW_NONE ? NULL : sync->nodes + sync->start[list];
+}
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * json.h - walking the tokens of a JSON text, checking the grammar, the strings and the numbers on the way.
+ *
+ * A walker stands on a token: `at` is the byte where it begins (the text's size at the end, where a zero byte stands).
+ * Values are walked in one pass without recursion, strings and white space 16 bytes at a time. Where the text is
+ * malformed, the walker notes what was expected, and then stands at the end, so that loops end by themselves;
+ * walk_error() makes an error of it. A string that a walker stepped over is known to be valid: UTF-8, no control
+ * characters, legal escapes. No function here that is not inlined gets the walker's address: a local one lives in
+ * registers.
+ */
+#ifndef READ_JSON_H
+#define READ_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "read/source.h"
+#include "text/numbers.h"
+#include "text/strings.h"
+
+/* Deepest nesting of brackets that is read: a little more than Python's json module does with its usual limit. What is
+ * written grows with the square of the depth, since lines are indented by it. */
+#define DEPTH_MAX      1024
+#define DEPTH_MAX_TEXT "1,024"
+
+struct json_walker {
+    const struct source *source;
+    const char *text;
+    size_t at;
+    const char *expected; /* what was expected at `failed_at`, or NULL: nothing malformed was seen */
+    size_t failed_at;
+};
+
+/* What stands at a value's place in the text: its first byte, and for strings the closing quote. 0: no such value. */
+struct json_place {
+    size_t at, end;
+};
+
+/* Where something ends: the byte behind it; or the byte at which something else was expected. */
+struct json_end {
+    size_t at;
+    const char *expected; /* NULL: well-formed */
+};
+
+/* On to the first token at or behind byte `at`, where none has begun. */
+static inline void walk_to(struct json_walker *walker, size_t at) {
+    walker->at = space_end(walker->text, at);
+}
+
+/* Over a bracket, a comma or a colon. */
+static inline void walk_next(struct json_walker *walker) {
+    walk_to(walker, walker->at + 1);
+}
+
+/* A walker on the first token at or behind byte `at`. */
+static inline struct json_walker walk_from(const struct source *source, size_t at) {
+    return (struct json_walker){.source = source, .text = source->bytes, .at = space_end(source->bytes, at)};
+}
+
+static inline char walk_char(const struct json_walker *walker) {
+    return walker->text[walker->at];
+}
+
+/* Notes what was expected where the walker stands, if that is the first mistake, and goes to the end. */
+static inline void walk_fail(struct json_walker *walker, const char *expected) {
+    if (!walker->expected) {
+        walker->expected = expected;
+        walker->failed_at = walker->at;
+    }
+    walker->at = walker->source->size;
+}
+
+/* SUTRA_DATA if something malformed was seen; the error says what and where. */
+enum sutra_status walk_error(const struct json_walker *walker, struct sutra_error *error);
+
+/* Steps over the token if it is `c`; else an error that says so. */
+static inline bool walk_expect(struct json_walker *walker, char c, const char *what) {
+    if (walk_char(walker) != c) {
+        walk_fail(walker, what);
+        return false;
+    }
+    walk_next(walker);
+    return true;
+}
+
+/* Whether a number or a word may end before this character; a zero byte, which ends the last one, is not among them. */
+static inline bool scalar_may_end(char c) {
+    return c == ',' || c == '}' || c == ']' || c == '\n' || c == ' ' || c == '\r' || c == '\t';
+}
+
+/* Length of a number of the most frequent forms: 12, 0, 12.5. 0: something else stands there. */
+static inline size_t short_number_length(const char *text) {
+    size_t n = short_number_at(text).length;
+    bool zeros = *text == '0' && n > 1 && text[1] != '.';
+    return n && !zeros && scalar_may_end(text[n]) ? n : 0;
+}
+
+/* The closing quote of the string that begins at byte `at`, of which the bytes before `from` are plain. */
+struct json_end string_end(const struct source *source, size_t at, size_t from);
+
+/* The byte behind the number or word at byte `at`. */
+struct json_end scalar_end(const struct source *source, size_t at);
+
+/* The byte behind the value that an opening bracket at byte `at` begins. */
+struct json_end brackets_end(const struct source *source, size_t at);
+
+/* From the opening quote to behind the closing one. An empty place, where the string is malformed. */
+static inline struct json_place walk_string(struct json_walker *walker) {
+    struct json_place place = {walker->at, plain_end(walker->text, walker->at + 1)};
+    if (walker->text[place.end] != '"') {
+        struct json_end end = string_end(walker->source, place.at, place.end);
+        if (end.expected) {
+            walker->at = end.at;
+            walk_fail(walker, end.expected);
+            return (struct json_place){place.at, place.at + 1};
+        }
+        place.end = end.at;
+    }
+    walk_to(walker, place.end + 1);
+    return place;
+}
+
+/* Over a number or a word. */
+static inline void walk_scalar(struct json_walker *walker) {
+    size_t length = short_number_length(walker->text + walker->at);
+    struct json_end end = {walker->at + length, NULL};
+    if (length == 0)
+        end = scalar_end(walker->source, walker->at);
+    if (end.expected)
+        walk_fail(walker, end.expected);
+    else
+        walk_to(walker, end.at);
+}
+
+/* Steps over a value of any kind, checking it, and returns its place. */
+__attribute__((always_inline)) static inline struct json_place walk_value(struct json_walker *walker) {
+    char c = walk_char(walker);
+    if (c == '"')
+        return walk_string(walker);
+    struct json_place place = {.at = walker->at};
+    if (c == '{' || c == '[') {
+        struct json_end end = brackets_end(walker->source, walker->at);
+        walker->at = end.at;
+        if (end.expected)
+            walk_fail(walker, end.expected);
+        else
+            walk_to(walker, end.at);
+    } else {
+        walk_scalar(walker);
+    }
+    return place;
+}
+
+/* The byte behind the value at byte `at`, and its place; 0: it is malformed, and walk_value() says how. */
+static inline size_t leaf_end(const struct json_walker *walker, size_t at, struct json_place *place) {
+    const char *text = walker->text;
+    *place = (struct json_place){.at = at};
+    if (text[at] == '"') {
+        struct json_end end = {plain_end(text, at + 1), NULL};
+        if (text[end.at] != '"')
+            end = string_end(walker->source, at, end.at);
+        place->end = end.at;
+        return end.expected ? 0 : end.at + 1;
+    }
+    bool brackets = text[at] == '[' || text[at] == '{';
+    size_t length = brackets ? 0 : short_number_length(text + at);
+    if (length)
+        return at + length;
+    struct json_end end = brackets ? brackets_end(walker->source, at) : scalar_end(walker->source, at);
+    return end.expected ? 0 : end.at;
+}
+
+/*
+ * Members of an object, one after the other:
+ *
+ *     for (bool more = walk_object(w); more; more = walk_member_end(w)) {
+ *         struct json_place key = walk_key(w);     now at the value
+ *         ... walk_value(w) or a walk of its own ...
+ *     }
+ *
+ * and elements of an array with walk_array() and walk_element_end() alike.
+ */
+
+/* Opens a bracket; false if it closes at once. */
+static inline bool walk_open(struct json_walker *walker, char open, const char *what) {
+    if (!walk_expect(walker, open, what))
+        return false;
+    if (walk_char(walker) != open + 2)
+        return true;
+    walk_next(walker);
+    return false;
+}
+
+/* Behind a member or element: true at a comma, false at the closing bracket. */
+static inline bool walk_close(struct json_walker *walker, char close, const char *what) {
+    char c = walk_char(walker);
+    if (c != ',' && c != close) {
+        walk_fail(walker, what);
+        return false;
+    }
+    walk_next(walker);
+    return c == ',';
+}
+
+static inline bool walk_object(struct json_walker *walker) {
+    return walk_open(walker, '{', "'{'");
+}
+
+static inline bool walk_member_end(struct json_walker *walker) {
+    return walk_close(walker, '}', "',' or '}'");
+}
+
+static inline bool walk_array(struct json_walker *walker) {
+    return walk_open(walker, '[', "'['");
+}
+
+static inline bool walk_element_end(struct json_walker *walker) {
+    return walk_close(walker, ']', "',' or ']'");
+}
+
+static inline struct json_place walk_key(struct json_walker *walker) {
+    struct json_place key = {0};
+    if (walk_char(walker) != '"') {
+        walk_fail(walker, "a key in double quotes");
+        return key;
+    }
+    key = walk_string(walker);
+    if (walk_char(walker) != ':') {
+        walk_fail(walker, "':' after a key");
+        return (struct json_place){0};
+    }
+    walk_next(walker);
+    return key;
+}
+
+#endif

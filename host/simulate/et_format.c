@@ -1,0 +1,290 @@
+/*
+ * et_format.c - tables of Chakra's schema.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "simulate/et_format.h"
+#include "simulate/et_graph.h"
+
+/*
+ * Room for the columns of an .et file.
+ */
+
+enum sutra_status et_nodes_begin(struct et_nodes *nodes, struct sutra_error *error) {
+    static const char *const known[] = {
+#define X(constant, name) name,
+        ET_NAMES(X)
+#undef X
+    };
+    *nodes = (struct et_nodes){0};
+    if (!strings_init(&nodes->names))
+        return error_memory(error);
+    for (size_t i = 0; i < ET_N_NAMES; i++)
+        if (strings_intern(&nodes->names, known[i], strlen(known[i])) != i)
+            return error_memory(error);
+    return SUTRA_OK;
+}
+
+void et_nodes_free(struct et_nodes *nodes) {
+    strings_free(&nodes->names);
+    arena_free(&nodes->arena);
+    *nodes = (struct et_nodes){0};
+}
+
+static void take_ids(struct arena *arena, struct et_ids *list, row_t n, uint64_t n_ids) {
+    list->first = arena_take(arena, (size_t)n + 1, sizeof *list->first);
+    list->ids = arena_take(arena, n_ids, sizeof *list->ids);
+}
+
+enum sutra_status et_attributes_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
+                                     struct sutra_error *error) {
+    struct arena *arena = &nodes->arena;
+    attributes->n = n;
+    attributes->name = arena_take(arena, n, sizeof *attributes->name);
+    attributes->kind = arena_take(arena, n, sizeof *attributes->kind);
+    attributes->length = arena_take(arena, n, sizeof *attributes->length);
+    attributes->value = arena_take(arena, n, sizeof *attributes->value);
+    return arena->failed ? error_memory(error) : SUTRA_OK;
+}
+
+enum sutra_status et_nodes_take(struct et_nodes *nodes, row_t n, uint64_t n_ctrl, uint64_t n_data,
+                                uint64_t n_attributes, struct sutra_error *error) {
+    struct arena *arena = &nodes->arena;
+    nodes->n = n;
+    nodes->id = arena_take(arena, n, sizeof *nodes->id);
+    nodes->start_us = arena_zeros(arena, n, sizeof *nodes->start_us);
+    nodes->duration_us = arena_take(arena, n, sizeof *nodes->duration_us);
+    nodes->type = arena_take(arena, n, sizeof *nodes->type);
+    nodes->flags = arena_zeros(arena, n, sizeof *nodes->flags);
+    for (int column = 0; column < et_text_columns(nodes); column++) {
+        nodes->text[column].bytes = arena_take(arena, n, sizeof *nodes->text[column].bytes);
+        nodes->text[column].length = arena_take(arena, n, sizeof *nodes->text[column].length);
+    }
+    take_ids(arena, &nodes->ctrl, n, n_ctrl);
+    take_ids(arena, &nodes->data, n, n_data);
+    nodes->attr_first = arena_take(arena, (size_t)n + 1, sizeof *nodes->attr_first);
+    enum sutra_status status = et_attributes_take(nodes, &nodes->attributes, n_attributes, error);
+    if (!status)
+        nodes->ctrl.first[0] = nodes->data.first[0] = nodes->attr_first[0] = 0;
+    return status;
+}
+
+enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
+                               struct sutra_error *error) {
+    attributes->n_docs = 0;
+    attributes->docs = arena_take(&nodes->arena, n, sizeof *attributes->docs);
+    return attributes->docs ? SUTRA_OK : error_memory(error);
+}
+
+struct et_text et_doc_search(const struct et_attributes *attributes, uint64_t i) {
+    uint64_t low = 0, high = attributes->n_docs;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (attributes->docs[middle].attribute < i)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < attributes->n_docs && attributes->docs[low].attribute == i;
+    return found ? attributes->docs[low].text : (struct et_text){NULL, 0};
+}
+
+/*
+ * Attributes by their known names.
+ */
+
+bool et_is_communication(int32_t type) {
+    return et_is_message(type) || type == ET_COMM_COLL;
+}
+
+bool et_is_integer(uint8_t kind) {
+    return kind >= ET_INT32 && kind <= ET_BOOL && kind % 2 == 1;
+}
+
+bool et_is_gpu(const struct et_nodes *nodes, row_t row) {
+    uint64_t at = et_attribute_find(nodes, row, ET_NAME_IS_CPU_OP);
+    return at == UINT64_MAX || !et_is_integer(nodes->attributes.kind[at]) || nodes->attributes.value[at].bits == 0;
+}
+
+bool et_has(const struct et_nodes *nodes, row_t row, enum et_name name) {
+    return et_attribute_find(nodes, row, name) != UINT64_MAX;
+}
+
+bool et_integer(const struct et_nodes *nodes, row_t row, enum et_name name, int64_t *value) {
+    uint64_t at = et_attribute_find(nodes, row, name);
+    if (at == UINT64_MAX || !et_is_integer(nodes->attributes.kind[at]))
+        return false;
+    *value = (int64_t)nodes->attributes.value[at].bits;
+    return true;
+}
+
+struct et_text et_group_name(const struct et_nodes *nodes, row_t row) {
+    uint64_t at = et_attribute_find(nodes, row, ET_NAME_PG_NAME);
+    if (at == UINT64_MAX || nodes->attributes.kind[at] != ET_STRING)
+        return (struct et_text){"", 0};
+    return (struct et_text){nodes->attributes.value[at].bytes, nodes->attributes.length[at]};
+}
+
+bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group) {
+    struct et_text name = et_group_name(nodes, row);
+    *group = 0;
+    return name.length == 0 || et_group_number(name, group);
+}
+
+bool et_nodes_per_stream(const struct et_nodes *nodes) {
+    const struct et_attributes *metadata = &nodes->metadata;
+    for (uint64_t i = 0; i < metadata->n; i++)
+        if (metadata->name[i] == ET_NAME_GPU && metadata->kind[i] == ET_STRING)
+            return et_text_is((struct et_text){metadata->value[i].bytes, metadata->length[i]}, "streams");
+    return false;
+}
+
+/*
+ * Stepping over groups, with a stack of their numbers.
+ */
+
+/* From behind the tag that begins a group to behind the one that ends it. */
+static bool wire_skip_group(struct wire *wire, uint32_t number) {
+    uint32_t open[WIRE_DEPTH_MAX] = {number};
+    struct wire_field field;
+    for (size_t depth = 1; depth > 0;) {
+        const char *from = wire->at;
+        if (from == wire->end)
+            return wire_fail(wire, from, "truncated group");
+        if (!wire_take(wire, &field))
+            return false;
+        if (field.type == WIRE_GROUP && depth == WIRE_DEPTH_MAX)
+            return wire_fail(wire, from, "groups nested too deeply");
+        if (field.type == WIRE_GROUP)
+            open[depth++] = field.number;
+        else if (field.type == WIRE_GROUP_END && field.number != open[--depth])
+            return wire_fail(wire, from, "end of a group without its start");
+    }
+    return true;
+}
+
+bool wire_next_any(struct wire *wire, struct wire_field *field) {
+    while (wire->at != wire->end) {
+        const char *from = wire->at;
+        if (!wire_take(wire, field))
+            return false;
+        if (field->type == WIRE_GROUP_END)
+            return wire_fail(wire, from, "end of a group without its start");
+        if (field->type != WIRE_GROUP)
+            return true;
+        if (!wire_skip_group(wire, field->number))
+            return false;
+    }
+    return false;
+}
+
+static const struct {
+    const char *word;
+    enum wire_type wire;
+} scalars[ET_N_SCALARS] = {
+    {"double", WIRE_64},     {"float", WIRE_32},      {"int32", WIRE_VARINT},  {"int64", WIRE_VARINT},
+    {"uint32", WIRE_VARINT}, {"uint64", WIRE_VARINT}, {"sint32", WIRE_VARINT}, {"sint64", WIRE_VARINT},
+    {"fixed32", WIRE_32},    {"fixed64", WIRE_64},    {"sfixed32", WIRE_32},   {"sfixed64", WIRE_64},
+    {"bool", WIRE_VARINT},   {"string", WIRE_BYTES},  {"bytes", WIRE_BYTES},
+};
+
+static size_t scalar_of(uint32_t kind) {
+    return (kind - ET_DOUBLE) / 2;
+}
+
+enum wire_type et_wire_type(uint32_t kind) {
+    return kind % 2 ? scalars[scalar_of(kind)].wire : WIRE_BYTES;
+}
+
+const char *et_kind_word(uint32_t kind) {
+    return scalars[scalar_of(kind)].word;
+}
+
+uint64_t et_scalar_bits(uint32_t kind, uint64_t bits) {
+    switch (kind) {
+    case ET_INT32:
+    case ET_SFIXED32:
+        return (uint64_t)(int64_t)(int32_t)(uint32_t)bits;
+    case ET_SINT32:
+        bits &= UINT32_MAX;
+        return (uint64_t)(int64_t)(int32_t)((uint32_t)(bits >> 1) ^ -(uint32_t)(bits & 1));
+    case ET_SINT64:
+        return (bits >> 1) ^ -(bits & 1);
+    case ET_UINT32:
+    case ET_FIXED32:
+    case ET_FLOAT:
+        return bits & UINT32_MAX;
+    case ET_BOOL:
+        return bits != 0;
+    default:
+        return bits;
+    }
+}
+
+uint64_t et_varint_of(uint32_t kind, uint64_t bits) {
+    if (kind == ET_SINT32 || kind == ET_SINT64)
+        return bits << 1 ^ (0 - (bits >> 63));
+    return kind == ET_BOOL ? bits != 0 : bits;
+}
+
+static const char *const types[] = {
+    "INVALID_NODE", "METADATA_NODE",  "MEM_LOAD_NODE",  "MEM_STORE_NODE",
+    "COMP_NODE",    "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE",
+};
+
+static const char *const collectives[] = {
+    "ALL_REDUCE", "REDUCE",         "ALL_GATHER",           "GATHER",  "SCATTER", "BROADCAST",
+    "ALL_TO_ALL", "REDUCE_SCATTER", "REDUCE_SCATTER_BLOCK", "BARRIER",
+};
+
+#define N_OF(table) ((int64_t)(sizeof(table) / sizeof *(table)))
+
+const char *et_type_name(int64_t type) {
+    return type >= 0 && type < N_OF(types) ? types[type] : NULL;
+}
+
+const char *et_collective_name(int64_t type) {
+    return type >= 0 && type < N_OF(collectives) ? collectives[type] : NULL;
+}
+
+int et_type_of(const char *name, size_t length) {
+    for (int type = 0; type < N_OF(types); type++)
+        if (strlen(types[type]) == length && memcmp(types[type], name, length) == 0)
+            return type;
+    return -1;
+}
+
+/* One value of a packed list. */
+static bool next_packed(struct et_list *list, uint64_t *bits) {
+    enum wire_type wire = et_wire_type(list->element);
+    if (list->packed.at == list->packed.end)
+        return false;
+    return wire == WIRE_VARINT ? wire_varint(&list->packed, bits)
+                               : wire_fixed(&list->packed, wire == WIRE_64 ? 8 : 4, bits);
+}
+
+bool et_list_next(struct et_list *list, uint64_t *bits, struct et_text *text) {
+    enum wire_type wire = et_wire_type(list->element);
+    struct wire_field field;
+    for (;;) {
+        if (next_packed(list, bits)) {
+            *bits = et_scalar_bits(list->element, *bits);
+            return true;
+        }
+        if (list->packed.fault || !wire_next(&list->fields, &field))
+            return false;
+        if (field.number != 1)
+            continue;
+        if (wire == WIRE_BYTES && field.type == WIRE_BYTES) {
+            *text = (struct et_text){field.bytes, (uint32_t)field.bits};
+            return true;
+        }
+        if (field.type == WIRE_BYTES)
+            list->packed = wire_over(field.bytes, field.bits);
+        if (field.type == wire) {
+            *bits = et_scalar_bits(list->element, field.bits);
+            return true;
+        }
+    }
+}

@@ -1,0 +1,500 @@
+/*
+ * et_format.h - what Chakra's schema says of values and names: how each kind of attribute is encoded, what node types
+ * and collectives are called, and the values of a list.
+ */
+#ifndef SIMULATE_ET_FORMAT_H
+#define SIMULATE_ET_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "columns/row.h"
+#include "columns/strings.h"
+#include "read/document.h"
+#include "sutra/error.h"
+#include "text/numbers.h"
+
+/*
+ * What a Chakra .et file holds (chakra_et.proto), as columns: row i is the i-th node of the file.
+ *
+ *     nodes        id, type, start, duration, name, texts of inputs and outputs
+ *     ctrl, data   ids of the nodes that node i depends on:    ids[first[i]] .. ids[first[i + 1] - 1]
+ *     attributes   of node i:                                  attr_first[i] .. attr_first[i + 1] - 1
+ *                  each with a name, a kind, and a value
+ *
+ * Columns belong to the arena of the struct; texts point to where they stand, in a file or in a store, which whoever
+ * fills the columns keeps for as long as they live. Names of attributes are numbers of the strings in `names`; those
+ * that we know have the numbers of enum et_name in every struct.
+ *
+ * Filling takes two passes: count, et_nodes_take(), fill; a pass may be cut into rows for several threads.
+ */
+
+enum et_type {
+    ET_INVALID = 0,
+    ET_METADATA = 1,
+    ET_MEM_LOAD = 2,
+    ET_MEM_STORE = 3,
+    ET_COMP = 4,
+    ET_COMM_SEND = 5,
+    ET_COMM_RECV = 6,
+    ET_COMM_COLL = 7,
+};
+
+enum et_collective {
+    ET_ALL_REDUCE = 0,
+    ET_REDUCE = 1,
+    ET_ALL_GATHER = 2,
+    ET_GATHER = 3,
+    ET_SCATTER = 4,
+    ET_BROADCAST = 5,
+    ET_ALL_TO_ALL = 6,
+    ET_REDUCE_SCATTER = 7,
+    ET_REDUCE_SCATTER_BLOCK = 8,
+    ET_BARRIER = 9,
+};
+
+/* What kind of value an attribute has: the number of its field in AttributeProto. A list's number is one more than that
+ * of its elements' kind. */
+enum et_kind {
+    ET_NO_VALUE = 0,
+    ET_DOUBLE = 3,
+    ET_FLOAT = 5,
+    ET_INT32 = 7,
+    ET_INT64 = 9,
+    ET_UINT32 = 11,
+    ET_UINT64 = 13,
+    ET_SINT32 = 15,
+    ET_SINT64 = 17,
+    ET_FIXED32 = 19,
+    ET_FIXED64 = 21,
+    ET_SFIXED32 = 23,
+    ET_SFIXED64 = 25,
+    ET_BOOL = 27,
+    ET_STRING = 29,
+    ET_BYTES = 31,
+    ET_KINDS = 33,
+};
+
+/* X(constant, name) for each attribute that is known by name. */
+#define ET_NAMES(X)                                                                                                    \
+    X(RF_ID, "rf_id")                                                                                                  \
+    X(FW_PARENT, "fw_parent")                                                                                          \
+    X(SEQ_ID, "seq_id")                                                                                                \
+    X(SCOPE, "scope")                                                                                                  \
+    X(TID, "tid")                                                                                                      \
+    X(FW_TID, "fw_tid")                                                                                                \
+    X(OP_SCHEMA, "op_schema")                                                                                          \
+    X(IS_CPU_OP, "is_cpu_op")                                                                                          \
+    X(STREAM, "stream")                                                                                                \
+    X(COMM_TYPE, "comm_type")                                                                                          \
+    X(COMM_SIZE, "comm_size")                                                                                          \
+    X(PG_NAME, "pg_name")                                                                                              \
+    X(COMM_SRC, "comm_src")                                                                                            \
+    X(COMM_DST, "comm_dst")                                                                                            \
+    X(COMM_TAG, "comm_tag")                                                                                            \
+    X(COMM_PRIORITY, "comm_priority")                                                                                  \
+    X(NUM_OPS, "num_ops")                                                                                              \
+    X(TENSOR_SIZE, "tensor_size")                                                                                      \
+    X(TENSOR_LOC, "tensor_loc")                                                                                        \
+    X(INVOLVED_DIM, "involved_dim")                                                                                    \
+    X(KERNEL_EXEC_NS, "kernel_exec_ns")                                                                                \
+    X(MEETING, "meeting")                                                                                              \
+    X(MEETING_KIND, "meeting_kind")                                                                                    \
+    X(MEETING_RANKS, "meeting_ranks")                                                                                  \
+    X(MEETING_BYTES, "meeting_bytes")                                                                                  \
+    X(GPU, "gpu")                                                                                                      \
+    X(SCHEMA, "schema")                                                                                                \
+    X(PID, "pid")                                                                                                      \
+    X(TIME, "time")                                                                                                    \
+    X(START_TS, "start_ts")                                                                                            \
+    X(FINISH_TS, "finish_ts")
+
+enum et_name {
+#define X(constant, name) ET_NAME_##constant,
+    ET_NAMES(X)
+#undef X
+        ET_N_NAMES
+};
+
+/* Bytes that stand somewhere else; not ended by a NUL. */
+struct et_text {
+    const char *bytes;
+    uint32_t length;
+};
+
+/* A column of texts. */
+struct et_texts {
+    const char **bytes;
+    uint32_t *length;
+};
+
+/* Texts of a node. */
+enum et_text_column {
+    ET_NODE_NAME,
+    ET_INPUT_VALUES,
+    ET_INPUT_SHAPES,
+    ET_INPUT_TYPES,
+    ET_OUTPUT_VALUES,
+    ET_OUTPUT_SHAPES,
+    ET_OUTPUT_TYPES,
+    ET_TEXT_COLUMNS
+};
+
+/* The message inputs, or outputs, is there, though it may be empty. */
+enum { ET_HAS_INPUTS = 1, ET_HAS_OUTPUTS = 2 };
+
+/* The documentation of an attribute, which few have. */
+struct et_doc {
+    uint64_t attribute; /* its place among the attributes */
+    struct et_text text;
+};
+
+/* Attributes as columns. */
+struct et_attributes {
+    uint64_t n;
+    uint32_t *name;   /* string of `names` */
+    uint8_t *kind;    /* enum et_kind, or the number of its list */
+    uint32_t *length; /* bytes of a text; 0 for numbers */
+    union et_value {
+        uint64_t bits;     /* integers (sign-extended) and bool; the bits of float, double and fixed numbers */
+        const char *bytes; /* string, bytes, and the message of a list */
+    } * value;
+    struct et_doc *docs; /* by rising attribute */
+    uint64_t n_docs;
+};
+
+/* Lists of ids, one for each node. */
+struct et_ids {
+    uint64_t *first; /* n + 1 */
+    uint64_t *ids;
+};
+
+struct et_nodes {
+    bool slim; /* there are names only of the texts, and of the attributes those that a simulator needs */
+    row_t n;
+    uint64_t *id, *start_us, *duration_us;
+    int32_t *type;  /* enum et_type */
+    uint8_t *flags; /* ET_HAS_INPUTS, ET_HAS_OUTPUTS */
+    struct et_texts text[ET_TEXT_COLUMNS];
+    struct et_ids ctrl, data;
+    uint64_t *attr_first; /* n + 1 */
+    struct et_attributes attributes;
+
+    struct et_text version; /* of GlobalMetadata */
+    struct et_attributes metadata;
+
+    struct strings names; /* of attributes */
+    char *joined;         /* lists that came in pieces, put together */
+    struct arena arena;
+};
+
+/* Begins with nothing but the known names. SUTRA_SYSTEM: out of memory. */
+enum sutra_status et_nodes_begin(struct et_nodes *nodes, struct sutra_error *error);
+void et_nodes_free(struct et_nodes *nodes);
+
+/* Makes room for n nodes, uninitialised but for `flags`, `start_us` and the first of each list, and for so many ids and
+ * attributes. SUTRA_SYSTEM: out of memory. */
+enum sutra_status et_nodes_take(struct et_nodes *nodes, row_t n, uint64_t n_ctrl, uint64_t n_data,
+                                uint64_t n_attributes, struct sutra_error *error);
+
+/* Makes room for n attributes in one of the two tables. */
+enum sutra_status et_attributes_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
+                                     struct sutra_error *error);
+
+/* Makes room for the documentation of n of them; until then none has any. */
+enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
+                               struct sutra_error *error);
+
+/* The documentation of the i-th attribute; empty where it has none. O(log n). */
+struct et_text et_doc_search(const struct et_attributes *attributes, uint64_t i);
+
+static inline struct et_text et_doc_find(const struct et_attributes *attributes, uint64_t i) {
+    return attributes->n_docs ? et_doc_search(attributes, i) : (struct et_text){NULL, 0};
+}
+
+/* How many of the columns of texts there are: the first ones. */
+static inline int et_text_columns(const struct et_nodes *nodes) {
+    return nodes->slim ? ET_NODE_NAME + 1 : ET_TEXT_COLUMNS;
+}
+
+static inline bool et_text_is(struct et_text text, const char *wanted) {
+    return text.length == strlen(wanted) && memcmp(text.bytes, wanted, text.length) == 0;
+}
+
+static inline struct et_text et_text_at(struct et_texts column, row_t row) {
+    return (struct et_text){column.bytes[row], column.length[row]};
+}
+
+static inline void et_text_put(struct et_texts column, row_t row, struct et_text text) {
+    column.bytes[row] = text.bytes;
+    column.length[row] = text.length;
+}
+
+/* The text of an attribute's name. */
+static inline struct et_text et_name_text(const struct et_nodes *nodes, uint32_t name) {
+    return (struct et_text){strings_text(&nodes->names, name), (uint32_t)strings_length(&nodes->names, name)};
+}
+
+/* The node's attribute of a known name: its place among the attributes, or UINT64_MAX. */
+static inline uint64_t et_attribute_find(const struct et_nodes *nodes, row_t row, enum et_name name) {
+    for (uint64_t i = nodes->attr_first[row]; i < nodes->attr_first[row + 1]; i++)
+        if (nodes->attributes.name[i] == (uint32_t)name)
+            return i;
+    return UINT64_MAX;
+}
+
+/* Whether a value of this kind is bytes that stand elsewhere. */
+static inline bool et_kind_is_text(unsigned kind) {
+    return kind >= ET_STRING || (kind > 0 && kind % 2 == 0);
+}
+
+/*
+ * What the attributes of a node say, as ASTRA-sim reads them, and those of a file.
+ */
+
+bool et_is_communication(int32_t type);
+
+/* A send or a receive. */
+static inline bool et_is_message(int32_t type) {
+    return type == ET_COMM_SEND || type == ET_COMM_RECV;
+}
+
+/* Kinds of single integers, bool among them. */
+bool et_is_integer(uint8_t kind);
+
+/* There is no is_cpu_op, or it is false. */
+bool et_is_gpu(const struct et_nodes *nodes, row_t row);
+
+/* There is such an attribute, with any value. */
+bool et_has(const struct et_nodes *nodes, row_t row, enum et_name name);
+
+/* The attribute's value, if it is an integer of any kind. */
+bool et_integer(const struct et_nodes *nodes, row_t row, enum et_name name, int64_t *value);
+
+/* The group that a communication runs in; empty: that of all ranks. */
+struct et_text et_group_name(const struct et_nodes *nodes, row_t row);
+
+/* Its number; false: its name does not begin with one. */
+bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group);
+
+/* The file says that it was made for a resource for each stream. */
+bool et_nodes_per_stream(const struct et_nodes *nodes);
+
+/*
+ * Reading protobuf's wire format: the fields of a message, one after the other.
+ *
+ *     tag (varint: number * 8 + type), then by type   0 varint   1 eight bytes   2 length and bytes   5 four bytes
+ *                                                     3 .. 4 a group, which no message of ours has: stepped over
+ *
+ * A cursor stays within its bytes. At the first fault it stops for good, with the place and the reason; loops over
+ * fields then end by themselves, and look once at the end. No recursion. Cost: O(bytes), nested messages unread.
+ */
+
+enum wire_type { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_GROUP = 3, WIRE_GROUP_END = 4, WIRE_32 = 5 };
+
+/* Groups in groups that are stepped over; protobuf's own limit. */
+#define WIRE_DEPTH_MAX 100
+
+/* Bytes of the longest number. */
+#define WIRE_VARINT_MAX 10
+
+struct wire {
+    const char *at, *end;
+    const char *fault; /* what is wrong at `at`, or NULL */
+};
+
+struct wire_field {
+    uint32_t number;
+    enum wire_type type;
+    uint64_t bits;     /* a varint's value, the eight or four bytes, the length */
+    const char *bytes; /* of type WIRE_BYTES */
+};
+
+static inline struct wire wire_over(const char *bytes, size_t length) {
+    return (struct wire){.at = bytes, .end = bytes + length};
+}
+
+/* Notes what is wrong and ends the cursor's way. */
+static inline bool wire_fail(struct wire *wire, const char *at, const char *fault) {
+    wire->at = at;
+    wire->end = at;
+    wire->fault = fault;
+    return false;
+}
+
+/* A varint of at most ten bytes; what does not fit 64 bits of the tenth is dropped, as protobuf does. Most have one. */
+static inline bool wire_varint(struct wire *wire, uint64_t *value) {
+    const char *at = wire->at;
+    if (at != wire->end && (unsigned char)*at < 0x80) {
+        *value = (unsigned char)*at;
+        wire->at = at + 1;
+        return true;
+    }
+    uint64_t sum = 0;
+    for (unsigned shift = 0; shift < 7 * WIRE_VARINT_MAX; shift += 7) {
+        if (at == wire->end)
+            return wire_fail(wire, wire->at, "truncated number");
+        uint64_t byte = (unsigned char)*at++;
+        sum |= (byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            wire->at = at;
+            *value = sum;
+            return true;
+        }
+    }
+    return wire_fail(wire, wire->at, "number longer than ten bytes");
+}
+
+/* The n bytes at the cursor, n being 4 or 8, as a number. */
+static inline bool wire_fixed(struct wire *wire, size_t n, uint64_t *value) {
+    char bytes[8] = {0};
+    if ((size_t)(wire->end - wire->at) < n)
+        return wire_fail(wire, wire->at, "truncated number");
+    memcpy(bytes, wire->at, n);
+    *value = word_load(bytes);
+    wire->at += n;
+    return true;
+}
+
+static inline bool wire_bytes(struct wire *wire, struct wire_field *field) {
+    const char *from = wire->at;
+    if (!wire_varint(wire, &field->bits))
+        return false;
+    if (field->bits > (uint64_t)(wire->end - wire->at))
+        return wire_fail(wire, from, "length exceeds the enclosing message");
+    field->bytes = wire->at;
+    wire->at += field->bits;
+    return true;
+}
+
+/* A tag and, unless it begins or ends a group, the value behind it. */
+static inline bool wire_take(struct wire *wire, struct wire_field *field) {
+    const char *from = wire->at;
+    uint64_t tag;
+    if (!wire_varint(wire, &tag))
+        return false;
+    if (tag > UINT32_MAX || tag < 8)
+        return wire_fail(wire, from, "invalid field number");
+    field->number = (uint32_t)(tag >> 3);
+    field->type = (enum wire_type)(tag & 7);
+    switch (field->type) {
+    case WIRE_VARINT:
+        return wire_varint(wire, &field->bits);
+    case WIRE_64:
+        return wire_fixed(wire, 8, &field->bits);
+    case WIRE_BYTES:
+        return wire_bytes(wire, field);
+    case WIRE_32:
+        return wire_fixed(wire, 4, &field->bits);
+    case WIRE_GROUP:
+    case WIRE_GROUP_END:
+        return true;
+    }
+    return wire_fail(wire, from, "invalid field type");
+}
+
+/* The next field of any form. */
+bool wire_next_any(struct wire *wire, struct wire_field *field);
+
+/* The next field; groups are stepped over. False: the end, or a fault. Most have a tag of one byte, and a value or
+ * length of one. */
+static inline bool wire_next(struct wire *wire, struct wire_field *field) {
+    const size_t left = (size_t)(wire->end - wire->at);
+    if (left >= 2) {
+        const unsigned tag = (unsigned char)wire->at[0], value = (unsigned char)wire->at[1];
+        const unsigned type = tag & 7;
+        if (tag >= 8 && tag < 0x80 && value < 0x80 &&
+            (type == WIRE_VARINT || (type == WIRE_BYTES && value <= left - 2))) {
+            *field = (struct wire_field){tag >> 3, (enum wire_type)type, value, wire->at + 2};
+            wire->at += type == WIRE_BYTES ? 2 + value : 2;
+            return true;
+        }
+    }
+    return wire_next_any(wire, field);
+}
+
+/* Kinds of single values: (kind - ET_DOUBLE) / 2 is their place in tables. */
+#define ET_N_SCALARS 15
+
+/* The type on the wire of a field of AttributeProto; lists are messages. */
+enum wire_type et_wire_type(uint32_t kind);
+
+/* A number as the columns have it, from what was on the wire: sign-extended, zigzag undone, bool 0 or 1. */
+uint64_t et_scalar_bits(uint32_t kind, uint64_t bits);
+
+/* The other way round, of a number whose type is WIRE_VARINT. */
+uint64_t et_varint_of(uint32_t kind, uint64_t bits);
+
+/* "double", "float", "int32", ... of a single value or of the elements of a list. */
+const char *et_kind_word(uint32_t kind);
+
+/* The schema's names; NULL: there is none. */
+const char *et_type_name(int64_t type);
+const char *et_collective_name(int64_t type);
+
+/* The type of a name, or -1. */
+int et_type_of(const char *name, size_t length);
+
+/* A walk along the values of a list, packed or not. */
+struct et_list {
+    uint32_t element; /* kind of the elements */
+    struct wire fields, packed;
+};
+
+static inline struct et_list et_list_over(uint32_t kind, const char *bytes, size_t length) {
+    return (struct et_list){.element = kind - 1, .fields = wire_over(bytes, length)};
+}
+
+/* The next value, a number or a text; false: the end, or a fault in one of the cursors. */
+bool et_list_next(struct et_list *list, uint64_t *bits, struct et_text *text);
+
+/*
+ * Numbers and keys in protobuf's wire format: how long they are, and writing them where there is room.
+ */
+
+static inline size_t varint_size(uint64_t value) {
+    return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
+}
+
+static inline char *put_varint(char *to, uint64_t value) {
+    for (; value >= 0x80; value >>= 7)
+        *to++ = (char)(value | 0x80);
+    *to++ = (char)value;
+    return to;
+}
+
+static inline size_t key_size(unsigned field) {
+    return field < 16 ? 1 : 2;
+}
+
+static inline char *put_key(char *to, unsigned field, enum wire_type wire) {
+    return put_varint(to, field << 3 | (unsigned)wire);
+}
+
+/*
+ * Integers without sign from their JSON text.
+ */
+
+/* The integer at `value`, if it is one from 0 to 2^64 - 1. Reads as number_scan() does. */
+static inline bool unsigned_parse(const char *value, uint64_t *number) {
+    int64_t integer;
+    size_t length;
+    if (field_integer(value, &integer)) {
+        *number = (uint64_t)integer;
+        return integer >= 0;
+    }
+    if (*value < '1' || *value > '9' || number_scan(value, &length) != NUMBER_FORM_INTEGER || length > 20)
+        return false;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < length; i++)
+        if (__builtin_mul_overflow(sum, (uint64_t)10, &sum) ||
+            __builtin_add_overflow(sum, (uint64_t)(value[i] - '0'), &sum))
+            return false;
+    *number = sum;
+    return true;
+}
+
+#endif

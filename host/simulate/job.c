@@ -1,0 +1,319 @@
+/*
+ * job.c - from the files of a job to the graphs of its ranks; see et_ranks.h.
+ *
+ * Where there are fewer files than threads, each file is read by all of them, one after the other; else each by one.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "simulate/convert.h"
+#include "simulate/et_format.h"
+#include "simulate/job.h"
+#include "simulate/rank_graph.h"
+#include "write/json.h"
+#include "write/text.h"
+
+/*
+ * What ASTRA-sim needs beside .et files: the members of process groups, and a system, a network and a
+ * memory to begin with.
+ */
+
+/* What a text is written of. */
+struct astra_files {
+    const struct comm_groups *groups; /* or, of a job whose ranks meet: */
+    const struct astra_group *met;
+    uint32_t n_met;
+    uint32_t n_ranks;
+};
+
+static void write_ranks(struct json_out *json, const struct comm_group *group, uint32_t n_ranks) {
+    json_open(json, '[');
+    for (uint32_t i = 0; i < (group->n_ranks ? group->n_ranks : n_ranks); i++)
+        json_integer(json, group->n_ranks ? group->ranks[i] : i);
+    json_close(json, ']');
+}
+
+/* {"3": [0, 1]}; the group 0 is that of all ranks, which ASTRA-sim knows by itself. */
+static bool write_groups(const void *of, struct text_out *text) {
+    const struct astra_files *files = of;
+    struct json_out json = {.text = text, .indent = JSON_ONE_LINE};
+    json_open(&json, '{');
+    for (uint32_t i = 0; i < files->groups->n_used; i++) {
+        const struct comm_group *group = &files->groups->list[i];
+        if (group->number.length == 1 && *group->number.bytes == '0')
+            continue;
+        json_key(&json, group->number.bytes, group->number.length);
+        write_ranks(&json, group, files->n_ranks);
+    }
+    json_close(&json, '}');
+    out_add(text, "\n");
+    return !text->out.failed;
+}
+
+static bool write_met_groups(const void *of, struct text_out *text) {
+    const struct astra_files *files = of;
+    struct json_out json = {.text = text, .indent = JSON_ONE_LINE};
+    json_open(&json, '{');
+    for (uint32_t i = 0; i < files->n_met; i++) {
+        char number[16];
+        int length = snprintf(number, sizeof number, "%u", files->met[i].number);
+        if (files->met[i].n_ranks == 0)
+            continue;
+        json_key(&json, number, (size_t)length);
+        json_open(&json, '[');
+        for (uint32_t k = 0; k < files->met[i].n_ranks; k++)
+            json_integer(&json, files->met[i].ranks[k]);
+        json_close(&json, ']');
+    }
+    json_close(&json, '}');
+    out_add(text, "\n");
+    return !text->out.failed;
+}
+
+static bool write_system(const void *of, struct text_out *text) {
+    const struct astra_files *files = of;
+    out_format(text, "{\n  \"scheduling-policy\": \"LIFO\",\n  \"endpoint-delay\": %d,\n", files->met ? 0 : 10);
+    out_add(text, "  \"active-chunks-per-dimension\": 1,\n"
+                  "  \"preferred-dataset-splits\": 4,\n"
+                  "  \"all-reduce-implementation\": [\"ring\"],\n"
+                  "  \"all-gather-implementation\": [\"ring\"],\n"
+                  "  \"reduce-scatter-implementation\": [\"ring\"],\n"
+                  "  \"all-to-all-implementation\": [\"ring\"],\n"
+                  "  \"collective-optimization\": \"localBWAware\",\n"
+                  "  \"local-mem-bw\": 1600,\n"
+                  "  \"boost-mode\": 0,\n"
+                  "  \"roofline-enabled\": 0,\n"
+                  "  \"trace-enabled\": 1,\n"
+                  "  \"peak-perf\": 900\n"
+                  "}\n");
+    return !text->out.failed;
+}
+
+static bool write_network(const void *of, struct text_out *text) {
+    const struct astra_files *files = of;
+    out_add(text, "# A ring of all ranks; ASTRA-sim needs at least two ranks.\n"
+                  "topology: [ Ring ]\n");
+    out_format(text, "npus_count: [ %u ]\n", files->n_ranks);
+    if (files->met)
+        out_add(text, "# Synchronization takes no time: the node of a collective has its duration.\n"
+                      "bandwidth: [ 1000000.0 ]\n"
+                      "latency: [ 0.0 ]\n");
+    else
+        out_add(text, "bandwidth: [ 50.0 ]   # GB/s of each link\n"
+                      "latency: [ 500.0 ]    # ns of each link\n");
+    return !text->out.failed;
+}
+
+static bool write_memory(const void *of, struct text_out *text) {
+    (void)of;
+    out_add(text, "{ \"memory-type\": \"NO_MEMORY_EXPANSION\" }\n");
+    return !text->out.failed;
+}
+
+static enum sutra_status write_files(struct sutra_context *context, const struct astra_files *files, const char *folder,
+                                     struct sutra_error *error) {
+    const struct {
+        const char *name;
+        bool (*write)(const void *of, struct text_out *text);
+    } texts[] = {{"comm_group.json", files->met ? write_met_groups : write_groups},
+                 {"system.json", write_system},
+                 {"network.yml", write_network},
+                 {"memory.json", write_memory}};
+    uint64_t n_bytes = 0;
+    enum sutra_status status = SUTRA_OK;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && !status; i++)
+        status = text_file_write_in(context, folder, texts[i].name, texts[i].write, files, &n_bytes, error);
+    return status;
+}
+
+enum sutra_status astra_files_write(struct sutra_context *context, const char *folder, const struct astra_group *groups,
+                                    uint32_t n_groups, uint32_t n_ranks, struct sutra_error *error) {
+    const struct astra_files files = {.met = groups, .n_met = n_groups, .n_ranks = n_ranks};
+    return write_files(context, &files, folder, error);
+}
+
+enum sutra_status sutra_converted_write_astra(struct sutra_context *context, const struct sutra_converted *converted,
+                                              const char *folder, uint32_t n_ranks, struct sutra_error *error) {
+    uint32_t n_told = converted->groups.n_world > 2 ? converted->groups.n_world : 2;
+    const struct astra_files files = {.groups = &converted->groups, .n_ranks = n_ranks > 1 ? n_ranks : n_told};
+    return write_files(context, &files, folder, error);
+}
+
+/* Where graphs come from: files, or what was read of them. */
+struct rank_sources {
+    struct sutra_context *context;
+    struct sutra_et_ranks *made;
+    const char *const *paths;
+    const struct sutra_et *const *ets;
+    struct rank_names *names; /* per rank */
+    bool *per_stream;
+    struct sutra_error *errors;
+};
+
+/* ---- A rank ---- */
+
+static enum sutra_status make_graph(struct rank_sources *sources, uint32_t r, const struct et_nodes *nodes,
+                                    struct pool *pool, struct sutra_error *error) {
+    sources->per_stream[r] = et_nodes_per_stream(nodes);
+    return rank_graph_make(&sources->made->graphs[r], nodes, &sources->names[r], pool, &sources->made->arenas[r],
+                           error);
+}
+
+static enum sutra_status read_graph(struct rank_sources *sources, uint32_t r, struct pool *pool,
+                                    struct sutra_error *error) {
+    struct et_file file = {0};
+    enum sutra_status status = et_open(&file, sources->paths[r], sources->context->options.most_input_bytes, error);
+    if (!status)
+        status = et_read(&file, ET_SLIM, pool, error);
+    if (!status)
+        status = make_graph(sources, r, &file.nodes, pool, error);
+    et_file_free(&file);
+    return status;
+}
+
+static enum sutra_status make_rank(struct rank_sources *sources, uint32_t r, struct pool *pool) {
+    struct rank_names *names = &sources->names[r];
+    struct sutra_error *error = &sources->errors[r];
+    if (!pool || !strings_init(&names->names) || !strings_init(&names->groups))
+        return error_memory(error);
+    return sources->ets ? make_graph(sources, r, &sources->ets[r]->file.nodes, pool, error)
+                        : read_graph(sources, r, pool, error);
+}
+
+/* ---- All ranks ---- */
+
+static void rank_task(void *arg, size_t r) {
+    const struct rank_sources *sources = arg;
+    struct pool *alone = pool_create(1);
+    if (alone)
+        pool_follow(alone, sources->context->pool);
+    if (!context_is_cancelled(sources->context))
+        make_rank(arg, (uint32_t)r, alone);
+    pool_free(alone);
+}
+
+static enum sutra_status make_all(struct rank_sources *sources, struct sutra_error *error) {
+    struct pool *pool = sources->context->pool;
+    const uint32_t n = sources->made->n;
+    const bool side_by_side = n >= pool_threads(pool);
+    if (side_by_side)
+        pool_run(pool, n, rank_task, sources);
+    enum sutra_status status = context_go_on(sources->context, error);
+    for (uint32_t r = 0; r < n && !status; r++) {
+        status = side_by_side ? sources->errors[r].status : make_rank(sources, r, pool);
+        error_hand_on(error, status, &sources->errors[r]);
+    }
+    return status;
+}
+
+/* Names get the job's numbers. */
+static bool join_names(struct sutra_et_ranks *made, const struct rank_names *names) {
+    bool done = true;
+    for (uint32_t r = 0; r < made->n && done; r++) {
+        const struct rank_graph *graph = &made->graphs[r];
+        uint32_t *numbers = strings_join(&made->names, &names[r].names);
+        done = numbers;
+        for (row_t i = 0; i < graph->n && done; i++)
+            graph->name[i] = numbers[graph->name[i]];
+        free(numbers);
+    }
+    return done;
+}
+
+/* What the files tell of the job's network and its stragglers. */
+static enum sutra_status know_job(struct sutra_et_ranks *made, struct sutra_error *error) {
+    const uint32_t n = made->n;
+    made->slowness = arena_take(&made->arena, n, sizeof *made->slowness);
+    for (uint32_t r = 0; r < n && made->slowness; r++)
+        made->slowness[r] = (struct rank_slowness){1, 1};
+    enum sutra_status status = network_fit(&made->network, made->graphs, n, &made->arena, error);
+    if (!status && n > 1)
+        status = slowness_find(made->graphs, n, made->slowness, error);
+    return status;
+}
+
+static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_error *error) {
+    struct sutra_et_ranks *made = sources->made;
+    made->gpu_streams = made->n > 0;
+    for (uint32_t r = 0; r < made->n; r++)
+        made->gpu_streams = made->gpu_streams && sources->per_stream[r];
+    enum sutra_status status = join_names(made, sources->names) ? SUTRA_OK : error_memory(error);
+    if (!status && made->n > 1)
+        status = rank_graphs_meet(made->graphs, made->ranks, sources->names, made->n, &made->arena, &made->n_meetings,
+                                  error);
+    return status ? status : know_job(made, error);
+}
+
+/* ---- Beginning and end ---- */
+
+static bool begin(struct rank_sources *sources, const uint64_t *numbers, struct arena *scratch) {
+    struct sutra_et_ranks *made = sources->made;
+    const uint32_t n = made->n;
+    made->ranks = arena_take(&made->arena, n, sizeof *made->ranks);
+    made->graphs = arena_zeros(&made->arena, n, sizeof *made->graphs);
+    made->arenas = arena_zeros(&made->arena, n, sizeof *made->arenas);
+    sources->names = arena_zeros(scratch, n, sizeof *sources->names);
+    sources->per_stream = arena_zeros(scratch, n, sizeof *sources->per_stream);
+    sources->errors = arena_zeros(scratch, n, sizeof *sources->errors);
+    if (made->arena.failed || scratch->failed || !strings_init(&made->names))
+        return false;
+    for (uint32_t r = 0; r < n; r++)
+        made->ranks[r] = numbers ? numbers[r] : r;
+    return true;
+}
+
+static void free_names(const struct rank_sources *sources) {
+    for (uint32_t r = 0; r < sources->made->n && sources->names; r++) {
+        strings_free(&sources->names[r].names);
+        strings_free(&sources->names[r].groups);
+    }
+}
+
+static enum sutra_status make_ranks(struct rank_sources *sources, const uint64_t *numbers, uint32_t n,
+                                    struct sutra_et_ranks **ranks, struct sutra_error *error) {
+    struct arena scratch = {0};
+    struct sutra_et_ranks *made = sources->made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    made->n = n;
+    enum sutra_status status = begin(sources, numbers, &scratch) ? make_all(sources, error) : error_memory(error);
+    if (!status)
+        status = join_ranks(sources, error);
+    free_names(sources);
+    arena_free(&scratch);
+    if (status)
+        sutra_et_ranks_free(made);
+    else
+        *ranks = made;
+    return status;
+}
+
+enum sutra_status et_ranks_of(struct sutra_context *context, const struct sutra_et *const *ets, const uint64_t *numbers,
+                              uint32_t n, struct sutra_et_ranks **ranks, struct sutra_error *error) {
+    return make_ranks(&(struct rank_sources){.context = context, .ets = ets}, numbers, n, ranks, error);
+}
+
+enum sutra_status sutra_et_ranks_read(struct sutra_context *context, const char *const *paths, const uint64_t *numbers,
+                                      uint32_t n, struct sutra_et_ranks **ranks, struct sutra_error *error) {
+    stage_begin(context, "read .et", n);
+    enum sutra_status status =
+        make_ranks(&(struct rank_sources){.context = context, .paths = paths}, numbers, n, ranks, error);
+    stage_end(context);
+    return status;
+}
+
+void sutra_et_ranks_free(struct sutra_et_ranks *ranks) {
+    if (!ranks)
+        return;
+    for (uint32_t r = 0; r < ranks->n && ranks->arenas; r++)
+        arena_free(&ranks->arenas[r]);
+    strings_free(&ranks->names);
+    arena_free(&ranks->arena);
+    free(ranks);
+}
+
+bool sutra_et_ranks_gpu_streams(const struct sutra_et_ranks *ranks) {
+    return ranks->gpu_streams;
+}

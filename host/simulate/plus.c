@@ -1,0 +1,576 @@
+/*
+ * plus.c - room for the columns of ET+.
+ */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "match/key_index.h"
+#include "simulate/communication.h"
+#include "simulate/plus.h"
+#include "simulate/plus_node_read.h"
+#include "text/strings.h"
+
+const struct column_form plus_columns[PLUS_N_COLUMNS] = {
+#define X(type, name) {offsetof(struct plus_nodes, name), sizeof(type)},
+    PLUS_COLUMNS(X)
+#undef X
+#define X(i)                                                                                                           \
+    {offsetof(struct plus_nodes, number[i]), sizeof(int64_t)},                                                         \
+        {offsetof(struct plus_nodes, io[i]), sizeof(struct et_text)},
+        X(0) X(1) X(2) X(3) X(4) X(5)
+#undef X
+#define X(type, name) {offsetof(struct plus_nodes, name), sizeof(type)},
+            PLUS_TIME_COLUMNS(X)
+#undef X
+};
+_Static_assert(PLUS_N_NUMBERS == 6 && PLUS_N_IO == 6, "each has its columns above");
+
+/* Room for `capacity` rows, keeping those that are there; false: out of memory. */
+static bool plus_nodes_reserve(struct plus_nodes *nodes, row_t capacity) {
+    if (capacity <= nodes->capacity)
+        return true;
+    if (!columns_resize(nodes, plus_columns, plus_n_columns(nodes->times), capacity))
+        return false;
+    nodes->capacity = capacity;
+    return true;
+}
+
+void plus_nodes_free(struct plus_nodes *nodes) {
+    columns_free(nodes, plus_columns, PLUS_N_COLUMNS);
+    *nodes = (struct plus_nodes){0};
+}
+
+/* Fills a row. */
+static void plus_nodes_put(struct plus_nodes *nodes, row_t row, const struct plus_node *node) {
+#define X(type, name) nodes->name[row] = node->name;
+    PLUS_COLUMNS(X)
+    if (nodes->times) {
+        PLUS_TIME_COLUMNS(X)
+    }
+#undef X
+    for (int i = 0; i < PLUS_N_NUMBERS; i++)
+        nodes->number[i][row] = node->number[i];
+    for (int i = 0; i < PLUS_N_IO; i++)
+        nodes->io[i][row] = node->io[i];
+}
+
+const char *plus_field_key(enum plus_field field) {
+    static const char *const keys[] = {
+#define X(constant, key, attribute, expected) key,
+        PLUS_FIELDS(X)
+#undef X
+    };
+    return keys[field];
+}
+
+const char *plus_field_expected(enum plus_field field) {
+    static const char *const expectations[] = {
+#define X(constant, key, attribute, expected) expected,
+        PLUS_FIELDS(X)
+#undef X
+    };
+    return expectations[field];
+}
+
+void plus_trace_free(struct plus_trace *trace) {
+    plus_nodes_free(&trace->nodes);
+    for (size_t i = 0; i < trace->n_stores; i++)
+        arena_free(&trace->stores[i].arena);
+    free(trace->stores);
+    *trace = (struct plus_trace){0};
+}
+
+/*
+ * "nodes" in parallel parts, which are joined then.
+ */
+
+struct plus_part {
+    struct document_part part;
+    struct plus_reader reader;
+    struct plus_nodes nodes;
+    struct text_store store;
+    size_t no_id_at; /* a node without an id: where it begins, or SIZE_MAX */
+};
+
+static struct plus_part *plus_part(struct document_part *part) {
+    return (struct plus_part *)part;
+}
+
+static void part_free(struct document_part *of) {
+    struct plus_part *part = plus_part(of);
+    plus_reader_end(&part->reader);
+    arena_free(&part->store.arena);
+}
+
+static bool part_begin(struct document_part *of) {
+    struct plus_part *part = plus_part(of);
+    struct plus_trace *trace = of->trace;
+    part->no_id_at = SIZE_MAX;
+    part->nodes.times = trace->nodes.times;
+    part->reader =
+        (struct plus_reader){.source = &trace->document->source, .store = &part->store, .fields = &of->fields};
+    return plus_reader_begin(&part->reader);
+}
+
+static void read_element(struct document_part *of, struct json_walker *walker) {
+    struct plus_part *part = plus_part(of);
+    struct plus_places places;
+    struct plus_node node;
+    if (walk_char(walker) != '{') {
+        walk_fail(walker, "a node object");
+        return;
+    }
+    if (!document_row(of, walker->at)) {
+        walk_value(walker);
+        return;
+    }
+    plus_places_walk(&part->reader, walker, &places);
+    if (walker->expected)
+        return;
+    plus_node_fields(&part->reader, &places, &node);
+    plus_node_attributes(&part->reader, &places, &node);
+    if ((node.key == KEY_ABSENT || node.key == KEY_UNHASHABLE) && part->no_id_at == SIZE_MAX)
+        part->no_id_at = places.text;
+    plus_nodes_put(&part->nodes, of->n++, &node);
+    of->fields.failed |= plus_reader_failed(&part->reader);
+}
+
+/* Takes the texts over. */
+static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
+    struct plus_trace *trace = parts->trace;
+    trace->stores = calloc(parts->n + 1, sizeof *trace->stores);
+    for (size_t i = 0; i < parts->n && trace->stores; i++) {
+        struct plus_part *part = document_part_at(parts, i);
+        if (part->part.n > 0 && part->no_id_at != SIZE_MAX)
+            return source_error(&parts->document->source, error, part->no_id_at, "a node without an id");
+        trace->stores[trace->n_stores++] = part->store;
+        part->store = (struct text_store){0};
+    }
+    return trace->stores ? SUTRA_OK : error_memory(error);
+}
+
+static void take_rows(struct document_part *of) {
+    struct plus_part *part = plus_part(of);
+    struct plus_trace *trace = of->trace;
+    bool times = trace->nodes.times;
+    trace->nodes = part->nodes;
+    trace->nodes.times = times;
+    trace->nodes.n = of->n;
+    trace->nodes.capacity = of->capacity;
+}
+
+static const struct document_reader plus_reader = {
+    .array = "nodes",
+    .kind = "linked trace (ET+)",
+    .other_array = "traceEvents",
+    .other_kind = "device trace",
+    .too_many = "nodes",
+    .empty_counts = true,
+    .open_stage = "open",
+    .read_stage = "read",
+    .join_stage = "join",
+    .part_size = sizeof(struct plus_part),
+    .columns = plus_columns,
+    .columns_at = offsetof(struct plus_part, nodes),
+    .begin = part_begin,
+    .element = read_element,
+    .join = join_parts,
+    .take = take_rows,
+    .free = part_free,
+};
+
+enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *context, struct document *document,
+                            const struct document_input *input, bool times, struct sutra_error *error) {
+    *trace = (struct plus_trace){.document = document, .nodes.times = times};
+    struct document_reader reader = plus_reader;
+    reader.n_columns = plus_n_columns(times);
+    enum sutra_status status = document_read_rows(document, context, &reader, input, trace, error);
+    if (status)
+        plus_trace_free(trace);
+    return status;
+}
+
+/*
+ * Units in tasks, each with a reader and a store of its own. A node's text is walked once for itself
+ * and the GPU nodes below it, which are copies of it but for what linking sets.
+ */
+
+/* Tasks for each thread, so that none waits long for the last. */
+#define TASKS_EACH 8
+
+struct linked_reading {
+    struct plus_trace *trace;
+    const struct sutra_linked *linked;
+    struct sutra_context *context;
+    const struct json_place *groups;
+    size_t n_tasks;
+    atomic_bool failed; /* out of memory */
+};
+
+/* A node's text, and what reads it. */
+struct linked_reader {
+    struct plus_reader reader;
+    struct field_reader fields;
+    struct plus_places places;
+    const struct sutra_linked *linked;
+    const struct json_place *groups; /* by event */
+    struct plus_nodes *nodes;
+};
+
+static void fault(struct plus_node *node, enum plus_field field, bool on) {
+    node->faults = on ? node->faults | PLUS_BIT(field) : node->faults & ~PLUS_BIT(field);
+}
+
+/* int() of a time or duration; false: it is below 0 or too large. */
+static bool truncate_number(struct number number, uint64_t *whole) {
+    if (!number_is_double(number)) {
+        *whole = number.bits;
+        return (int64_t)number.bits >= 0;
+    }
+    double real = trunc(number_as_double(number));
+    if (!(real >= 0) || real >= 18446744073709551616.0)
+        return false;
+    *whole = (uint64_t)real;
+    return true;
+}
+
+static void set_id(struct plus_node *node, uint64_t id) {
+    node->id = id;
+    node->key = (value_key)id;
+    fault(node, PLUS_ID, false);
+}
+
+static void set_parent(struct plus_node *node, uint64_t id) {
+    node->parent = (value_key)id;
+    fault(node, PLUS_PARENT, false);
+}
+
+static void set_times(struct plus_node *node, struct number start, struct number duration) {
+    if (!truncate_number(start, &node->start_us))
+        node->start_us = 0;
+    fault(node, PLUS_DURATION, !truncate_number(duration, &node->duration_us));
+}
+
+/* What linking sets in a unit's nodes, of whichever kind. */
+static void set_unit(const struct sutra_linked *linked, row_t unit, struct plus_node *node) {
+    row_t op = linked->unit_op[unit], after = linked->unit_after[unit];
+    set_id(node, linked->unit_id[unit]);
+    if (op == ROW_NONE)
+        return;
+    set_times(node, number_at(linked->ops.cpu.ts, op), number_at(linked->ops.exclusive, op));
+    node->inter = after == ROW_NONE || linked->unit_id[after] == 0 ? KEY_NULL : (value_key)linked->unit_id[after];
+    fault(node, PLUS_INTER, false);
+}
+
+/* The parent of a node of schema 1.0.1, by its new id; none, if it is not there: another node may have its id now. */
+static void set_flat_parent(const struct sutra_linked *linked, row_t row, struct plus_node *node) {
+    value_key parent = linked->host->nodes.parent[row];
+    row_t unit = parent == KEY_ABSENT ? ROW_NONE : key_index_find(&linked->units.ids, parent);
+    set_parent(node, unit == ROW_NONE ? 0 : linked->unit_id[unit]);
+    if (unit == ROW_NONE)
+        node->parent = KEY_ABSENT;
+}
+
+static void read_cpu(struct linked_reader *reading, row_t unit, row_t sorted, struct plus_node *node) {
+    const struct sutra_linked *linked = reading->linked;
+    plus_node_fields(&reading->reader, &reading->places, node);
+    set_unit(linked, unit, node);
+    if (linked->ctrl_deps[sorted] != CTRL_DEPS_NONE)
+        set_parent(node, (uint64_t)linked->ctrl_deps[sorted]);
+    else if (reading->places.flat)
+        set_flat_parent(linked, linked->units.node[sorted], node);
+    plus_node_attributes(&reading->reader, &reading->places, node);
+}
+
+static void set_stream(const struct sutra_device_trace *device, row_t gpu, struct plus_node *node) {
+    value_key stream = device->events.stream[gpu];
+    bool integer = device->events.flags[gpu] & EVENT_STREAM_INTEGER, none = stream == KEY_ABSENT || stream == KEY_NULL;
+    node->flags = none && !integer ? node->flags | PLUS_NO_STREAM : node->flags & ~(uint32_t)PLUS_NO_STREAM;
+    node->stream = stream;
+    fault(node, PLUS_STREAM, !integer && !none);
+}
+
+static void set_name(const struct sutra_device_trace *device, row_t gpu, struct plus_node *node) {
+    uint32_t name = device->events.name[gpu];
+    node->name =
+        (struct et_text){strings_text(&device->strings, name), (uint32_t)strings_length(&device->strings, name)};
+    fault(node, PLUS_NAME, utf8_check(node->name.bytes, node->name.length) != node->name.length);
+}
+
+static bool is_nccl(const struct sutra_linked *linked, row_t gpu) {
+    return name_roles(&linked->device->events, linked->ops.roles, gpu) & NAME_NCCL_KERNEL;
+}
+
+/* The group of a kernel of NCCL, where its event tells one. */
+static void set_group(struct linked_reader *reading, row_t gpu, struct plus_node *node) {
+    const struct sutra_device_trace *device = reading->linked->device;
+    if (!is_nccl(reading->linked, gpu))
+        return;
+    struct json_place place = reading->groups[gpu];
+    if (place.at && device->document.source.bytes[place.at] != 'n')
+        plus_node_set_pg_name(&reading->reader, &device->document.source, place, node);
+}
+
+static void read_gpu(struct linked_reader *reading, row_t unit, row_t i, row_t gpu, struct plus_node *node) {
+    const struct sutra_linked *linked = reading->linked;
+    const struct sutra_device_trace *device = linked->device;
+    plus_node_fields(&reading->reader, &reading->places, node);
+    set_unit(linked, unit, node);
+    set_parent(node, node->id);
+    set_id(node, node->id + 1 + i);
+    set_times(node, number_at(device->events.ts, gpu), number_at(device->events.dur, gpu));
+    node->flags |= PLUS_IS_GPU;
+    set_stream(device, gpu, node);
+    set_name(device, gpu, node);
+    set_group(reading, gpu, node);
+    plus_node_attributes(&reading->reader, &reading->places, node);
+}
+
+static void walk_node(struct linked_reader *reading, row_t row) {
+    const struct plus_reader *reader = &reading->reader;
+    struct json_walker walker = walk_from(reader->source, reading->linked->host->nodes.text[row]);
+    plus_places_walk(&reading->reader, &walker, &reading->places);
+}
+
+/* The rows of a unit: its nodes, then the GPU nodes, which are copies of the first. */
+static void read_unit(struct linked_reader *reading, row_t unit) {
+    const struct sutra_linked *linked = reading->linked;
+    const struct host_ops *units = &linked->units;
+    struct plus_node node;
+    row_t n_gpu, row = linked->unit_entry[unit];
+    const row_t *gpu = linked_gpu_ops(linked, unit, &n_gpu);
+    for (row_t sorted = units->unit_start[unit]; sorted < units->unit_start[unit + 1]; sorted++) {
+        walk_node(reading, units->node[sorted]);
+        read_cpu(reading, unit, sorted, &node);
+        plus_nodes_put(reading->nodes, row++, &node);
+    }
+    if (n_gpu > 0 && units->unit_start[unit + 1] - units->unit_start[unit] > 1)
+        walk_node(reading, units->node[units->unit_start[unit]]);
+    for (row_t i = 0; i < n_gpu; i++) {
+        read_gpu(reading, unit, i, gpu[i], &node);
+        plus_nodes_put(reading->nodes, row++, &node);
+    }
+}
+
+static void read_units(void *arg, size_t task) {
+    struct linked_reading *all = arg;
+    const struct sutra_linked *linked = all->linked;
+    size_t n = linked->units.n_units;
+    struct linked_reader reading = {.linked = linked, .groups = all->groups, .nodes = &all->trace->nodes};
+    reading.fields = (struct field_reader){.source = &linked->host->document.source, .values = &all->context->values};
+    reading.reader = (struct plus_reader){
+        .source = &linked->host->document.source, .store = &all->trace->stores[task], .fields = &reading.fields};
+    bool begun = plus_reader_begin(&reading.reader);
+    for (size_t unit = part_start(n, all->n_tasks, task); begun && unit < part_start(n, all->n_tasks, task + 1); unit++)
+        read_unit(&reading, (row_t)unit);
+    if (!begun || plus_reader_failed(&reading.reader))
+        atomic_store(&all->failed, true);
+    plus_reader_end(&reading.reader);
+    buffer_free(&reading.fields.scratch);
+}
+
+enum sutra_status plus_linked_groups(struct sutra_context *context, const struct sutra_linked *linked,
+                                     const struct json_place **groups, struct sutra_error *error) {
+    static const struct asked_field field = {"Process Group Name", ASK_PLACE, false};
+    const struct device_ops *ops = &linked->ops;
+    struct asked_column column = {0};
+    row_t *kernels = malloc(((size_t)ops->n_grouped + 1) * sizeof *kernels), n = 0;
+    if (!kernels)
+        return error_memory(error);
+    for (row_t i = 0; i < ops->n_grouped; i++)
+        if (is_nccl(linked, ops->grouped_event[i]))
+            kernels[n++] = ops->grouped_event[i];
+    enum sutra_status status = event_columns_ask(context, linked->device, &field, 1, kernels, n, &column, error);
+    free(kernels);
+    *groups = column.place;
+    return status;
+}
+
+enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
+                              const struct sutra_linked *linked, const struct json_place *groups,
+                              struct sutra_error *error) {
+    struct linked_reading all = {.trace = trace, .linked = linked, .context = context, .groups = groups};
+    row_t n = linked->unit_entry[linked->units.n_units];
+    all.n_tasks = linked->units.n_units ? (size_t)pool_threads(context->pool) * TASKS_EACH : 0;
+    *trace = (struct plus_trace){.document = &linked->host->document};
+    trace->stores = calloc(all.n_tasks + 1, sizeof *trace->stores);
+    bool made = trace->stores && plus_nodes_reserve(&trace->nodes, n + 1);
+    if (made) {
+        trace->n_stores = all.n_tasks;
+        trace->nodes.n = n;
+        stage_begin(context, "read nodes", n);
+        pool_run(context->pool, all.n_tasks, read_units, &all);
+        stage_end(context);
+    }
+    if (made && !atomic_load(&all.failed))
+        return SUTRA_OK;
+    plus_trace_free(trace);
+    return error_memory(error);
+}
+
+/*
+ * One sweep over operators by their start, with a stack of those that run: the last one that began lies on
+ * top. Those below that have ended meanwhile are taken off once they come to the top.
+ */
+
+struct started_op {
+    double start, end;
+    row_t op;
+};
+
+/* By start, the longer first, then by row. */
+static int compare_started(const void *left, const void *right) {
+    const struct started_op *a = left, *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->end != b->end)
+        return a->end > b->end ? -1 : 1;
+    return (a->op > b->op) - (a->op < b->op);
+}
+
+struct op_sweep {
+    struct op_spans *spans;
+    struct started_op *stack;
+    row_t n_stack;
+    double now; /* up to where spans are made */
+};
+
+/* A span from now on. */
+static void add_span(struct op_sweep *sweep, row_t op, double until) {
+    struct op_spans *spans = sweep->spans;
+    if (spans->n == 0 || spans->op[spans->n - 1] != op) {
+        spans->start[spans->n] = sweep->now;
+        spans->op[spans->n++] = op;
+    }
+    sweep->now = until;
+}
+
+/* Makes the spans until operators end or the time comes. */
+static void run_until(struct op_sweep *sweep, double time) {
+    while (sweep->n_stack && sweep->now < time) {
+        const struct started_op *top = &sweep->stack[sweep->n_stack - 1];
+        if (top->end <= sweep->now)
+            sweep->n_stack--;
+        else
+            add_span(sweep, top->op, fmin(top->end, time));
+    }
+}
+
+bool op_spans_make(const struct timeline_ops *ops, struct arena *arena, struct op_spans *spans) {
+    const size_t most = 3 * (size_t)ops->n + 1; /* an operator begins, goes on once more, and leaves a gap */
+    struct started_op *order = arena_take(arena, ops->n, sizeof *order);
+    struct op_sweep sweep = {.spans = spans, .stack = arena_take(arena, ops->n, sizeof *sweep.stack), .now = -INFINITY};
+    *spans =
+        (struct op_spans){0, arena_take(arena, most, sizeof *spans->start), arena_take(arena, most, sizeof *spans->op)};
+    if (arena->failed)
+        return false;
+    for (row_t i = 0; i < ops->n; i++)
+        order[i] = (struct started_op){ops->start[i], ops->end[i], i};
+    if (ops->n)
+        qsort(order, ops->n, sizeof *order, compare_started);
+    for (row_t i = 0; i < ops->n; i++) {
+        run_until(&sweep, order[i].start);
+        if (sweep.now < order[i].start)
+            add_span(&sweep, ROW_NONE, order[i].start);
+        sweep.stack[sweep.n_stack++] = order[i];
+    }
+    run_until(&sweep, INFINITY);
+    add_span(&sweep, ROW_NONE, INFINITY);
+    return true;
+}
+
+/*
+ * The first row that names each parent, and the row before it on its thread.
+ */
+
+/* What the host trace calls the process. */
+#define PROCESS_OLD_ID 1
+
+struct old_parents {
+    struct plus_nodes *nodes;
+    const struct engine *engine;
+    struct arena arena;
+    value_key *keys;    /* per row: the parent that it names by its old id, or KEY_ABSENT */
+    row_t *before;      /* per row: the row before it on its thread, or ROW_NONE */
+    value_key *new_ids; /* per row that is the first to name its parent: the parent's new id, or KEY_ABSENT */
+};
+
+/* Linking numbers nodes from 0 on; the host trace itself does so from 1 on, and has no GPU nodes. */
+static bool is_linked(const struct plus_nodes *nodes) {
+    uint32_t flags = 0;
+    for (row_t row = 0; row < nodes->n; row++)
+        flags |= nodes->flags[row];
+    return flags & PLUS_HAS_OLD_PARENT && (flags & PLUS_IS_GPU || nodes->key[0] == 0);
+}
+
+/* For each row the row before it on its thread, without GPU nodes. */
+static enum sutra_status find_before(struct old_parents *old, struct sutra_error *error) {
+    const struct plus_nodes *nodes = old->nodes;
+    const int64_t *threads = nodes->number[PLUS_TID - PLUS_FIRST_NUMBER];
+    struct key_index first = {0};
+    struct arena_mark mark = arena_mark(&old->arena);
+    row_t *last = arena_take(&old->arena, nodes->n, sizeof *last);
+    if (!last)
+        return error_memory(error);
+    for (row_t row = 0; row < nodes->n; row++)
+        old->keys[row] = key_is_integer(threads[row]) ? threads[row] : KEY_NULL;
+    enum sutra_status status = key_index_build(&first, old->engine, old->keys, nodes->n, KEY_FIRST, NULL, error);
+    memset(last, 0xff, (size_t)nodes->n * sizeof *last);
+    for (row_t row = 0; row < nodes->n && !status; row++) {
+        row_t *of_thread = &last[key_index_find(&first, old->keys[row])];
+        old->before[row] = *of_thread;
+        *of_thread = nodes->flags[row] & PLUS_IS_GPU ? *of_thread : row;
+    }
+    key_index_free(&first);
+    arena_release(&old->arena, mark);
+    return status;
+}
+
+/* The new id of the process, or KEY_ABSENT. */
+static value_key process_id(const struct plus_nodes *nodes) {
+    return kernel_name_has(nodes->name[0], "|process]") ? nodes->key[0] : KEY_ABSENT;
+}
+
+/* The parents of the rows that are the first to name them. */
+static enum sutra_status find_parents(struct old_parents *old, struct key_index *first, struct sutra_error *error) {
+    const struct plus_nodes *nodes = old->nodes;
+    for (row_t row = 0; row < nodes->n; row++)
+        old->keys[row] = nodes->flags[row] & PLUS_HAS_OLD_PARENT ? nodes->parent[row] : KEY_ABSENT;
+    enum sutra_status status = key_index_build(first, old->engine, old->keys, nodes->n, KEY_FIRST, NULL, error);
+    for (row_t row = 0; row < nodes->n && !status; row++) {
+        old->new_ids[row] = old->before[row] == ROW_NONE ? KEY_ABSENT : nodes->key[old->before[row]];
+        if (old->keys[row] == PROCESS_OLD_ID)
+            old->new_ids[row] = process_id(nodes);
+    }
+    return status;
+}
+
+static enum sutra_status replace(struct old_parents *old, struct sutra_error *error) {
+    struct plus_nodes *nodes = old->nodes;
+    struct key_index first = {0};
+    enum sutra_status status = find_before(old, error);
+    if (!status)
+        status = find_parents(old, &first, error);
+    for (row_t row = 0; row < nodes->n && !status; row++)
+        if (key_is_integer(old->keys[row]))
+            nodes->parent[row] = old->new_ids[key_index_find(&first, old->keys[row])];
+    key_index_free(&first);
+    return status;
+}
+
+enum sutra_status old_parents_replace(struct plus_nodes *nodes, struct sutra_context *context,
+                                      struct sutra_error *error) {
+    struct old_parents old = {.nodes = nodes, .engine = &context->engine};
+    if (nodes->n == 0 || !is_linked(nodes))
+        return SUTRA_OK;
+    old.keys = arena_take(&old.arena, nodes->n, sizeof *old.keys);
+    old.before = arena_take(&old.arena, nodes->n, sizeof *old.before);
+    old.new_ids = arena_take(&old.arena, nodes->n, sizeof *old.new_ids);
+    enum sutra_status status = old.arena.failed ? error_memory(error) : replace(&old, error);
+    arena_free(&old.arena);
+    return status;
+}

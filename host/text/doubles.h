@@ -1,0 +1,40 @@
+/*
+ * doubles.h - where the ten digits of each script begin: Unicode 14.0.0, category Nd, in rising order.
+ *
+ * Made by python3 -c "import unicodedata as u; print([hex(c) for c in range(1114112) if u.decimal(chr(c), None) == 0])"
+ */
+#ifndef TEXT_DOUBLES_H
+#define TEXT_DOUBLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The text of microseconds, moved by nanoseconds: decimals are added as decimals, so that no digit
+ * that stands there is lost.
+ *
+ *     4391163258924.761  + 1,500 ns  ->  4391163258926.261
+ *     12.5               - 1 ns      ->  12.499
+ */
+
+/* Room for the text of any time that is moved: beside that of the text itself. */
+#define DECIMAL_SHIFT_ROOM 64
+
+/* Writes the sum of the JSON number at `text`, which has `length` bytes, and ns / 1000 to `out`, and returns its
+ * length. With 0 ns, and where it is no time (NaN, 2^62 ns or more), the text stays as it is. More than 15 decimals, or
+ * an exponent, make whole nanoseconds of it. O(length). */
+size_t decimal_shift(const char *text, size_t length, int64_t ns, char *out);
+
+// clang-format off
+static const uint32_t decimal_zeros[] = {
+    0x00030, 0x00660, 0x006f0, 0x007c0, 0x00966, 0x009e6, 0x00a66, 0x00ae6, 0x00b66, 0x00be6,
+    0x00c66, 0x00ce6, 0x00d66, 0x00de6, 0x00e50, 0x00ed0, 0x00f20, 0x01040, 0x01090, 0x017e0,
+    0x01810, 0x01946, 0x019d0, 0x01a80, 0x01a90, 0x01b50, 0x01bb0, 0x01c40, 0x01c50, 0x0a620,
+    0x0a8d0, 0x0a900, 0x0a9d0, 0x0a9f0, 0x0aa50, 0x0abf0, 0x0ff10, 0x104a0, 0x10d30, 0x11066,
+    0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0,
+    0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2,
+    0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
+};
+// clang-format on
+
+#endif

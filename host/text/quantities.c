@@ -1,0 +1,184 @@
+/*
+ * quantities.c - digits in threes, and the word behind them.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text/numbers.h"
+#include "text/quantities.h"
+
+struct figure bytes_text(uint64_t n_bytes) {
+    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB"};
+    struct figure figure;
+    if (n_bytes < 1000) {
+        snprintf(figure.text, sizeof figure.text, "%" PRIu64 " B", n_bytes);
+        return figure;
+    }
+    double value = (double)n_bytes / 1000;
+    size_t i = 0;
+    for (; value >= 999.95 && i + 1 < sizeof units / sizeof *units; i++)
+        value /= 1000;
+    snprintf(figure.text, sizeof figure.text, "%.1f %s", value, units[i]);
+    return figure;
+}
+
+struct figure time_text(double us) {
+    struct figure figure;
+    if (isnan(us))
+        snprintf(figure.text, sizeof figure.text, "unknown");
+    else if (fabs(us) >= 999999.5)
+        snprintf(figure.text, sizeof figure.text, "%.3f s", us / 1e6);
+    else if (fabs(us) >= 1000)
+        snprintf(figure.text, sizeof figure.text, "%.3f ms", us / 1e3);
+    else
+        snprintf(figure.text, sizeof figure.text, "%.4g us", us);
+    return figure;
+}
+
+struct figure share_text(double part, double whole) {
+    struct figure figure = {"-"};
+    double share = 100 * part / whole;
+    if (whole > 0)
+        snprintf(figure.text, sizeof figure.text, "%.1f %%", fabs(share) < 0.05 ? 0 : share); /* no -0.0 */
+    return figure;
+}
+
+#define LARGEST 1e14 /* with decimals, still an exact integer of 64 bits */
+
+/* Units of time and of memory, ascending. */
+static const struct scaled_unit {
+    double size;
+    const char *name;
+} times[] = {{1, " µs"}, {1e3, " ms"}, {1e6, " s"}},
+  sizes[] = {{1, " B"}, {0x1p10, " KiB"}, {0x1p20, " MiB"}, {0x1p30, " GiB"}, {0x1p40, " TiB"}};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static struct shown shown_words(const char *words) {
+    struct shown shown;
+    snprintf(shown.text, sizeof shown.text, "%s", words);
+    return shown;
+}
+
+static struct shown shown_exactly(double value) {
+    struct shown shown;
+    shown.text[double_format(value, shown.text)] = '\0';
+    return shown;
+}
+
+struct shown shown_decimal(double value, int decimals) {
+    static const long long scales[] = {1, 10, 100, 1000};
+    if (isnan(value))
+        return shown_words("n/a");
+    if (!(fabs(value) < LARGEST))
+        return shown_exactly(value);
+    long long scaled = llrint(fabs(value) * (double)scales[decimals]), whole = scaled / scales[decimals];
+    char digits[32];
+    struct shown shown;
+    size_t n = integer_format(whole, digits), out = 0;
+    if (value < 0 && scaled > 0)
+        shown.text[out++] = '-';
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            shown.text[out++] = ',';
+        shown.text[out++] = digits[i];
+    }
+    if (decimals > 0 && decimals < 4)
+        out +=
+            (size_t)snprintf(shown.text + out, sizeof shown.text - out, ".%0*lld", decimals, scaled % scales[decimals]);
+    shown.text[out] = '\0';
+    return shown;
+}
+
+/* About three digits. */
+static int decimals_of(double value) {
+    return fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0;
+}
+
+static struct shown with_unit(double value, int decimals, const char *unit) {
+    struct shown shown = shown_decimal(value, decimals);
+    if (!isnan(value))
+        strncat(shown.text, unit, sizeof shown.text - strlen(shown.text) - 1);
+    return shown;
+}
+
+struct shown shown_figure(double value, enum unit unit) {
+    size_t i = 0;
+    switch (unit) {
+    case UNIT_US:
+        while (i + 1 < COUNT(times) && fabs(value) >= times[i + 1].size * 0.9995)
+            i++;
+        value /= times[i].size;
+        return with_unit(value, value == rint(value) ? 0 : decimals_of(value), times[i].name);
+    case UNIT_BYTES:
+        while (i + 1 < COUNT(sizes) && fabs(value) >= sizes[i + 1].size * 0.9995)
+            i++;
+        value /= sizes[i].size;
+        return with_unit(value, value == rint(value) ? 0 : decimals_of(value), sizes[i].name);
+    case UNIT_PERCENT:
+        return with_unit(value, 1, " %");
+    default:
+        return with_unit(value, value == rint(value) ? 0 : decimals_of(value), "");
+    }
+}
+
+/* The smallest of 1, 2 and 5 times a power of ten that is not below `least`. */
+static double round_step(double least) {
+    double power = pow(10, floor(log10(least)));
+    static const double steps[] = {1, 2, 5, 10};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (steps[i] * power >= least * (1 - 1e-9))
+            return steps[i] * power;
+    return 10 * power;
+}
+
+/* What axes end at, so that steps are numbers that can be told from each other. */
+#define SMALLEST_AXIS 1e-30
+#define LARGEST_AXIS  1e300
+
+struct ticks ticks_make(double largest, enum unit unit, int n_most) {
+    struct ticks ticks = {.unit = 1, .name = unit == UNIT_PERCENT ? " %" : ""};
+    if (!(largest >= SMALLEST_AXIS && largest <= LARGEST_AXIS))
+        largest = 1;
+    const struct scaled_unit *units = unit == UNIT_US ? times : sizes;
+    size_t n_units = unit == UNIT_US ? COUNT(times) : unit == UNIT_BYTES ? COUNT(sizes) : 0;
+    for (size_t i = 0; i < n_units; i++)
+        if (i == 0 || largest >= units[i].size * 2) {
+            ticks.unit = units[i].size;
+            ticks.name = units[i].name;
+        }
+    double step = round_step(largest / ticks.unit / (n_most > 2 ? n_most - 1 : 1));
+    if (unit == UNIT_COUNT && step < 1)
+        step = 1;
+    ticks.step = step * ticks.unit;
+    ticks.end = fmax(largest, ticks.step);
+    ticks.n = (int)floor(ticks.end / ticks.step + 1e-9) + 1;
+    ticks.decimals = step >= 1 ? 0 : step >= 0.1 ? 1 : step >= 0.01 ? 2 : 3;
+    return ticks;
+}
+
+struct shown ticks_text(const struct ticks *ticks, int i) {
+    double value = i * ticks->step / ticks->unit;
+    return with_unit(value, i == 0 ? 0 : ticks->decimals, ticks->name);
+}
+
+struct figure count_text(uint64_t count) {
+    char digits[24];
+    struct figure figure;
+    size_t n = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, count), out = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0)
+            figure.text[out++] = ',';
+        figure.text[out++] = digits[i];
+    }
+    figure.text[out] = '\0';
+    return figure;
+}
+
+struct figure counted_text(uint64_t count, const char *one, const char *several) {
+    struct figure figure;
+    snprintf(figure.text, sizeof figure.text, "%.26s %s", count_text(count).text, count == 1 ? one : several);
+    return figure;
+}

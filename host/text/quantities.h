@@ -1,0 +1,151 @@
+/*
+ * quantities.h - counts for people.
+ */
+#ifndef TEXT_QUANTITIES_H
+#define TEXT_QUANTITIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A number's text in the expression that prints it: count_text(n).text */
+struct figure {
+    char text[128];
+};
+
+/* "1,234,567" */
+struct figure count_text(uint64_t count);
+
+/* "1 rank", "2,345 ranks": a number and what it counts, one and several of it. */
+struct figure counted_text(uint64_t count, const char *one, const char *several);
+
+/*
+ * Human-readable numbers.
+ */
+
+/* "1.234 s", "56.789 ms", "12 us"; "unknown" for NaN. */
+struct figure time_text(double us);
+
+/* "12.3 %"; "-" where there is no whole. */
+struct figure share_text(double part, double whole);
+
+/* "512 B", "1.5 kB", "12.3 MB": powers of 1000. */
+struct figure bytes_text(uint64_t n_bytes);
+
+/*
+ * Human-readable numbers for pages and drawings, independent of the locale.
+ */
+
+/* What a number measures. */
+enum unit { UNIT_US, UNIT_PERCENT, UNIT_COUNT, UNIT_PLAIN, UNIT_BYTES };
+
+struct shown {
+    char text[48];
+};
+
+/* "1,234.5" with so many decimals, at most 3; "n/a" for what is no number. */
+struct shown shown_decimal(double value, int decimals);
+
+/* With about three significant digits and its unit: "12.3 ms", "45 %", "1,234". */
+struct shown shown_figure(double value, enum unit unit);
+
+/* An axis from 0 to `end` with marks at round numbers, in the unit that suits the end: `n` of them, every `step`. */
+struct ticks {
+    double step, end; /* of the values themselves */
+    int n;
+    double unit;      /* how much of the value is one in the text */
+    const char *name; /* of the unit, behind the number: " ms" */
+    int decimals;
+};
+
+/* At most `n_most` marks, and two at least. */
+struct ticks ticks_make(double largest, enum unit unit, int n_most);
+struct shown ticks_text(const struct ticks *ticks, int i);
+
+/*
+ * Walking over the text of a list as JSON, Python or C++ write it, whatever stands in it: elements of any
+ * depth, in brackets of any kind, strings in either quotes; it may also be cut off anywhere.
+ *
+ *     [[2048, 13], "a, b", (1, 2), ]      elements: [2048, 13]   "a, b"   (1, 2)
+ *
+ * Cost: O(length), without recursion.
+ */
+
+struct list_cursor {
+    const char *at, *end;
+};
+
+static inline bool list_is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static inline bool list_opens(char c) {
+    return c == '[' || c == '(' || c == '{';
+}
+
+static inline bool list_closes(char c) {
+    return c == ']' || c == ')' || c == '}';
+}
+
+static inline bool list_quotes(char c) {
+    return c == '"' || c == '\'';
+}
+
+static inline void list_skip_space(struct list_cursor *cursor) {
+    while (cursor->at < cursor->end && list_is_space(*cursor->at))
+        cursor->at++;
+}
+
+/* Behind the string at the cursor. */
+static inline void list_skip_string(struct list_cursor *cursor) {
+    char quote = *cursor->at++;
+    while (cursor->at < cursor->end && *cursor->at != quote)
+        cursor->at += *cursor->at == '\\' && cursor->end - cursor->at > 1 ? 2 : 1;
+    cursor->at += cursor->at < cursor->end;
+}
+
+/* Behind the value at the cursor: at a comma, at what closes the list around it, or at the end. */
+static inline void list_skip_value(struct list_cursor *cursor) {
+    size_t depth = 0;
+    while (cursor->at < cursor->end) {
+        char c = *cursor->at;
+        if (depth == 0 && (c == ',' || list_closes(c)))
+            return;
+        if (list_quotes(c)) {
+            list_skip_string(cursor);
+            continue;
+        }
+        depth += list_opens(c) ? 1 : 0;
+        depth -= list_closes(c) ? 1 : 0;
+        cursor->at++;
+    }
+}
+
+/* Goes into the list at the cursor; false: there is none. */
+static inline bool list_enter(struct list_cursor *cursor) {
+    list_skip_space(cursor);
+    if (cursor->at == cursor->end || !list_opens(*cursor->at))
+        return false;
+    cursor->at++;
+    return true;
+}
+
+/* Whether the list that was just entered has an element; else leaves it. */
+static inline bool list_first(struct list_cursor *cursor) {
+    list_skip_space(cursor);
+    if (cursor->at < cursor->end && !list_closes(*cursor->at))
+        return true;
+    cursor->at += cursor->at < cursor->end;
+    return false;
+}
+
+/* Whether another element begins at the cursor, behind what was read of the one before; else leaves the list. */
+static inline bool list_more(struct list_cursor *cursor) {
+    list_skip_value(cursor);
+    list_skip_space(cursor);
+    if (cursor->at < cursor->end && *cursor->at == ',')
+        cursor->at++;
+    return list_first(cursor);
+}
+
+#endif

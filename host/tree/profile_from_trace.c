@@ -1,0 +1,827 @@
+/*
+ * profile_from_trace.c - an exported trace into a profile.
+ *
+ *     trace rows (trace_rows.c) --> rows of the profile, as recorded --> parents by flow, correlation and external id
+ *     (trace_links.c) --> numbers of the host trace (host_numbers.c) --> autograd's threads (trace_threads.c)
+ *
+ * The profiler's own events come first, in the order of "Ev Idx" where all have one, then Kineto's in the order of the
+ * file. O(n) but for sorting.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/options.h"
+#include "facts/names.h"
+#include "match/key_index.h"
+#include "read/document.h"
+#include "text/numbers.h"
+#include "text/quantities.h"
+#include "tree/profile_from_trace.h"
+
+/*
+ * The events of a device trace as the profile needs them: roles, exact times, autograd's numbers.
+ *
+ * The trace's own columns have names, ids and correlations; what they lack is read from the text once more, each thread
+ * taking a part of the events. O(bytes).
+ */
+
+/* Roles of categories. */
+static const struct {
+    uint32_t categories;
+    enum event_role role;
+} known_categories[] = {
+    {CATEGORY_CPU_OP, ROLE_OPERATOR},
+    {CATEGORY_ANNOTATION, ROLE_ANNOTATION},
+    {CATEGORY_PYTHON, ROLE_PYTHON},
+    {CATEGORY_INSTANT, ROLE_INSTANT},
+    {CATEGORY_CALL | CATEGORY_OVERHEAD, ROLE_CALL},
+    {CATEGORY_WORK, ROLE_GPU_OPERATOR},
+    {CATEGORY_SYNC | CATEGORY_GPU_ANNOTATION, ROLE_ON_DEVICE},
+    {CATEGORY_LAUNCH_FLOW, ROLE_LAUNCH_FLOW},
+    {CATEGORY_AUTOGRAD_FLOW, ROLE_AUTOGRAD_FLOW},
+};
+
+#define ROWS_A_PART 8192
+
+struct reading {
+    const struct sutra_device_trace *trace;
+    const uint8_t *roles; /* of each string, as a category */
+    struct trace_rows *rows;
+    size_t n_parts;
+    struct row_part {
+        struct field_reader fields;
+        uint64_t n_dropped;
+        row_t n_untimed;
+    } * parts;
+};
+
+static struct trace_rows rows_take(row_t n, struct arena *arena) {
+    return (struct trace_rows){.role = arena_take(arena, n, sizeof(uint8_t)),
+                               .start = arena_take(arena, n, sizeof(int64_t)),
+                               .end = arena_take(arena, n, sizeof(int64_t)),
+                               .index = arena_take(arena, n, sizeof(int64_t)),
+                               .sequence = arena_take(arena, n, sizeof(int64_t)),
+                               .forward_tid = arena_zeros(arena, n, sizeof(int64_t)),
+                               .bytes = arena_zeros(arena, n, sizeof(int64_t)),
+                               .memory = arena_zeros(arena, n, sizeof(uint64_t)),
+                               .flow = arena_take(arena, n, sizeof(value_key)),
+                               .thread = arena_take(arena, n, sizeof(uint32_t))};
+}
+
+/* The role of an event, or none where its phase does not fit. */
+static enum event_role role_of(const struct reading *reading, row_t event) {
+    const struct device_events *events = &reading->trace->events;
+    if (events->category[event] == STRING_NONE)
+        return ROLE_NONE;
+    enum event_role role = (enum event_role)reading->roles[events->category[event]];
+    uint8_t phase = events->phase[event];
+    bool fits = role >= ROLE_LAUNCH_FLOW ? phase == 's' || phase == 'f'
+                                         : phase == 'X' || (role == ROLE_INSTANT && (phase == 'i' || phase == 'I'));
+    return fits ? role : ROLE_NONE;
+}
+
+/* A time of microseconds in nanoseconds. */
+static bool read_time(const char *text, int64_t *ns) {
+    size_t length;
+    if (*text == 't' || *text == 'f') {
+        *ns = *text == 't' ? 1000 : 0;
+        return true;
+    }
+    return number_scan(text, &length) != NUMBER_FORM_BAD && decimal_ns(text, length, ns);
+}
+
+/* Sets start and end; false: the event has no start that we can tell. */
+static bool read_times(struct trace_rows *rows, const struct device_events *events, row_t event, const char *bytes,
+                       const struct event_places *places) {
+    int64_t duration = 0;
+    uint8_t flags = events->flags[event];
+    enum event_role role = (enum event_role)rows->role[event];
+    if (!(flags & EVENT_HAS_TS) || !read_time(bytes + places->field[FIELD_TS].at, &rows->start[event]))
+        return false;
+    if (flags & EVENT_HAS_DUR && !read_time(bytes + places->field[FIELD_DUR].at, &duration))
+        return false;
+    bool endless =
+        !(flags & EVENT_HAS_DUR) && (role == ROLE_OPERATOR || role == ROLE_ANNOTATION || role == ROLE_PYTHON);
+    rows->end[event] = endless ? EVENT_NO_END : rows->start[event] + duration;
+    return endless || (rows->end[event] < NUMBER_INTEGER_LIMIT && rows->end[event] > -NUMBER_INTEGER_LIMIT);
+}
+
+/* Reads an argument; where it is no integer it counts as absent. */
+static void read_argument(struct row_part *part, struct json_place place, int64_t *value) {
+    const char *text = part->fields.source->bytes + place.at;
+    if (place.at && *text != 'n' && !field_integer(text, value))
+        part->n_dropped++;
+}
+
+static void read_arguments(struct reading *reading, struct row_part *part, row_t event,
+                           const struct event_places *places) {
+    struct trace_rows *rows = reading->rows;
+    int64_t address = 0;
+    rows->index[event] = rows->sequence[event] = -1;
+    rows->flow[event] = places->field[FIELD_ID].at ? field_key(&part->fields, places->field[FIELD_ID]) : KEY_ABSENT;
+    read_argument(part, places->field[FIELD_EVENT_INDEX], &rows->index[event]);
+    if (rows->role[event] > ROLE_INSTANT)
+        return;
+    read_argument(part, places->field[FIELD_SEQUENCE], &rows->sequence[event]);
+    read_argument(part, places->field[FIELD_FORWARD_THREAD], &rows->forward_tid[event]);
+    read_argument(part, places->field[FIELD_BYTES], &rows->bytes[event]);
+    read_argument(part, places->field[FIELD_ADDRESS], &address);
+    rows->memory[event] = (uint64_t)address;
+}
+
+static void read_event(struct reading *reading, struct row_part *part, struct event_forms *learned, row_t event) {
+    struct trace_rows *rows = reading->rows;
+    struct event_places places;
+    rows->role[event] = (uint8_t)role_of(reading, event);
+    if (rows->role[event] == ROLE_NONE)
+        return;
+    event_find(reading->trace, event, learned, &places);
+    if (!read_times(rows, &reading->trace->events, event, part->fields.source->bytes, &places)) {
+        rows->role[event] = ROLE_NONE;
+        part->n_untimed++;
+        return;
+    }
+    read_arguments(reading, part, event, &places);
+}
+
+static void read_part(void *arg, size_t number) {
+    struct reading *reading = arg;
+    struct event_forms learned = {0};
+    row_t n = reading->trace->events.n;
+    row_t begin = (row_t)part_start(n, reading->n_parts, number);
+    row_t end = (row_t)part_start(n, reading->n_parts, number + 1);
+    for (row_t event = begin; event < end; event++)
+        read_event(reading, &reading->parts[number], &learned, event);
+    if (begin < end)
+        events_passed(reading->trace, begin, end - 1);
+    event_forms_free(&learned);
+}
+
+/* Numbers threads by process and tid, in the order of events. */
+static enum sutra_status number_threads(struct trace_rows *rows, const struct device_events *events,
+                                        struct sutra_error *error) {
+    struct event_threads threads;
+    bool ok = event_threads_init(&threads);
+    for (row_t event = 0; event < events->n && ok; event++) {
+        if (rows->role[event] == ROLE_NONE)
+            continue;
+        rows->thread[event] = event_thread(&threads, events, event);
+        ok = rows->thread[event] != PAIR_NONE;
+    }
+    rows->n_threads = threads.threads.n;
+    event_threads_free(&threads);
+    return ok ? SUTRA_OK : error_memory(error);
+}
+
+/* The role of each string as a category. */
+static uint8_t *give_roles(const struct strings *strings, struct arena *arena) {
+    uint8_t *roles = arena_zeros(arena, strings->n, sizeof *roles);
+    struct arena_mark mark = arena_mark(arena);
+    const struct string_roles *known = names_find(strings, READER_TREE, arena);
+    for (uint32_t string = 0; string < strings->n && known; string++)
+        for (size_t i = 0; i < sizeof known_categories / sizeof *known_categories; i++)
+            if (known[string].category & known_categories[i].categories)
+                roles[string] = (uint8_t)known_categories[i].role;
+    arena_release(arena, mark);
+    return roles;
+}
+
+/* Reads all parts; what they count goes into the rows. */
+static bool read_parts(struct reading *reading, struct sutra_context *context) {
+    bool ok = true;
+    for (size_t i = 0; i < reading->n_parts; i++)
+        reading->parts[i].fields =
+            (struct field_reader){.source = &reading->trace->document.source, .values = &context->values};
+    pool_run(context->pool, reading->n_parts, read_part, reading);
+    for (size_t i = 0; i < reading->n_parts; i++) {
+        reading->rows->n_dropped += reading->parts[i].n_dropped;
+        reading->rows->n_untimed += reading->parts[i].n_untimed;
+        ok = ok && !reading->parts[i].fields.failed;
+        buffer_free(&reading->parts[i].fields.scratch);
+    }
+    return ok;
+}
+
+/* Fills the columns of the trace's events, in parallel; they live in the arena. */
+static enum sutra_status trace_rows_read(struct trace_rows *rows, struct sutra_context *context,
+                                         const struct sutra_device_trace *trace, struct arena *arena,
+                                         struct sutra_error *error) {
+    *rows = rows_take(trace->events.n, arena);
+    struct arena_mark mark = arena_mark(arena);
+    struct reading reading = {.trace = trace,
+                              .roles = give_roles(&trace->strings, arena),
+                              .rows = rows,
+                              .n_parts = trace->events.n / ROWS_A_PART + 1};
+    reading.parts = arena_zeros(arena, reading.n_parts, sizeof *reading.parts);
+    bool ok = !arena->failed && read_parts(&reading, context);
+    arena_release(arena, mark);
+    return ok ? number_threads(rows, &trace->events, error) : error_memory(error);
+}
+
+/*
+ * Arrays of inputs, side by side. O(bytes).
+ */
+
+/* Whether a place is a string that begins so, or is it. */
+static bool source_begins(const struct input_source *source, struct json_place place, const char *with) {
+    size_t length = strlen(with);
+    return place.at && *source_text(source, place.at) == '"' && place.end - place.at > length &&
+           memcmp(source_text(source, place.at) + 1, with, length) == 0;
+}
+
+static bool source_is(const struct input_source *source, struct json_place place, const char *text) {
+    return place.at && *source_text(source, place.at) == '"' && place_is(&source->document->source, place, text);
+}
+
+/* An integer of 64 bits; false: something else stands there. */
+static bool source_integer(const struct input_source *source, struct json_place place, int64_t *value) {
+    return place.at && field_integer(source_text(source, place.at), value);
+}
+
+static struct input_lists lists_open(const struct input_source *source, const struct json_place *places) {
+    struct input_lists lists = {0};
+    for (int i = 0; i < N_LISTS; i++) {
+        if (!source_is_array(source, places[i]))
+            continue;
+        lists.walker[i] = source_walk(source, places[i].at);
+        lists.more[i] = walk_array(&lists.walker[i]);
+    }
+    return lists;
+}
+
+/* The next element of each array; false where the one of `leading` ends. */
+static bool lists_step(struct input_lists *lists, enum input_list leading, struct json_place *places) {
+    bool more = lists->more[leading];
+    for (int i = 0; i < N_LISTS; i++) {
+        places[i] = lists->more[i] ? walk_value(&lists->walker[i]) : (struct json_place){0};
+        lists->more[i] = lists->more[i] && walk_element_end(&lists->walker[i]);
+    }
+    return more;
+}
+
+static void note(struct input_source *source, enum sutra_status status) {
+    if (!source->status)
+        source->status = status;
+}
+
+void source_add_tag(struct input_source *source, enum sutra_input_tag tag) {
+    note(source, sutra_inputs_add(source->inputs, tag, source->error));
+}
+
+void source_add_scalar(struct input_source *source, const char *text, size_t length) {
+    note(source, sutra_inputs_add_scalar(source->inputs, text, length, source->error));
+}
+
+/* Appends the numbers of an array to the sizes at hand; returns how many there are. What is no integer counts as 0. */
+static uint32_t read_sizes(struct input_source *source, struct json_place place) {
+    uint32_t n = 0;
+    if (!source_is_array(source, place))
+        return 0;
+    struct json_walker walker = source_walk(source, place.at);
+    for (bool more = walk_array(&walker); more; more = walk_element_end(&walker), n++) {
+        int64_t size = 0;
+        source_integer(source, walk_value(&walker), &size);
+        buffer_append(&source->sizes, &size, sizeof size);
+    }
+    return n;
+}
+
+void source_add_tensor(struct input_source *source, struct sutra_tensor tensor, struct json_place shape,
+                       struct json_place strides) {
+    source->sizes.length = 0;
+    tensor.dim = read_sizes(source, shape);
+    if (tensor.layout == SUTRA_LAYOUT_STRIDED && read_sizes(source, strides) != tensor.dim)
+        tensor.layout = SUTRA_LAYOUT_OTHER;
+    if (source->sizes.failed)
+        note(source, error_memory(source->error));
+    const int64_t *sizes = (const int64_t *)(const void *)source->sizes.bytes;
+    if (!source->status)
+        source->status = sutra_inputs_add_tensor(source->inputs, &tensor, sizes, tensor.dim ? sizes + tensor.dim : NULL,
+                                                 source->error);
+}
+
+/*
+ * Inputs of operators as the device trace has them: types and shapes, strides where it has them, and
+ * scalars; no addresses, so no tensor ids.
+ *
+ *     "Input type": ["float", "TensorList", "Scalar", ""]    "Input Dims": [[8, 3], [[2], [4]], [], []]
+ *     "Input Strides": [[3, 1], [[1], [1]], [], []]          "Concrete Inputs": ["", "", "1.0", ""]
+ *
+ * O(bytes of the operators).
+ */
+
+static void add_list_trace_inputs(struct input_source *source, const struct json_place *places) {
+    struct json_place lists_at[N_LISTS] = {[LIST_SHAPES] = places[LIST_SHAPES], [LIST_STRIDES] = places[LIST_STRIDES]};
+    struct json_place member[N_LISTS];
+    struct input_lists lists = lists_open(source, lists_at);
+    source_add_tag(source, SUTRA_INPUT_LIST);
+    while (lists_step(&lists, LIST_SHAPES, member) && !source->status)
+        source_add_tensor(source, (struct sutra_tensor){0}, member[LIST_SHAPES], member[LIST_STRIDES]);
+    source_add_tag(source, SUTRA_INPUT_END);
+}
+
+static void add_tensor_trace_inputs(struct input_source *source, const struct json_place *places) {
+    char dtype[64];
+    size_t length = places[LIST_TYPES].end - places[LIST_TYPES].at - 1;
+    length = length < sizeof dtype ? length : sizeof dtype - 1;
+    memcpy(dtype, source_text(source, places[LIST_TYPES].at) + 1, length);
+    dtype[length] = 0;
+    source_add_tensor(source, (struct sutra_tensor){.dtype = dtype}, places[LIST_SHAPES], places[LIST_STRIDES]);
+}
+
+static void add_input_trace_inputs(struct input_source *source, const struct json_place *places) {
+    struct json_place type = places[LIST_TYPES], value = places[LIST_VALUES];
+    bool text = value.at && *source_text(source, value.at) == '"';
+    if (source_is(source, type, "Scalar"))
+        source_add_scalar(source, text ? source_text(source, value.at) + 1 : "", text ? value.end - value.at - 1 : 0);
+    else if (source_is(source, type, "TensorList"))
+        add_list_trace_inputs(source, places);
+    else if (source_is(source, type, "ScalarList") || source_is(source, type, "GenericList"))
+        source_add_tag(source, SUTRA_INPUT_OTHER);
+    else if (type.at && *source_text(source, type.at) == '"' && type.end > type.at + 1)
+        add_tensor_trace_inputs(source, places);
+    else
+        source_add_tag(source, SUTRA_INPUT_UNDEFINED);
+}
+
+static void add_operator(struct input_source *source, const struct event_places *event) {
+    struct json_place input[N_LISTS];
+    const struct json_place places[N_LISTS] = {[LIST_VALUES] = event->field[FIELD_CONCRETE_INPUTS],
+                                               [LIST_TYPES] = event->field[FIELD_INPUT_TYPES],
+                                               [LIST_SHAPES] = event->field[FIELD_INPUT_SHAPES],
+                                               [LIST_STRIDES] = event->field[FIELD_INPUT_STRIDES]};
+    struct input_lists lists = lists_open(source, places);
+    while (lists_step(&lists, LIST_TYPES, input) && !source->status)
+        add_input_trace_inputs(source, input);
+    source_add_tag(source, SUTRA_INPUT_END);
+}
+
+/* Types and shapes of inputs that the trace has. */
+static enum sutra_status take_inputs(struct sutra_profile *profile, struct sutra_error *error) {
+    const struct sutra_device_trace *trace = profile->trace;
+    enum sutra_status status = sutra_inputs_create(SUTRA_TORCH_VERSION_2, &profile->inputs, error);
+    if (status)
+        return status;
+    struct event_forms learned = {0};
+    struct input_source source = {.document = &trace->document, .inputs = profile->inputs, .error = error};
+    for (row_t row = 0; row < profile->n && !source.status; row++) {
+        struct event_places places;
+        if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
+            continue;
+        event_find(trace, profile->event[row], &learned, &places);
+        add_operator(&source, &places);
+    }
+    event_forms_free(&learned);
+    buffer_free(&source.sizes);
+    return source.status;
+}
+
+/*
+ * What the host trace knows of an operator with the same rf_id: autograd's numbers, and inputs with
+ * ids of tensors and storages.
+ *
+ *     schema 1.0.1    "tid", "fw_tid", "seq_id", "scope", "inputs", "input_types", "input_shapes" in the node itself
+ *     later ones      numbers in "attrs"; "inputs": {"values", "types", "shapes", "strides"}
+ *
+ * A tensor's value is [tensor id, storage id, offset, elements, bytes of one, device]. O(bytes of the nodes that
+ * match).
+ */
+
+enum node_number { NODE_TID, NODE_FORWARD_TID, NODE_SEQUENCE, NODE_SCOPE, N_NUMBERS };
+static const char *const number_names[N_NUMBERS] = {"tid", "fw_tid", "seq_id", "scope"};
+static const char *const flat_names[N_LISTS] = {"inputs", "input_types", "input_shapes", "input_strides"};
+static const char *const list_names[N_LISTS] = {"values", "types", "shapes", "strides"};
+
+struct number_places {
+    struct json_place number[N_NUMBERS], list[N_LISTS];
+};
+
+struct host_reader {
+    struct sutra_profile *profile;
+    const struct sutra_host_trace *host;
+    struct input_source source;
+    struct field_reader fields;
+    struct thread_numbers devices;
+};
+
+/* ---- Finding the fields ---- */
+
+static bool find_name(const struct host_reader *reader, struct json_place key, const char *const *names, int n,
+                      int *found) {
+    for (*found = 0; *found < n; ++*found)
+        if (place_is(&reader->source.document->source, key, names[*found]))
+            return true;
+    return false;
+}
+
+static void find_attribute(const struct host_reader *reader, struct json_walker *walker, struct number_places *places) {
+    struct attribute_places found = walk_any_attribute(walker);
+    int number;
+    if (found.name.end && find_name(reader, found.name, number_names, N_NUMBERS, &number))
+        places->number[number] = found.value;
+}
+
+static void find_attributes(const struct host_reader *reader, size_t at, struct number_places *places) {
+    struct json_walker walker = source_walk(&reader->source, at);
+    for (bool more = walk_array(&walker); more; more = walk_element_end(&walker))
+        if (walk_char(&walker) == '{')
+            find_attribute(reader, &walker, places);
+        else
+            walk_value(&walker);
+}
+
+static void find_lists(const struct host_reader *reader, size_t at, struct number_places *places) {
+    struct json_walker walker = source_walk(&reader->source, at);
+    int list;
+    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+        struct json_place key = walk_key(&walker), place = walk_value(&walker);
+        if (find_name(reader, key, list_names, N_LISTS, &list))
+            places->list[list] = place;
+    }
+}
+
+static void find_fields(const struct host_reader *reader, row_t node, struct number_places *places) {
+    struct json_walker walker = source_walk(&reader->source, reader->host->nodes.text[node]);
+    int field;
+    memset(places, 0, sizeof *places);
+    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+        struct json_place key = walk_key(&walker), place = walk_value(&walker);
+        char first = *source_text(&reader->source, place.at);
+        if (first == '[' && place_is(&reader->source.document->source, key, "attrs"))
+            find_attributes(reader, place.at, places);
+        else if (first == '{' && place_is(&reader->source.document->source, key, "inputs"))
+            find_lists(reader, place.at, places);
+        else if (find_name(reader, key, number_names, N_NUMBERS, &field))
+            places->number[field] = place;
+        else if (find_name(reader, key, flat_names, N_LISTS, &field))
+            places->list[field] = place;
+    }
+}
+
+/* ---- Inputs ---- */
+
+/* What stands between the brackets of "Tensor(float)". */
+static void dtype_of(const struct host_reader *reader, struct json_place type, char *dtype, size_t size) {
+    const char *open = "Tensor(", *text = source_text(&reader->source, type.at) + 1;
+    size_t length = type.at ? type.end - type.at - 1 : 0, skip = strlen(open);
+    bool plain = length > skip && memcmp(text, open, skip) == 0 && text[length - 1] == ')';
+    size_t n = plain ? length - skip - 1 : 0;
+    n = n < size ? n : size - 1;
+    memcpy(dtype, text + skip, n);
+    dtype[n] = 0;
+}
+
+static void add_tensor_host_numbers(struct host_reader *reader, const struct json_place *places) {
+    struct sutra_tensor tensor = {0};
+    char dtype[64];
+    int64_t part[2] = {0};
+    uint32_t device = 0;
+    int n = 0;
+    struct json_walker walker = source_walk(&reader->source, places[LIST_VALUES].at);
+    for (bool more = walk_array(&walker); more; more = walk_element_end(&walker), n++) {
+        struct json_place place = walk_value(&walker);
+        if (n < 2)
+            source_integer(&reader->source, place, &part[n]);
+        if (n == 5)
+            device = thread_number(&reader->devices, (uint64_t)field_key(&reader->fields, place), 0);
+    }
+    if (device == PAIR_NONE)
+        reader->fields.failed = true;
+    tensor.impl = (uint64_t)part[0];
+    tensor.storage = (uint64_t)part[1];
+    tensor.device_index = (int32_t)device;
+    dtype_of(reader, places[LIST_TYPES], dtype, sizeof dtype);
+    tensor.dtype = dtype;
+    source_add_tensor(&reader->source, tensor, places[LIST_SHAPES], places[LIST_STRIDES]);
+}
+
+static void add_scalar(struct host_reader *reader, struct json_place place) {
+    const char *text = source_text(&reader->source, place.at);
+    size_t length = 0;
+    if (number_scan(text, &length) == NUMBER_FORM_BAD)
+        length = *text == 't' ? 4 : *text == 'f' ? 5 : 0;
+    source_add_scalar(&reader->source, text, length);
+}
+
+/* A list of tensors; their types are known by the list's. */
+static void add_list_host_numbers(struct host_reader *reader, const struct json_place *places) {
+    struct input_lists lists = lists_open(&reader->source, places);
+    struct json_place member[N_LISTS];
+    source_add_tag(&reader->source, SUTRA_INPUT_LIST);
+    while (lists_step(&lists, LIST_VALUES, member) && !reader->source.status) {
+        member[LIST_TYPES] = (struct json_place){0};
+        if (source_is_array(&reader->source, member[LIST_VALUES]))
+            add_tensor_host_numbers(reader, member);
+        else
+            source_add_tag(&reader->source, SUTRA_INPUT_UNDEFINED);
+    }
+    source_add_tag(&reader->source, SUTRA_INPUT_END);
+}
+
+static void add_input_host_numbers(struct host_reader *reader, const struct json_place *places) {
+    static const char *const scalars[] = {"Int", "Double", "Bool"};
+    struct json_place type = places[LIST_TYPES];
+    bool array = source_is_array(&reader->source, places[LIST_VALUES]);
+    if (array && source_begins(&reader->source, type, "Tensor")) {
+        add_tensor_host_numbers(reader, places);
+        return;
+    }
+    if (array && source_begins(&reader->source, type, "GenericList[Tensor")) {
+        add_list_host_numbers(reader, places);
+        return;
+    }
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
+        if (source_is(&reader->source, type, scalars[i])) {
+            add_scalar(reader, places[LIST_VALUES]);
+            return;
+        }
+    source_add_tag(&reader->source, SUTRA_INPUT_OTHER);
+}
+
+static void add_inputs(struct host_reader *reader, const struct number_places *places) {
+    struct input_lists lists = lists_open(&reader->source, places->list);
+    struct json_place input[N_LISTS];
+    while (lists_step(&lists, LIST_VALUES, input) && !reader->source.status)
+        add_input_host_numbers(reader, input);
+}
+
+/* ---- Operators ---- */
+
+static void take_numbers(struct host_reader *reader, row_t row, const struct number_places *places) {
+    struct sutra_profile *profile = reader->profile;
+    int64_t number[N_NUMBERS] = {0, 0, -1, 0};
+    for (int i = 0; i < N_NUMBERS; i++)
+        source_integer(&reader->source, places->number[i], &number[i]);
+    profile->tid[row] = number[NODE_TID];
+    profile->scope[row] = (uint8_t)(number[NODE_SCOPE] >= 0 && number[NODE_SCOPE] < UINT8_MAX ? number[NODE_SCOPE] : 0);
+    if (profile->sequence[row] < 0)
+        profile->sequence[row] = number[NODE_SEQUENCE];
+    if (profile->forward_tid[row] <= 0)
+        profile->forward_tid[row] = number[NODE_FORWARD_TID];
+}
+
+/* Reads the node of each operator that has one; returns how many do. */
+static row_t take_operators(struct host_reader *reader, const struct key_index *nodes) {
+    const struct sutra_profile *profile = reader->profile;
+    row_t n_found = 0;
+    for (row_t row = 0; row < profile->n && !reader->source.status; row++) {
+        struct number_places places;
+        if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
+            continue;
+        value_key rf = profile->trace->events.rf[profile->event[row]];
+        row_t node = key_is_value(rf) && rf != 0 ? key_index_find(nodes, rf) : ROW_NONE;
+        if (node != ROW_NONE) {
+            find_fields(reader, node, &places);
+            take_numbers(reader, row, &places);
+            add_inputs(reader, &places);
+            n_found++;
+        }
+        source_add_tag(&reader->source, SUTRA_INPUT_END);
+    }
+    if (reader->fields.failed && !reader->source.status)
+        reader->source.status = error_memory(reader->source.error);
+    return n_found;
+}
+
+/* Operators that hand nodes to autograd take over the numbers of those that run them. */
+static enum sutra_status plumb(struct sutra_profile *profile, struct sutra_error *error) {
+    struct arena scratch = {0};
+    uint8_t *evaluates = arena_take(&scratch, profile->n, sizeof *evaluates);
+    row_t n = 0; /* operators: they come first */
+    for (; evaluates && n < profile->n && profile->kind[n] != SUTRA_EVENT_KINETO; n++) {
+        const char *name = sutra_profile_name(profile, n);
+        evaluates[n] = sutra_autograd_evaluates(name, strlen(name));
+    }
+    enum sutra_status status = arena_status(&scratch, error);
+    if (!status)
+        status = sutra_autograd_plumb(n, profile->n_threads, profile->thread, profile->scope, evaluates,
+                                      profile->sequence, profile->forward_tid, error);
+    arena_free(&scratch);
+    return status;
+}
+
+/* Reads what the nodes know into the profile; *n_found operators have one. */
+static enum sutra_status read_nodes(struct host_reader *reader, struct sutra_context *context, row_t *n_found) {
+    const struct host_nodes *nodes = &reader->host->nodes;
+    struct sutra_error *error = reader->source.error;
+    struct key_index index = {0};
+    if (!thread_numbers_init(&reader->devices))
+        return error_memory(error);
+    enum sutra_status status = key_index_build(&index, &context->engine, nodes->rf, nodes->n, KEY_FIRST, NULL, error);
+    if (!status) {
+        *n_found = take_operators(reader, &index);
+        status = reader->source.status;
+    }
+    key_index_free(&index);
+    return status;
+}
+
+/* Numbers and inputs that the host trace has for operators of the same rf_id. */
+static enum sutra_status take_host(struct sutra_profile *profile, struct sutra_context *context,
+                                   const struct sutra_host_trace *host, struct sutra_error *error) {
+    row_t n_found = 0;
+    enum sutra_status status = sutra_inputs_create(SUTRA_TORCH_VERSION_2, &profile->inputs, error);
+    if (status)
+        return status;
+    struct host_reader reader = {.profile = profile,
+                                 .host = host,
+                                 .source = {.document = &host->document, .inputs = profile->inputs, .error = error},
+                                 .fields = {.source = &host->document.source, .values = &context->values}};
+    status = read_nodes(&reader, context, &n_found);
+    thread_numbers_free(&reader.devices);
+    buffer_free(&reader.source.sizes);
+    buffer_free(&reader.fields.scratch);
+    if (status)
+        return status;
+    profile->has_ids = n_found > 0;
+    if (n_found)
+        return plumb(profile, error);
+    context_warn(context, "no operator of the device trace has an rf_id of the host trace: ignoring the host trace");
+    sutra_inputs_free(profile->inputs);
+    profile->inputs = NULL;
+    return SUTRA_OK;
+}
+
+static bool is_of_profiler(uint8_t role) {
+    return role >= ROLE_OPERATOR && role <= ROLE_INSTANT;
+}
+
+static bool is_of_kineto(uint8_t role) {
+    return role >= ROLE_CALL && role <= ROLE_ON_DEVICE;
+}
+
+static enum sutra_event_kind kind_of(const struct sutra_device_trace *trace, enum event_role role, row_t event) {
+    switch (role) {
+    case ROLE_OPERATOR:
+    case ROLE_ANNOTATION:
+        return SUTRA_EVENT_OPERATOR;
+    case ROLE_PYTHON:
+        return SUTRA_EVENT_PYTHON_CALL;
+    case ROLE_INSTANT:
+        return trace->events.name[event] == strings_find(&trace->strings, "[OutOfMemory]", 13)
+                   ? SUTRA_EVENT_OUT_OF_MEMORY
+                   : SUTRA_EVENT_ALLOCATION;
+    default:
+        return SUTRA_EVENT_KINETO;
+    }
+}
+
+static void append_event(struct sutra_profile *profile, const struct trace_rows *rows, row_t event) {
+    enum event_role role = (enum event_role)rows->role[event];
+    row_t row = profile_append(profile, kind_of(profile->trace, role, event), event);
+    profile->scope[row] = role == ROLE_ANNOTATION ? SUTRA_SCOPE_USER : SUTRA_SCOPE_FUNCTION;
+    profile->gpu[row] = role == ROLE_GPU_OPERATOR ? EVENT_GPU_OPERATOR
+                        : role == ROLE_ON_DEVICE  ? EVENT_ON_DEVICE
+                                                  : EVENT_ON_HOST;
+    if (rows->index[event] >= 0)
+        profile->index[row] = rows->index[event];
+    profile->name[row] = profile->trace->events.name[event];
+    profile->start[row] = rows->start[event];
+    profile->end[row] = event_is_memory(profile->kind[row]) ? rows->start[event] : rows->end[event];
+    profile->thread[row] = rows->thread[event];
+    profile->memory[row] = rows->memory[event];
+    profile->bytes[row] = rows->bytes[event];
+    if (role == ROLE_OPERATOR || role == ROLE_ANNOTATION) {
+        profile->sequence[row] = rows->sequence[event];
+        profile->forward_tid[row] = rows->forward_tid[event];
+    }
+}
+
+/* Sorts events of the profiler by their index, if each has one; else they stay as they stand in the file. */
+static enum sutra_status sort_by_index(struct sutra_context *context, const struct trace_rows *rows, row_t *order,
+                                       row_t n, struct arena *arena, struct sutra_error *error) {
+    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    row_t n_indexed = 0, n_repeated = 0;
+    if (!keys)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++) {
+        n_indexed += rows->index[order[i]] >= 0;
+        keys[i] = (uint64_t)rows->index[order[i]];
+    }
+    if (n_indexed < n) {
+        if (n_indexed)
+            context_warn(context, "%u of %u events of the profiler have no \"Ev Idx\": using the order of the file",
+                         n - n_indexed, n);
+        return SUTRA_OK;
+    }
+    enum sutra_status status =
+        context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, order, n}, error);
+    for (row_t i = 1; i < n && !status; i++)
+        n_repeated += keys[i] == keys[i - 1];
+    if (n_repeated)
+        context_warn(context, "%s the \"Ev Idx\" of another event",
+                     counted_text(n_repeated, "event has", "events have").text);
+    return status;
+}
+
+/* Events of the profiler, by index where each has one. */
+static enum sutra_status append_profiler(struct sutra_profile *profile, struct sutra_context *context,
+                                         const struct trace_rows *rows, struct sutra_error *error) {
+    struct arena scratch = {0};
+    row_t n_events = profile->trace->events.n, n = 0;
+    row_t *order = arena_take(&scratch, n_events, sizeof *order);
+    for (row_t event = 0; event < n_events && order; event++)
+        if (is_of_profiler(rows->role[event]))
+            order[n++] = event;
+    enum sutra_status status = sort_by_index(context, rows, order, n, &scratch, error);
+    for (row_t i = 0; i < n && !status; i++)
+        append_event(profile, rows, order[i]);
+    arena_free(&scratch);
+    return status;
+}
+
+/* Kineto's events, in the order of the file. */
+static void append_kineto(struct sutra_profile *profile, const struct trace_rows *rows) {
+    const struct device_events *events = &profile->trace->events;
+    for (row_t event = 0; event < events->n; event++) {
+        if (is_of_kineto(rows->role[event]))
+            append_event(profile, rows, event);
+        uint8_t phase = events->phase[event];
+        profile->report.n_other += rows->role[event] == ROLE_NONE && (phase == 'X' || phase == 'B');
+    }
+}
+
+static enum sutra_status append_events(struct sutra_profile *profile, struct sutra_context *context,
+                                       const struct trace_rows *rows, struct sutra_error *error) {
+    profile->n_threads = rows->n_threads;
+    if (!profile_reserve(profile, profile->trace->events.n + 1))
+        return error_memory(error);
+    enum sutra_status status = append_profiler(profile, context, rows, error);
+    if (!status)
+        append_kineto(profile, rows);
+    return status;
+}
+
+/* Whether all times are whole microseconds, as older traces have them. */
+static bool are_whole(const struct sutra_profile *profile) {
+    for (row_t row = 0; row < profile->n; row++)
+        if (profile->start[row] % 1000 || (profile->end[row] != EVENT_NO_END && profile->end[row] % 1000))
+            return false;
+    return true;
+}
+
+static void warn(struct sutra_context *context, const struct trace_rows *rows, const struct sutra_profile *profile) {
+    if (profile->n == 0)
+        context_warn(context,
+                     "%s: none of its %u events is an operator, a runtime call or GPU activity: the result is empty",
+                     profile->trace->document.source.name, profile->trace->events.n);
+    if (rows->n_dropped)
+        context_warn(context, "%s: ignored",
+                     counted_text(rows->n_dropped, "argument of an event is not an integer",
+                                  "arguments of events are not integers")
+                         .text);
+    if (rows->n_untimed)
+        context_warn(context, "%s no start, or times beyond 2^62 ns: skipped",
+                     counted_text(rows->n_untimed, "event has", "events have").text);
+}
+
+/* All steps; the profile is empty. */
+static enum sutra_status take(struct sutra_profile *profile, struct sutra_context *context,
+                              const struct sutra_host_trace *host, const struct sutra_profile_options *options,
+                              struct arena *arena, struct sutra_error *error) {
+    struct trace_rows rows;
+    enum sutra_status status = trace_rows_read(&rows, context, profile->trace, arena, error);
+    if (!status)
+        status = append_events(profile, context, &rows, error);
+    if (!status)
+        status = take_parents(profile, context, &rows, options->rocm, error);
+    if (!status && host)
+        status = take_host(profile, context, host, error);
+    if (!status && options->inputs && !profile->inputs)
+        status = take_inputs(profile, error);
+    if (!status)
+        status = take_threads(profile, &rows, host, error);
+    if (status)
+        return status;
+    profile->whole_us = are_whole(profile);
+    profile_count(profile);
+    warn(context, &rows, profile);
+    return SUTRA_OK;
+}
+
+enum sutra_status sutra_profile_from_trace(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                           const struct sutra_host_trace *host,
+                                           const struct sutra_profile_options *options, struct sutra_profile **profile,
+                                           struct sutra_error *error) {
+    static const struct options_form form = OPTIONS_FORM(sutra_profile_options, inputs);
+    struct sutra_profile_options taken;
+    enum sutra_status status = options_take(&form, options, &taken, error);
+    if (status)
+        return status;
+    struct arena arena = {0};
+    struct sutra_profile *made = profile_new();
+    if (!made)
+        return error_memory(error);
+    made->trace = trace;
+    made->strings = &trace->strings;
+    context_expect(context, trace->events.n);
+    stage_begin(context, "build profile", trace->events.n);
+    status = take(made, context, host, &taken, &arena, error);
+    stage_end(context);
+    arena_free(&arena);
+    if (status)
+        sutra_profile_free(made);
+    else
+        *profile = made;
+    return status;
+}
