@@ -228,11 +228,7 @@ struct anchor {
     row_t common, at;
 };
 
-static int compare_placed(const void *left, const void *right) {
-    const struct placed_token *a = left, *b = right;
-    int order = compare_integers(a->token, b->token);
-    return order ? order : compare_integers(a->at, b->at);
-}
+ORDER_BY(compare_placed, struct placed_token, ASCENDING(token) ASCENDING(at))
 
 static int compare_anchors(const void *left, const void *right) {
     const struct anchor *a = left, *b = right;

@@ -93,4 +93,30 @@ static inline int compare_int64s(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
+/* Defines a comparison function for qsort() and bsearch() on structs, by fields in order of importance:
+ *
+ *     ORDER_BY(compare_lateness, struct rank_lateness, DESCENDING(late_ns) ASCENDING(rank))
+ *
+ * orders by late_ns, largest first, then by rank. */
+#define ORDER_BY(name, type, keys)                                                                                     \
+    static int name(const void *left, const void *right) {                                                             \
+        const type *a = left, *b = right;                                                                              \
+        keys return 0;                                                                                                 \
+    }
+
+/* A key of ORDER_BY(): a number or a string in the struct, or in a struct inside it, such as span.start. */
+#define ASCENDING(field)                                                                                               \
+    if (a->field < b->field)                                                                                           \
+        return -1;                                                                                                     \
+    if (a->field > b->field)                                                                                           \
+        return 1;
+#define DESCENDING(field)                                                                                              \
+    if (a->field > b->field)                                                                                           \
+        return -1;                                                                                                     \
+    if (a->field < b->field)                                                                                           \
+        return 1;
+#define ASCENDING_TEXT(field)                                                                                          \
+    if (strcmp(a->field, b->field) != 0)                                                                               \
+        return strcmp(a->field, b->field);
+
 #endif

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "cli/job.h"
 #include "cli/paths.h"
 #include "sutra/error.h"
@@ -229,14 +230,7 @@ struct named_file {
     size_t number;
 };
 
-static int compare_files(const void *a, const void *b) {
-    const struct named_file *one = a, *two = b;
-    if (one->device != two->device)
-        return one->device < two->device ? -1 : 1;
-    if (one->inode != two->inode)
-        return one->inode < two->inode ? -1 : 1;
-    return (one->number > two->number) - (one->number < two->number);
-}
+ORDER_BY(compare_files, struct named_file, ASCENDING(device) ASCENDING(inode) ASCENDING(number))
 
 size_t paths_find_twice(const char *const *paths, size_t n, size_t *earlier) {
     struct named_file *files = reallocarray(NULL, n + 1, sizeof *files);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "critical_path/path.h"
 #include "critical_path/rows.h"
 
@@ -262,12 +263,7 @@ struct tie {
     row_t event;
 };
 
-static int compare_ties(const void *left, const void *right) {
-    const struct tie *a = left, *b = right;
-    if (a->dur != b->dur)
-        return a->dur > b->dur ? -1 : 1;
-    return (a->event > b->event) - (a->event < b->event);
-}
+ORDER_BY(compare_ties, struct tie, DESCENDING(dur) ASCENDING(event))
 
 /* Among starts at the same time longer rows go first. */
 static enum sutra_status sort_ties(struct path_work *work, const struct path_rows *rows, struct threads *threads) {

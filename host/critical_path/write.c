@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "critical_path/path.h"
 #include "write/json_copy.h"
 
@@ -47,12 +48,7 @@ struct id_pair {
     value_key end, start;
 };
 
-static int compare_pairs(const void *left, const void *right) {
-    const struct id_pair *a = left, *b = right;
-    if (a->end != b->end)
-        return a->end < b->end ? -1 : 1;
-    return (a->start > b->start) - (a->start < b->start);
-}
+ORDER_BY(compare_pairs, struct id_pair, ASCENDING(end) ASCENDING(start))
 
 /* An id as a JSON value, or as a key. */
 static void write_id(const struct values *odd, struct text_out *text, value_key id, bool as_key) {

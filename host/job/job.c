@@ -15,6 +15,7 @@
 #include "analyze/ranks.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "base/threads.h"
 #include "columns/column.h"
 #include "job/job.h"
@@ -965,10 +966,7 @@ static int64_t ranks_per_host(const struct job_whole *whole) {
     return n > 0 ? n : 1;
 }
 
-static int compare_offsets(const void *left, const void *right) {
-    const struct rank_clock *a = left, *b = right;
-    return (a->offset_ns > b->offset_ns) - (a->offset_ns < b->offset_ns);
-}
+ORDER_BY(compare_offsets, struct rank_clock, ASCENDING(offset_ns))
 
 /* The median of a host's ranks, and how far its ranks and their collectives are from it. */
 static struct host_clock clock_of_host(int64_t host, const struct rank_clock *clocks, row_t n,

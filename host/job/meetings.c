@@ -126,12 +126,7 @@ static void find_starts(struct meetings_work *work) {
 
 /* ---- Order ---- */
 
-static int compare_orders(const void *left, const void *right) {
-    const struct meeting_order *a = left, *b = right;
-    if (a->median_ns != b->median_ns)
-        return a->median_ns < b->median_ns ? -1 : 1;
-    return (a->match > b->match) - (a->match < b->match);
-}
+ORDER_BY(compare_orders, struct meeting_order, ASCENDING(median_ns) ASCENDING(match))
 
 static bool is_placed(const struct collective_call *call) {
     return call->done_us != CALL_UNKNOWN;
@@ -340,10 +335,7 @@ static bool number_groups(struct meetings_work *work) {
 
 /* ---- All of it ---- */
 
-static int compare_nodes(const void *left, const void *right) {
-    const struct meeting_node *a = left, *b = right;
-    return (a->node > b->node) - (a->node < b->node);
-}
+ORDER_BY(compare_nodes, struct meeting_node, ASCENDING(node))
 
 static bool take_columns(struct meetings_work *work) {
     const struct meeting_job *job = work->job;

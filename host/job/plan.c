@@ -5,6 +5,7 @@
  *     hosts by number              0 8123   1 8164   2 8205  ...     and for its rank here, where no process is told
  */
 #include "job/plan.h"
+#include "base/shared.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -125,11 +126,7 @@ static int compare_numbers(const void *left, const void *right, void *arg) {
 }
 
 /* By rank; those of one rank, or process, come to stand side by side. */
-static int compare_ranks(const void *left, const void *right) {
-    const struct trace_file *a = left, *b = right;
-    int order = compare_integers(a->head.rank, b->head.rank);
-    return order ? order : strcmp(a->path, b->path);
-}
+ORDER_BY(compare_ranks, struct trace_file, ASCENDING(head.rank) ASCENDING_TEXT(path))
 
 /* The first host of the order whose key is not below. */
 static size_t first_process(const struct pairing_work *work, int64_t pid, int64_t number) {
@@ -371,11 +368,7 @@ static enum sutra_status read_row(struct job_plan *plan, char *line, const char 
     return status;
 }
 
-static int compare_pairs(const void *left, const void *right) {
-    const struct rank_pair *a = left, *b = right;
-    int order = compare_integers(a->rank, b->rank);
-    return order ? order : strcmp(a->device.path, b->device.path);
-}
+ORDER_BY(compare_pairs, struct rank_pair, ASCENDING(rank) ASCENDING_TEXT(device.path))
 
 /* Ranks that stand there twice go out. */
 static void drop_twice(struct job_plan *plan) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "context/context.h"
 #include "link/link.h"
 #include "match/key_index.h"
@@ -150,12 +151,7 @@ void sutra_host_trace_summary(const struct sutra_host_trace *trace, struct sutra
     report_give(summary, &sums, sizeof sums);
 }
 
-static int compare_counts(const void *left, const void *right) {
-    const struct sutra_count *a = left, *b = right;
-    if (a->count != b->count)
-        return a->count > b->count ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+ORDER_BY(compare_counts, struct sutra_count, DESCENDING(count) ASCENDING_TEXT(name))
 
 /* Counts events per category, most frequent first. */
 static enum sutra_status count_categories(struct sutra_device_trace *trace, struct sutra_device_summary *summary,

@@ -10,6 +10,7 @@
 #include "analyze/table.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "report/charts.h"
 #include "report/page.h"
 #include "report/page_table.h"
@@ -42,10 +43,7 @@ struct weight {
     double share;
 };
 
-static int compare_legends(const void *left, const void *right) {
-    const struct weight *a = left, *b = right;
-    return (a->legend > b->legend) - (a->legend < b->legend);
-}
+ORDER_BY(compare_legends, struct weight, ASCENDING(legend))
 
 static int compare_shares(const void *left, const void *right) {
     const struct weight *a = left, *b = right;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/operators/operators.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "columns/hash_tables.h"
 #include "columns/strings.h"
@@ -71,12 +72,7 @@ static bool add_row(struct rank_sums *summing, uint32_t name, uint32_t group, ui
     return true;
 }
 
-static int by_value(const void *left, const void *right) {
-    const struct summed_row *a = left, *b = right;
-    if (a->value != b->value)
-        return a->value > b->value ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
+ORDER_BY(by_value, struct summed_row, DESCENDING(value) ASCENDING(number))
 
 static void put_text(struct sutra_table *table, const struct strings *texts, uint32_t text) {
     table_text(table, strings_text(texts, text), strings_length(texts, text));

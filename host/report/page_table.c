@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/shared.h"
 #include "report/page.h"
 #include "report/page_table.h"
 #include "text/names.h"
@@ -19,12 +20,7 @@ struct ordered {
     uint64_t row;
 };
 
-static int compare_ordered(const void *left, const void *right) {
-    const struct ordered *a = left, *b = right;
-    if (a->sum != b->sum)
-        return a->sum > b->sum ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
-}
+ORDER_BY(compare_ordered, struct ordered, DESCENDING(sum) ASCENDING(row))
 
 static double sum_of(const struct sutra_table *table, uint64_t row, uint32_t first, uint32_t last) {
     double sum = 0;

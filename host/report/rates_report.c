@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "report/rates_report.h"
 
 /* Points of a roofline, which are the operators with the most time, and peaks. */
@@ -106,10 +107,7 @@ static bool is_used(const struct sutra_table *rates, int64_t rank, const char *u
     return false;
 }
 
-static int compare_peaks(const void *a, const void *b) {
-    const struct roofline_peak *x = a, *y = b;
-    return (x->tflops_per_s < y->tflops_per_s) - (x->tflops_per_s > y->tflops_per_s);
-}
+ORDER_BY(compare_peaks, struct roofline_peak, DESCENDING(tflops_per_s))
 
 static void add_peaks(struct roofline_making *making, const struct sutra_table *rates, const struct sutra_table *peaks,
                       int64_t rank) {

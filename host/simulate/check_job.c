@@ -52,12 +52,7 @@ static void keep_message(struct et_member *member, const struct et_checking *che
                             .sent = sent};
 }
 
-static int compare_calls(const void *left, const void *right) {
-    const struct et_collective_call *a = left, *b = right;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return (a->place > b->place) - (a->place < b->place);
-}
+ORDER_BY(compare_calls, struct et_collective_call, ASCENDING(group) ASCENDING(place))
 
 static void take_room(struct et_member *member, const struct et_checking *checking, struct arena *arena) {
     const struct et_graph *graph = &checking->graph;
@@ -94,12 +89,7 @@ enum sutra_status et_member_take(struct sutra_et_check *check, const struct et_c
 
 /* ---- Ranks ---- */
 
-static int compare_members(const void *left, const void *right) {
-    const struct et_member *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+ORDER_BY(compare_members, struct et_member, ASCENDING(rank) ASCENDING_TEXT(name))
 
 void et_members_sort(struct sutra_et_check *check) {
     if (check->n_members > 0)

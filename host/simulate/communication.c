@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "facts/collectives.h"
 #include "facts/flops.h"
 #include "simulate/communication.h"
@@ -279,10 +280,7 @@ static int compare_messages(const void *left, const void *right) {
     return routes ? routes : (a->order > b->order) - (a->order < b->order);
 }
 
-static int compare_rows(const void *left, const void *right) {
-    const struct comm_end *a = left, *b = right;
-    return (a->row > b->row) - (a->row < b->row);
-}
+ORDER_BY(compare_rows, struct comm_end, ASCENDING(row))
 
 static void give_tags(struct finding *finding) {
     struct comm_ends *ends = finding->ends;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "context/context.h"
 #include "read/source.h"
 #include "simulate/et.h"
@@ -36,12 +37,7 @@ struct info_call {
 #define SENDS    INT64_MIN
 #define RECEIVES (INT64_MIN + 1)
 
-static int compare_calls(const void *left, const void *right) {
-    const struct info_call *a = left, *b = right;
-    if (a->type != b->type)
-        return a->type < b->type ? -1 : 1;
-    return (a->group > b->group) - (a->group < b->group);
-}
+ORDER_BY(compare_calls, struct info_call, ASCENDING(type) ASCENDING(group))
 
 static struct info_call call_of(const struct et_nodes *nodes, row_t row, struct strings *groups) {
     struct et_text name = et_group_name(nodes, row);

@@ -67,10 +67,7 @@ static void lower_ops(struct sutra_full_path *path, const struct timeline_nodes 
             lower(&path->slacks[spans->op[span]], slack_ns);
 }
 
-static int compare_events(const void *left, const void *right) {
-    const struct sutra_full_slack *a = left, *b = right;
-    return (a->event > b->event) - (a->event < b->event);
-}
+ORDER_BY(compare_events, struct sutra_full_slack, ASCENDING(event))
 
 /* ---- Names ---- */
 
@@ -80,22 +77,10 @@ struct named_slack {
     const struct sutra_full_slack *slack;
 };
 
-static int compare_named(const void *left, const void *right) {
-    const struct named_slack *a = left, *b = right;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    return (a->slack > b->slack) - (a->slack < b->slack);
-}
+ORDER_BY(compare_named, struct named_slack, ASCENDING(kind) ASCENDING(name) ASCENDING(slack))
 
 /* The longest first, of equal ones by event. */
-static int compare_names(const void *left, const void *right) {
-    const struct sutra_full_slack_name *a = left, *b = right;
-    if (a->us != b->us)
-        return a->us > b->us ? -1 : 1;
-    return (a->first_event > b->first_event) - (a->first_event < b->first_event);
-}
+ORDER_BY(compare_names, struct sutra_full_slack_name, DESCENDING(us) ASCENDING(first_event))
 
 static void add_to_name(struct sutra_full_slack_name *name, const struct sutra_full_slack *slack) {
     name->n++;
@@ -623,22 +608,10 @@ static enum sutra_status find_slacks(struct path_making *making, struct sutra_er
 
 /* ---- Sums ---- */
 
-static int compare_stretches(const void *left, const void *right) {
-    const struct path_stretch *a = left, *b = right;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
-}
+ORDER_BY(compare_stretches, struct path_stretch, ASCENDING(kind) ASCENDING(name))
 
 /* The longest first, of equal ones by kind and by event. */
-static int compare_shares(const void *left, const void *right) {
-    const struct sutra_full_share *a = left, *b = right;
-    if (a->us != b->us)
-        return a->us > b->us ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    return (a->first_event > b->first_event) - (a->first_event < b->first_event);
-}
+ORDER_BY(compare_shares, struct sutra_full_share, DESCENDING(us) ASCENDING(kind) ASCENDING(first_event))
 
 static void add_to_share(struct sutra_full_share *share, const struct path_stretch *stretch) {
     share->us += (double)(stretch->end_ns - stretch->start_ns) / 1000;

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "match/key_index.h"
 #include "simulate/communication.h"
 #include "simulate/plus.h"
@@ -423,14 +424,7 @@ struct started_op {
 };
 
 /* By start, the longer first, then by row. */
-static int compare_started(const void *left, const void *right) {
-    const struct started_op *a = left, *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->end != b->end)
-        return a->end > b->end ? -1 : 1;
-    return (a->op > b->op) - (a->op < b->op);
-}
+ORDER_BY(compare_started, struct started_op, ASCENDING(start) DESCENDING(end) ASCENDING(op))
 
 struct op_sweep {
     struct op_spans *spans;

@@ -104,12 +104,7 @@ struct numbered {
     row_t node;
 };
 
-static int compare_numbered(const void *a, const void *b) {
-    const struct numbered *x = a, *y = b;
-    if (x->id != y->id)
-        return x->id < y->id ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
-}
+ORDER_BY(compare_numbered, struct numbered, ASCENDING(id) ASCENDING(node))
 
 /* Rows of nodes by rising id; of equal ids only the last one. Files mostly are in that order. */
 static bool sort_nodes(struct rank_graph *graph, const struct et_nodes *nodes, struct arena *arena) {

@@ -23,14 +23,7 @@
 /* ---- Waits ---- */
 
 /* The longest first; then by ranks. */
-static int compare_waits(const void *left, const void *right) {
-    const struct simulation_wait *a = left, *b = right;
-    if (a->ns != b->ns)
-        return a->ns > b->ns ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return (a->awaited > b->awaited) - (a->awaited < b->awaited);
-}
+ORDER_BY(compare_waits, struct simulation_wait, DESCENDING(ns) ASCENDING(rank) ASCENDING(awaited))
 
 static bool add_wait(struct sutra_simulation *simulation, struct pair_table *known, uint64_t *capacity, uint32_t rank,
                      uint32_t awaited, uint64_t ns) {
@@ -106,12 +99,7 @@ static void add_member(struct simulation_meeting *meeting, const struct replay_t
     }
 }
 
-static int compare_meetings(const void *left, const void *right) {
-    const struct simulation_meeting *a = left, *b = right;
-    if (a->end_ns != b->end_ns)
-        return a->end_ns < b->end_ns ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
-}
+ORDER_BY(compare_meetings, struct simulation_meeting, ASCENDING(end_ns) ASCENDING(number))
 
 static bool find_meetings(struct sutra_simulation *simulation) {
     struct simulation_meeting *meetings = arena_zeros(&simulation->arena, simulation->n_meetings, sizeof *meetings);
@@ -534,12 +522,7 @@ void sutra_simulation_step(const struct sutra_simulation *simulation, uint64_t i
 /* ---- Names ---- */
 
 /* The longest first, of equal ones the one that came first. */
-static int compare_names(const void *left, const void *right) {
-    const struct simulation_name *a = left, *b = right;
-    if (a->run_ns != b->run_ns)
-        return a->run_ns > b->run_ns ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
-}
+ORDER_BY(compare_names, struct simulation_name, DESCENDING(run_ns) ASCENDING(name))
 
 static enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, struct sutra_error *error) {
     struct simulation_name *names = arena_zeros(&simulation->arena, simulation->names->n, sizeof *names);

@@ -242,14 +242,7 @@ static bool add_rank(struct slowness_work *work, const struct rank_graph *graph,
     return done;
 }
 
-static int compare_means(const void *left, const void *right) {
-    const struct name_mean *a = left, *b = right;
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    if (a->mean_ns != b->mean_ns)
-        return a->mean_ns < b->mean_ns ? -1 : 1;
-    return (a->rank > b->rank) - (a->rank < b->rank);
-}
+ORDER_BY(compare_means, struct name_mean, ASCENDING(name) ASCENDING(mean_ns) ASCENDING(rank))
 
 /* Times of each rank, its own and those of the median rank. */
 static void sum_names(const struct slowness_work *work, double *own_ns, double *median_ns) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "text/names.h"
 #include "text/strings.h"
 
@@ -576,11 +577,7 @@ struct entry {
     size_t from;         /* where the text differs from those that are alike */
 };
 
-static int compare_names(const void *a, const void *b) {
-    const struct entry *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : (x->place > y->place) - (x->place < y->place);
-}
+ORDER_BY(compare_names, struct entry, ASCENDING_TEXT(name) ASCENDING(place))
 
 static int compare_shorts(const void *a, const void *b) {
     const struct entry *x = a, *y = b;

@@ -74,14 +74,7 @@ static void vote(struct election *election, uint32_t thread, int64_t number, boo
     election->votes[entry->number].n_own += own;
 }
 
-static int compare_votes(const void *left, const void *right) {
-    const struct vote *a = left, *b = right;
-    if (a->count != b->count)
-        return a->count > b->count ? -1 : 1;
-    if (a->n_own != b->n_own)
-        return a->n_own > b->n_own ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
-}
+ORDER_BY(compare_votes, struct vote, DESCENDING(count) DESCENDING(n_own) ASCENDING(order))
 
 /* ---- The host trace ---- */
 

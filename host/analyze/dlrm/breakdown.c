@@ -19,6 +19,7 @@
 #include "analyze/dlrm/dlrm.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/shared.h"
 
 /*
  * The bars of the chart "dominating op breakdown" of each stream.
@@ -76,12 +77,7 @@ static bool is_label(const struct strings *texts, const struct sutra_dlrm_domina
 }
 
 /* Shares by falling size, equal ones in the order of the parts. */
-static int compare_shares(const void *left, const void *right) {
-    const struct sutra_dlrm_share *a = left, *b = right;
-    if (a->share != b->share)
-        return a->share > b->share ? -1 : 1;
-    return (a->legend > b->legend) - (a->legend < b->legend);
-}
+ORDER_BY(compare_shares, struct sutra_dlrm_share, DESCENDING(share) ASCENDING(legend))
 
 /* The bar of an entry. */
 static bool add_variant(struct charting *charting, const struct sutra_dlrm_dominating *entry) {
@@ -130,12 +126,7 @@ static uint32_t gather_groups(struct charting *charting, const struct sutra_dlrm
     return charting->names.n;
 }
 
-static int compare_groups(const void *left, const void *right) {
-    const struct sutra_dlrm_group *a = left, *b = right;
-    if (a->us != b->us)
-        return a->us > b->us ? -1 : 1;
-    return (a->first_variant > b->first_variant) - (a->first_variant < b->first_variant);
-}
+ORDER_BY(compare_groups, struct sutra_dlrm_group, DESCENDING(us) ASCENDING(first_variant))
 
 /* The bars of a group, which still knows its number. */
 static bool add_group(struct charting *charting, struct sutra_dlrm_group group) {

@@ -11,6 +11,7 @@
 
 #include "analyze/hta/hta.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/hash_tables.h"
 
 /*
@@ -361,12 +362,7 @@ struct type_row {
 };
 
 /* The longest first, then by name. */
-static int compare_types(const void *left, const void *right) {
-    const struct type_row *a = left, *b = right;
-    if (a->us != b->us)
-        return a->us > b->us ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
+ORDER_BY(compare_types, struct type_row, DESCENDING(us) ASCENDING_TEXT(name))
 
 void hta_types_fill(struct sutra_table *table, const struct interval_states *states) {
     struct type_row rows[N_STATES];

@@ -199,11 +199,7 @@ static double spread(const struct hta_stragglers *stragglers, const struct rank_
     return n_steps ? sum / (double)n_steps : NAN;
 }
 
-static int compare_by_rank(const void *left, const void *right) {
-    const struct rank_collective *a = left, *b = right;
-    int order = compare_integers(a->rank, b->rank);
-    return order ? order : compare_integers(a->step, b->step);
-}
+ORDER_BY(compare_by_rank, struct rank_collective, ASCENDING(rank) ASCENDING(step))
 
 bool stragglers_choose(struct hta_stragglers *stragglers, struct arena *arena) {
     struct rank_collective *kept = arena_take(arena, stragglers->n, sizeof *kept);
@@ -271,13 +267,7 @@ struct suspect {
     int64_t rank, marks, start_ns;
 };
 
-static int compare_suspects(const void *left, const void *right) {
-    const struct suspect *a = left, *b = right;
-    int order = -compare_integers(a->marks, b->marks);
-    if (!order)
-        order = -compare_integers(a->start_ns, b->start_ns);
-    return order ? order : compare_integers(a->rank, b->rank);
-}
+ORDER_BY(compare_suspects, struct suspect, DESCENDING(marks) DESCENDING(start_ns) ASCENDING(rank))
 
 uint64_t stragglers_list(const struct hta_stragglers *stragglers, uint64_t n_candidates, int64_t *ranks,
                          struct arena *arena) {

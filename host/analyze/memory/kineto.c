@@ -362,12 +362,7 @@ static int compare_times(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static int compare_steps(const void *a, const void *b) {
-    const struct memory_step *x = a, *y = b;
-    if (x->start_ns != y->start_ns)
-        return x->start_ns < y->start_ns ? -1 : 1;
-    return (x->first_event > y->first_event) - (x->first_event < y->first_event);
-}
+ORDER_BY(compare_steps, struct memory_step, ASCENDING(start_ns) ASCENDING(first_event))
 
 /* Starts of backward functions, modules and optimizer steps, and the profiler's steps. */
 static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error) {

@@ -9,6 +9,7 @@
 
 #include "analyze/memory/snapshot.h"
 #include "base/error.h"
+#include "base/shared.h"
 
 /*
  * Frames of memory snapshots: user frame, operator and stack of an allocation.
@@ -437,10 +438,7 @@ static int compare_starts(const void *a, const void *b) {
     return x->start_us != y->start_us ? (x->start_us < y->start_us ? -1 : 1) : (x->row > y->row) - (x->row < y->row);
 }
 
-static int compare_range_ends(const void *a, const void *b) {
-    const struct snapshot_range *x = a, *y = b;
-    return (x->end_us > y->end_us) - (x->end_us < y->end_us);
-}
+ORDER_BY(compare_range_ends, struct snapshot_range, ASCENDING(end_us))
 
 /* Steps are the annotations ProfilerStep#N; else ranges that end with the steps of the first optimizer. */
 enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, int64_t number_of_device,

@@ -14,6 +14,7 @@
 
 #include "analyze/operators/rates.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 
 /*
@@ -314,10 +315,7 @@ struct rate_step {
     wide_t device, unknown;            /* ticks of work beside communication, and of that of which nothing is known */
 };
 
-static int compare_steps(const void *a, const void *b) {
-    const struct rate_step *x = a, *y = b;
-    return (x->start > y->start) - (x->start < y->start);
-}
+ORDER_BY(compare_steps, struct rate_step, ASCENDING(start))
 
 static bool is_step(const struct op_reading *reading, row_t host) {
     return reading->hosts.kind[host] == HOST_ANNOTATION &&

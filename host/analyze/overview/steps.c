@@ -175,12 +175,7 @@ static uint64_t hash_of(uint64_t value) {
     return value ^ value >> 31;
 }
 
-static int by_launch(const void *left, const void *right) {
-    const struct launched_work *a = left, *b = right;
-    if (a->at != b->at)
-        return a->at < b->at ? -1 : 1;
-    return (a->device > b->device) - (a->device < b->device);
-}
+ORDER_BY(by_launch, struct launched_work, ASCENDING(at) ASCENDING(device))
 
 static bool take_work(const struct overview *overview, struct arena *scratch, struct repetition_search *search) {
     const struct op_reading *reading = overview->reading;
@@ -252,12 +247,7 @@ static bool is_mark(const struct overview *overview, const struct repetition_sea
            covers >= overview_length(overview) / 2;
 }
 
-static int by_count(const void *left, const void *right) {
-    const struct marking *a = left, *b = right;
-    if (a->n != b->n)
-        return a->n < b->n ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
-}
+ORDER_BY(by_count, struct marking, ASCENDING(n) ASCENDING(first))
 
 /* The mark that begins repetitions; NULL: there is none. The markings are in no order of names any more. */
 static const struct marking *choose(const struct overview *overview, struct repetition_search *search) {
