@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "analyze/launches/busy.h"
 #include "analyze/operators/operators.h"
 #include "analyze/overview/overview.h"
 #include "analyze/overview/ranks.h"
@@ -101,14 +102,7 @@ static enum sutra_status overview_window_find(struct overview *overview, struct 
  * O(n) on work in order of time.
  */
 
-#define STRETCHES_N_WORK_KINDS 3
-
-/* Work by start, cut at the window. */
-struct work_intervals {
-    row_t n;
-    int64_t *start, *end;
-    uint32_t *class;
-};
+_Static_assert((int)OVERVIEW_COPY + 1 == (int)DEVICE_N_CLASSES, "the first kinds are the classes");
 
 static uint8_t kind_of(const struct overview *overview, row_t device) {
     static const uint8_t kinds[] = {[DEVICE_COMPUTE] = OVERVIEW_COMPUTE,
@@ -125,32 +119,13 @@ static uint8_t kind_of(const struct overview *overview, row_t device) {
     return talks ? OVERVIEW_COMMUNICATION : OVERVIEW_COMPUTE;
 }
 
-static struct work_intervals take_intervals(const struct overview *overview, struct arena *scratch) {
-    const struct device_rows *devices = &overview->reading->devices;
-    const struct overview_window *window = &overview->window;
-    struct work_intervals work = {.start = arena_take(scratch, devices->n, sizeof(int64_t)),
-                                  .end = arena_take(scratch, devices->n, sizeof(int64_t)),
-                                  .class = arena_take(scratch, devices->n, sizeof(uint32_t))};
-    for (row_t k = 0; k < devices->n && !scratch->failed; k++) {
-        row_t i = devices->by_start[k];
-        int64_t start = devices->start[i] > window->from ? devices->start[i] : window->from;
-        int64_t end = devices->stop[i] < window->to ? devices->stop[i] : window->to;
-        if (start >= end)
-            continue;
-        work.start[work.n] = start;
-        work.end[work.n] = end;
-        work.class[work.n++] = overview->classes[i];
-    }
-    return work;
-}
-
 /* ---- The walk ---- */
 
 struct stretch_walk {
     struct overview *overview;
     const struct merged *merged;
-    row_t at[STRETCHES_N_WORK_KINDS]; /* the group of each that has not ended */
-    row_t device;                     /* place among work by start */
+    row_t at[DEVICE_N_CLASSES]; /* the group of each that has not ended */
+    row_t device;               /* place among work by start */
 };
 
 /* What runs at a moment, and until when nothing changes: *next. */
@@ -158,7 +133,7 @@ static uint8_t look(struct stretch_walk *walk, int64_t moment, int64_t *next) {
     const struct merged *merged = walk->merged;
     uint8_t kind = OVERVIEW_AFTER;
     *next = walk->overview->window.to;
-    for (int k = STRETCHES_N_WORK_KINDS - 1; k >= 0; k--) {
+    for (int k = DEVICE_N_CLASSES - 1; k >= 0; k--) {
         row_t *at = &walk->at[k];
         while (*at < merged->first[k + 1] && merged->end[*at] <= moment)
             (*at)++;
@@ -223,7 +198,7 @@ static void put_row(struct stretch_walk *walk, int64_t begin, int64_t end, uint8
 static void walk_all(struct stretch_walk *walk) {
     const struct overview_window *window = &walk->overview->window;
     int64_t next;
-    for (int k = 0; k < STRETCHES_N_WORK_KINDS; k++)
+    for (int k = 0; k < DEVICE_N_CLASSES; k++)
         walk->at[k] = walk->merged->first[k];
     for (int64_t moment = window->from; moment < window->to; moment = next) {
         uint8_t kind = look(walk, moment, &next);
@@ -240,7 +215,7 @@ static enum sutra_status make_rows(struct overview *overview, const struct merge
     enum sutra_status status = arena_status(arena, error);
     if (status)
         return status;
-    for (int k = 0; k < STRETCHES_N_WORK_KINDS; k++) {
+    for (int k = 0; k < DEVICE_N_CLASSES; k++) {
         int64_t length = (int64_t)cpu_merged_length(merged, (uint32_t)k);
         overview->communication = k == OVERVIEW_COMMUNICATION ? length : overview->communication;
         overview->copies = k == OVERVIEW_COPY ? length : overview->copies;
@@ -254,7 +229,6 @@ static enum sutra_status overview_stretches_make(struct sutra_context *context, 
                                                  struct arena *arena, struct arena *scratch,
                                                  struct sutra_error *error) {
     const struct device_rows *devices = &overview->reading->devices;
-    const struct engine *engine = &context->engine;
     struct merged merged = {0};
     overview->classes = arena_take(arena, devices->n, 1);
     enum sutra_status status = arena_status(arena, error);
@@ -262,11 +236,8 @@ static enum sutra_status overview_stretches_make(struct sutra_context *context, 
         overview->classes[i] = kind_of(overview, i);
     if (status)
         return status;
-    struct work_intervals work = take_intervals(overview, scratch);
-    struct merge_intervals_step merge = {work.start, work.end, work.class, work.n, STRETCHES_N_WORK_KINDS, &merged};
-    status = arena_status(scratch, error);
-    if (!status)
-        status = engine->merge_intervals(engine->state, &merge, error);
+    status = merge_busy_intervals(overview->reading, overview->classes, NULL, overview->window.from,
+                                  overview->window.to, &context->engine, scratch, &merged, error);
     if (!status)
         status = make_rows(overview, &merged, arena, error);
     merged_free(&merged);
