@@ -1,7 +1,6 @@
 /*
- * collectives.c - the table of names of collectives.
+ * collectives.c - implements collectives.h.
  */
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,34 +13,56 @@ const char *const collective_kind_names[N_COMM_KINDS] = {
 #undef COMM_NAME
 };
 
-/* Words of names, without "_", "-" and capitals; the first that a name has counts. */
+/*
+ * The word in a name, in lower case without "_" and "-", that determines its kind, and a letter for each reader of the
+ * line. The reader's first line whose word is in the name counts.
+ *
+ *     K  sutra's own kinds       C  chakra_converter
+ *     S  Chakra's schema, all of whose collectives chakra_converter does not recognize
+ */
 static const struct {
     const char *word;
     enum comm_kind kind;
+    const char *readers;
 } kind_words[] = {
-    {"allreduce", COMM_ALL_REDUCE},   {"crossdevicereduce", COMM_ALL_REDUCE},
-    {"allgather", COMM_ALL_GATHER},   {"reducescatter", COMM_REDUCE_SCATTER},
-    {"alltoallv", COMM_ALL_TO_ALL_V}, {"alltoall", COMM_ALL_TO_ALL},
-    {"broadcast", COMM_BROADCAST},    {"barrier", COMM_BARRIER},
-    {"gather", COMM_GATHER},          {"scatter", COMM_SCATTER},
-    {"reduce", COMM_REDUCE},          {"send", COMM_MESSAGE},
-    {"recv", COMM_MESSAGE},           {"message", COMM_MESSAGE},
+    {"allreduce", COMM_ALL_REDUCE, "KCS"},
+    {"crossdevicereduce", COMM_ALL_REDUCE, "K"},
+    {"alltoall", COMM_ALL_TO_ALL, "CS"}, /* chakra_converter tries it before all-gather and ignores the v */
+    {"allgather", COMM_ALL_GATHER, "KCS"},
+    {"reducescatter", COMM_REDUCE_SCATTER, "KCS"},
+    {"alltoallv", COMM_ALL_TO_ALL_V, "K"},
+    {"alltoall", COMM_ALL_TO_ALL, "K"},
+    {"broadcast", COMM_BROADCAST, "KCS"},
+    {"barrier", COMM_BARRIER, "K"},
+    {"ncclkernelreduce", COMM_REDUCE, "S"},
+    {"nccldevkernelreduce", COMM_REDUCE, "S"},
+    {"gather", COMM_GATHER, "KS"},
+    {"scatter", COMM_SCATTER, "KS"},
+    {"reduce", COMM_REDUCE, "K"},
+    {"send", COMM_MESSAGE, "K"},
+    {"recv", COMM_MESSAGE, "K"},
+    {"message", COMM_MESSAGE, "K"},
 };
 
-/* So much of a name is looked at: a kernel's own name, not its arguments. */
-#define NAME_LOOKED_AT 128
+/* sutra reads the name of a kernel, not its arguments; chakra_converter reads both. */
+#define KIND_NAME_LENGTH   127
+#define CHAKRA_NAME_LENGTH 1024
 
-enum comm_kind collective_kind_of(const char *name) {
-    char plain[NAME_LOOKED_AT];
-    size_t n = 0;
-    for (; *name && n + 1 < sizeof plain; name++)
-        if (*name != '_' && *name != '-')
-            plain[n++] = (char)tolower((unsigned char)*name);
-    plain[n] = 0;
+enum comm_kind collective_kind_read(const char *name, size_t length, enum collective_reader reader) {
+    char flat[CHAKRA_NAME_LENGTH];
+    size_t n = 0, limit = reader == COLLECTIVES_OF_SUTRA ? KIND_NAME_LENGTH : CHAKRA_NAME_LENGTH;
+    for (size_t i = 0; i < length && n < limit; i++)
+        if (name[i] != '_' && name[i] != '-')
+            flat[n++] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + ('a' - 'A')) : name[i];
     for (size_t i = 0; i < sizeof kind_words / sizeof *kind_words; i++)
-        if (strstr(plain, kind_words[i].word))
+        if (strchr(kind_words[i].readers, (int)reader) &&
+            memmem(flat, n, kind_words[i].word, strlen(kind_words[i].word)))
             return kind_words[i].kind;
     return COMM_OTHER;
+}
+
+enum comm_kind collective_kind_of(const char *name) {
+    return collective_kind_read(name, strlen(name), COLLECTIVES_OF_SUTRA);
 }
 
 bool collective_ends_at_once(enum comm_kind kind) {
@@ -54,14 +75,13 @@ bool collective_sizes_differ(const char *name) {
 }
 
 int64_t collective_elements(enum comm_kind kind, int64_t n_in, int64_t n_out, int64_t n_ranks) {
-    int64_t larger = n_in > n_out ? n_in : n_out, whole;
-    bool parts = kind == COMM_GATHER || kind == COMM_SCATTER;
-    int64_t part = n_in < n_out ? n_in : n_out;
+    int64_t larger = n_in > n_out ? n_in : n_out, smaller = n_in < n_out ? n_in : n_out, total;
     if (kind == COMM_ALL_GATHER)
         return n_out > 0 ? n_out : larger;
-    if (!parts || part <= 0 || __builtin_mul_overflow(part, n_ranks, &whole))
+    if ((kind != COMM_GATHER && kind != COMM_SCATTER) || smaller <= 0 ||
+        __builtin_mul_overflow(smaller, n_ranks, &total))
         return larger;
-    return whole > larger ? whole : larger;
+    return total > larger ? total : larger;
 }
 
 double collective_bus_share(enum comm_kind kind, int64_t n_ranks) {
@@ -85,11 +105,10 @@ double collective_bus_share(enum comm_kind kind, int64_t n_ranks) {
     }
 }
 
-/* ---- Types ---- */
-
 unsigned collective_type_bytes(const char *type) {
+    /* PyTorch's scalar types and the names that data_type_find() knows; Float, Int and others are the same in both. */
     static const struct {
-        const char *name, *of;
+        const char *scalar, *type;
     } scalars[] = {{"Half", "c10::Half"},
                    {"BFloat16", "c10::BFloat16"},
                    {"Long", "long int"},
@@ -101,13 +120,13 @@ unsigned collective_type_bytes(const char *type) {
                    {"UInt16", "unsigned short"},
                    {"UInt32", "unsigned int"},
                    {"UInt64", "unsigned long"}};
-    const char *of = type;
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
-        if (strcmp(type, scalars[i].name) == 0)
-            of = scalars[i].of;
+        if (strcmp(type, scalars[i].scalar) == 0) {
+            type = scalars[i].type;
+            break;
+        }
     if (strncmp(type, "Float8_", strlen("Float8_")) == 0)
         return 1;
-    const struct data_type *found =
-        data_type_find(of, strlen(of)); /* Float, Double, Int, Char, Bool are there as they are */
+    const struct data_type *found = data_type_find(type, strlen(type));
     return found ? found->bytes : 0;
 }

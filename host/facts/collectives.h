@@ -1,12 +1,12 @@
 /*
- * collectives.h - what a collective does, told by its name, and what follows from that: whether it ends everywhere
- * at once, how much it moves, and what share of that each link carries.
+ * collectives.h - the kind of a collective by its name, and its properties: whether all ranks end together, how many
+ * elements it moves, and the share of them that each link carries.
  *
  *     "_allgather_base", 8 ranks, 1000 floats in, 8000 out  -->  all-gather of 32,000 bytes; each link carries 7/8 of them
  *
- * Bytes and shares are those of nccl-tests: of the larger of both buffers, which a broken-down collective moves whole.
- * An algorithm's bandwidth is bytes by time; that of the bus is this times the share, so that it can be held against
- * what a link can do, whatever the collective.
+ * Sizes and shares are those of nccl-tests: the size is that of the larger of the input and output buffers. The
+ * algorithm bandwidth is size by time; the bus bandwidth is the algorithm bandwidth times the share, and comparable with
+ * the bandwidth of a link for each kind.
  */
 #ifndef FACTS_COLLECTIVES_H
 #define FACTS_COLLECTIVES_H
@@ -39,22 +39,33 @@ enum comm_kind {
 /* "all-reduce" and so on. */
 extern const char *const collective_kind_names[N_COMM_KINDS];
 
-/* The kind of a collective of this name, as PyTorch tells it, or of the name of its kernel. O(length). */
+/* Whose recognition of names applies: a letter of the table in collectives.c. */
+enum collective_reader {
+    COLLECTIVES_OF_SUTRA = 'K',
+    COLLECTIVES_OF_CHAKRA_CONVERTER = 'C',
+    COLLECTIVES_OF_CHAKRA = 'S'
+};
+
+/* The kind of a collective of this name, or of its kernel's name; COMM_OTHER if the reader does not recognize it.
+ * O(length). */
+enum comm_kind collective_kind_read(const char *name, size_t length, enum collective_reader reader);
+
+/* The same for sutra's own kinds. */
 enum comm_kind collective_kind_of(const char *name);
 
-/* Whether no rank ends before all have begun. */
+/* Whether no rank ends before all ranks have begun. */
 bool collective_ends_at_once(enum comm_kind kind);
 
-/* Whether one of this name has sizes that are each rank's own. */
+/* Whether each rank of a collective of this name has sizes of its own. */
 bool collective_sizes_differ(const char *name);
 
-/* Elements that it moves among n ranks, of which the largest have so many in and out. */
+/* Elements that a collective moves among n ranks, given the largest numbers of elements in and out. */
 int64_t collective_elements(enum comm_kind kind, int64_t n_in, int64_t n_out, int64_t n_ranks);
 
-/* The share that each link carries among n ranks; NaN: there is none to tell, as of a barrier. */
+/* The share that each link carries among n ranks; NaN if undefined, as for a barrier. */
 double collective_bus_share(enum comm_kind kind, int64_t n_ranks);
 
-/* Bytes of an element of a type as collectives name it ("Float", "BFloat16"); 0: not known. */
+/* Bytes of an element of a type as collectives name it ("Float", "BFloat16"); 0 if unknown. */
 unsigned collective_type_bytes(const char *type);
 
 #endif
