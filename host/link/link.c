@@ -1,11 +1,11 @@
 /*
- * link.c - linking host operators with CPU operators by rf_id, and numbering what ET+ will hold.
+ * link.c - links host operators to CPU operators by rf_id and numbers the nodes of ET+ (implements link.h).
  *
- *     host trace  -> host_ops.c    units in rising id ----+
- *                                                         +--> a CPU operator for each, new ids, ctrl_deps, what waits
- *     device trace -> device_ops.c CPU and GPU operators -+    for another thread; sync.c adds what waits for the GPU
+ *     host trace   -> host_ops.c    units ascending by id ----+
+ *                                                             +--> unit -> CPU operator, new ids, ctrl_deps
+ *     device trace -> device_ops.c  CPU and GPU operators ----+
  *
- * Cost: O(n) behind the sorts of both sides.
+ * sync_deps.c then adds the dependencies on GPU nodes. Cost: O(n) after the sorts of both sides.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,21 +21,18 @@
 #include "read/document.h"
 #include "text/quantities.h"
 
-/*
- * Comparing what two traces say about where and when they were recorded.
- */
+/* ---- Pairing: were both traces recorded together? ---- */
 
-/* A host trace's time is local and in whole seconds; its observer begins and ends a little before or after the
- * profiler.
- */
+/* The host trace records local time in whole seconds, and its observer runs a little longer or shorter than the
+ * profiler: try all time zones, in quarters of an hour, with two seconds of tolerance. */
 #define ZONE_STEP  900.0
 #define ZONE_STEPS 56
-#define SLACK      2.0
+#define TOLERANCE  2.0
 
-/* Times before this one, the year 2001, count from something else than 1970. */
-#define EPOCH_LEAST 1e9
+/* Timestamps before the year 2001 do not count from 1970. */
+#define MIN_EPOCH 1e9
 
-/* In seconds; end < begin: not known. */
+/* In seconds; unknown if end < begin. */
 struct clock_span {
     double begin, end;
 };
@@ -45,14 +42,6 @@ static const struct clock_span no_span = {0, -1};
 static bool member_number(const struct document *document, const char *name, struct number *number) {
     const struct document_member *member = document_find(document, name);
     return member && field_number(document->source.bytes + member->value, number);
-}
-
-static bool member_integer(const struct document *document, const char *name, int64_t *integer) {
-    struct number number;
-    if (!member_number(document, name, &number) || number_is_double(number))
-        return false;
-    *integer = (int64_t)number.bits;
-    return true;
 }
 
 /* "2026-11-21 08:03:46" as if its zone were UTC. */
@@ -71,7 +60,7 @@ static bool clock_read(const struct document *document, double *seconds) {
     return true;
 }
 
-/* Both ends of a host trace are in milliseconds since the machine began. */
+/* start_ts and finish_ts of a host trace are in milliseconds since boot. */
 static struct clock_span host_span(const struct sutra_host_trace *host) {
     struct number start, finish;
     double begin;
@@ -79,26 +68,6 @@ static struct clock_span host_span(const struct sutra_host_trace *host) {
         !clock_read(&host->document, &begin))
         return no_span;
     return (struct clock_span){begin, begin + (number_as_double(finish) - number_as_double(start)) / 1e3};
-}
-
-/* Today's traces count from a base, older ones from 1970. */
-static struct clock_span device_span(const struct sutra_device_trace *device, const struct clock_span *microseconds) {
-    struct number base = number_integer(0);
-    member_number(&device->document, "baseTimeNanoseconds", &base);
-    double from = number_as_double(base) / 1e9;
-    struct clock_span span = {from + microseconds->begin / 1e6, from + microseconds->end / 1e6};
-    return span.begin >= EPOCH_LEAST ? span : no_span;
-}
-
-static bool spans_meet(const struct clock_span *host, const struct clock_span *device) {
-    if (!(host->begin <= host->end) || !(device->begin <= device->end))
-        return true;
-    for (int zone = -ZONE_STEPS; zone <= ZONE_STEPS; zone++) {
-        double shift = zone * ZONE_STEP;
-        if (device->begin <= host->end + shift + SLACK && device->end >= host->begin + shift - SLACK)
-            return true;
-    }
-    return false;
 }
 
 static void range_add(struct rf_range *range, value_key rf) {
@@ -112,38 +81,7 @@ static void range_add(struct rf_range *range, value_key rf) {
     range->high = rf > range->high ? rf : range->high;
 }
 
-static bool range_is_empty(const struct rf_range *range) {
-    return range->low > range->high;
-}
-
 static const struct rf_range no_range = {.low = INT64_MAX, .high = INT64_MIN};
-
-static void span_add(struct clock_span *span, const struct device_events *events, row_t event, bool first) {
-    double begin = number_as_double(number_at(events->ts, event));
-    double end = begin + number_as_double(number_at(events->dur, event));
-    span->begin = first || begin < span->begin ? begin : span->begin;
-    span->end = first || end > span->end ? end : span->end;
-}
-
-/* The pid of a CPU operator that is no integer tells nothing about the process. */
-static void process_add(struct pairing *pairing, value_key pid, bool first) {
-    if (first)
-        pairing->device_pid = pid;
-    pairing->other_process &= key_is_integer(pid) && pid != pairing->host_pid;
-}
-
-static void look_at_ops(const struct sutra_device_trace *device, const struct string_roles *roles,
-                        struct pairing *pairing, struct clock_span *microseconds) {
-    const struct device_events *events = &device->events;
-    for (row_t event = 0; event < events->n; event++) {
-        if (!(category_roles(events, roles, event) & CATEGORY_CPU_OP))
-            continue;
-        bool first = pairing->n_cpu_ops++ == 0;
-        process_add(pairing, events->pid[event], first);
-        range_add(&pairing->device, events->rf[event]);
-        span_add(microseconds, events, event, first);
-    }
-}
 
 enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
                                struct pairing *pairing, struct sutra_error *error) {
@@ -151,20 +89,52 @@ enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct
     const struct string_roles *roles = names_find(&device->strings, READER_LINKER, &scratch);
     if (!roles)
         return error_memory(error);
+    struct number pid, base = number_integer(0);
     *pairing = (struct pairing){.host_name = host->document.source.name,
                                 .device_name = device->document.source.name,
                                 .n_nodes = host->nodes.n,
                                 .linked = document_is_linked(&host->document),
                                 .host = no_range,
                                 .device = no_range};
-    pairing->other_process = member_integer(&host->document, "pid", &pairing->host_pid);
+    pairing->other_process = member_number(&host->document, "pid", &pid) && !number_is_double(pid);
+    if (pairing->other_process)
+        pairing->host_pid = (int64_t)pid.bits;
     for (row_t node = 0; node < host->nodes.n; node++)
         range_add(&pairing->host, host->nodes.rf[node]);
-    struct clock_span microseconds = no_span, at_host = host_span(host);
-    look_at_ops(device, roles, pairing, &microseconds);
+
+    /* Processes, ids and time range of the CPU operators. */
+    const struct device_events *events = &device->events;
+    double begin_us = 0, end_us = 0;
+    for (row_t event = 0; event < events->n; event++) {
+        if (!(category_roles(events, roles, event) & CATEGORY_CPU_OP))
+            continue;
+        value_key op_pid = events->pid[event];
+        double begin = number_as_double(number_at(events->ts, event));
+        double end = begin + number_as_double(number_at(events->dur, event));
+        bool first = pairing->n_cpu_ops++ == 0;
+        if (first)
+            pairing->device_pid = op_pid;
+        if (!key_is_integer(op_pid) || op_pid == pairing->host_pid)
+            pairing->other_process = false;
+        range_add(&pairing->device, events->rf[event]);
+        begin_us = first || begin < begin_us ? begin : begin_us;
+        end_us = first || end > end_us ? end : end_us;
+    }
     pairing->other_process &= pairing->n_cpu_ops > 0;
-    struct clock_span at_device = pairing->n_cpu_ops ? device_span(device, &microseconds) : no_span;
-    pairing->other_time = !spans_meet(&at_host, &at_device);
+
+    /* Timestamps count from a base that the trace records; in older traces from 1970. */
+    member_number(&device->document, "baseTimeNanoseconds", &base);
+    double base_s = number_as_double(base) / 1e9;
+    struct clock_span host_time = host_span(host), device_time = {base_s + begin_us / 1e6, base_s + end_us / 1e6};
+    if (host_time.begin <= host_time.end && device_time.begin <= device_time.end && pairing->n_cpu_ops &&
+        device_time.begin >= MIN_EPOCH) {
+        pairing->other_time = true;
+        for (int zone = -ZONE_STEPS; zone <= ZONE_STEPS && pairing->other_time; zone++) {
+            double shift = zone * ZONE_STEP;
+            pairing->other_time = !(device_time.begin <= host_time.end + shift + TOLERANCE &&
+                                    device_time.end >= host_time.begin + shift - TOLERANCE);
+        }
+    }
     arena_free(&scratch);
     return SUTRA_OK;
 }
@@ -220,18 +190,17 @@ const char *pairing_cause(const struct pairing *pairing) {
         return "the traces are of two processes; use both traces of one rank";
     if (pairing->other_time)
         return "the traces were not recorded at the same time; use both traces of one run";
-    if (!range_is_empty(host) && !range_is_empty(device) && (host->high < device->low || device->high < host->low))
-        return "the traces have no step in common: their record-function ids do not overlap; record both traces "
-               "together";
-    if (!range_is_empty(host) && !range_is_empty(device) && (host->low < device->low || host->high > device->high))
-        return "the host trace contains steps before or after the device trace; record both traces together";
+    if (host->low <= host->high && device->low <= device->high) {
+        if (host->high < device->low || device->high < host->low)
+            return "the traces have no step in common: their record-function ids do not overlap; record both traces "
+                   "together";
+        if (host->low < device->low || host->high > device->high)
+            return "the host trace contains steps before or after the device trace; record both traces together";
+    }
     return "check that both traces are of the same run and rank";
 }
 
-/*
- * The linker's sorts of events: annotations are operators, steps are not, and what sets memory is counted
- * and left out.
- */
+/* ---- Linking ---- */
 
 enum event_class event_classify(const struct device_events *events, const struct string_roles *roles, row_t event) {
     uint32_t category = category_roles(events, roles, event), name = name_roles(events, roles, event);
@@ -246,8 +215,8 @@ enum event_class event_classify(const struct device_events *events, const struct
     return category & CATEGORY_LAUNCH_FLOW ? EVENT_LAUNCH_FLOW : EVENT_OTHER;
 }
 
-/* Finds the CPU operator of each host operator, in rising id; an operator that waits for another thread waits for the
- * host operator that was linked last to that thread's CPU operator. */
+/* Finds the CPU operator of each host operator, ascending by id. If the CPU operator waits for one of another thread,
+ * the unit waits for the host operator that was last linked to that one. */
 static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_error *error) {
     struct sutra_link_report *report = &linked->report;
     const struct host_ops *units = &linked->units;
@@ -273,7 +242,7 @@ static enum sutra_status link_units(struct sutra_linked *linked, struct sutra_er
         linked->unit_op[unit] = op;
         if (ops->waits_for[op] != ROW_NONE)
             linked->unit_after[unit] = op_unit[ops->waits_for[op]];
-        report->n_host_linked += rf != 0; /* equal zeros are a link to the reference, and to nobody else */
+        report->n_host_linked += rf != 0; /* chakra_trace_link links ids that are 0 */
         report->n_inter_thread += linked->unit_after[unit] != ROW_NONE;
     }
     arena_release(&linked->arena, mark);
@@ -303,30 +272,13 @@ static enum sutra_status number_units(struct sutra_linked *linked, struct sutra_
     return SUTRA_OK;
 }
 
-/* Ids in ctrl_deps that no node has get new numbers behind all others, in the order of the output. */
-static enum sutra_status number_unknown(struct sutra_linked *linked, struct sutra_context *context,
-                                        const row_t *unknown, row_t n, struct sutra_error *error) {
-    value_key *keys = arena_take(&linked->arena, n, sizeof *keys);
-    row_t *number = arena_take(&linked->arena, n, sizeof *number);
-    struct key_index index = {0};
-    enum sutra_status status = arena_status(&linked->arena, error);
-    for (row_t i = 0; i < n && !status; i++)
-        keys[i] = linked->host->nodes.ctrl_deps[linked->units.node[unknown[i]]];
-    if (!status)
-        status = key_index_build(&index, &context->engine, keys, n, KEY_FIRST, NULL, error);
-    if (!status)
-        key_index_number(&index, keys, n, number);
-    for (row_t i = 0; i < n && !status; i++)
-        linked->ctrl_deps[unknown[i]] = linked->unit_id[linked->units.n_units] + number[i];
-    key_index_free(&index);
-    return status;
-}
-
+/* Replaces ids in ctrl_deps by new ids. Ids that no node has get new ids after all others, in the order of output. */
 static enum sutra_status renumber_ctrl_deps(struct sutra_linked *linked, struct sutra_context *context,
                                             struct sutra_error *error) {
     const struct host_ops *units = &linked->units;
-    struct arena_mark mark = arena_mark(&linked->arena);
-    row_t *unknown = arena_take(&linked->arena, units->n_nodes, sizeof *unknown), n_unknown = 0;
+    struct arena *arena = &linked->arena;
+    struct arena_mark mark = arena_mark(arena);
+    row_t *unknown = arena_take(arena, units->n_nodes, sizeof *unknown), n = 0;
     if (!unknown)
         return error_memory(error);
     for (row_t i = 0; i < units->n_nodes; i++) {
@@ -336,55 +288,51 @@ static enum sutra_status renumber_ctrl_deps(struct sutra_linked *linked, struct 
             continue;
         row_t unit = key_index_find(&units->ids, key);
         if (unit == ROW_NONE)
-            unknown[n_unknown++] = i;
+            unknown[n++] = i;
         else
             linked->ctrl_deps[i] = linked->unit_id[unit];
     }
-    enum sutra_status status = number_unknown(linked, context, unknown, n_unknown, error);
-    arena_release(&linked->arena, mark);
+
+    value_key *keys = arena_take(arena, n, sizeof *keys);
+    row_t *number = arena_take(arena, n, sizeof *number);
+    struct key_index index = {0};
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < n && !status; i++)
+        keys[i] = linked->host->nodes.ctrl_deps[units->node[unknown[i]]];
+    if (!status)
+        status = key_index_build(&index, &context->engine, keys, n, KEY_FIRST, NULL, error);
+    if (!status)
+        key_index_number(&index, keys, n, number);
+    for (row_t i = 0; i < n && !status; i++)
+        linked->ctrl_deps[unknown[i]] = linked->unit_id[units->n_units] + number[i];
+    key_index_free(&index);
+    arena_release(arena, mark);
     return status;
 }
 
-/* GPU operators whose CPU operator no host operator is linked to: those of groups that no unit takes. */
+/* GPU operators whose CPU operator no host operator is linked to: the groups that no unit is linked to. */
 static enum sutra_status count_unmatched_gpu(struct sutra_linked *linked, struct sutra_error *error) {
     const struct device_ops *ops = &linked->ops;
     struct arena_mark mark = arena_mark(&linked->arena);
-    uint8_t *taken = arena_zeros(&linked->arena, ops->n_groups, 1);
-    if (!taken)
+    uint8_t *has_unit = arena_zeros(&linked->arena, ops->n_groups, 1);
+    if (!has_unit)
         return error_memory(error);
     for (row_t unit = 0; unit < linked->units.n_units; unit++) {
         if (linked->unit_op[unit] == ROW_NONE)
             continue;
         row_t group = key_index_find(&ops->groups, ops->cpu.external[linked->unit_op[unit]]);
         if (group != ROW_NONE)
-            taken[group] = 1;
+            has_unit[group] = 1;
     }
     for (row_t group = 0; group < ops->n_groups; group++)
-        if (!taken[group])
+        if (!has_unit[group])
             linked->report.n_gpu_host_unmatched += ops->group_start[group + 1] - ops->group_start[group];
     arena_release(&linked->arena, mark);
     return SUTRA_OK;
 }
 
-static void fill_report(struct sutra_linked *linked) {
-    struct sutra_link_report *report = &linked->report;
-    const struct device_ops *ops = &linked->ops;
-    report->n_host_nodes = linked->host->nodes.n;
-    report->n_events = linked->device->events.n;
-    report->n_cpu_ops = ops->cpu.n;
-    report->n_gpu_ops = ops->n_gpu + ops->n_memory_sets;
-    report->n_gpu_memory_sets = ops->n_memory_sets;
-    report->n_gpu_with_parent = ops->n_grouped;
-    report->n_gpu_without_launch = ops->n_without_launch;
-    report->n_gpu_without_parent = ops->n_without_parent;
-    report->n_exclusive_rounded = ops->anomalies.n_rounded;
-    report->n_exclusive_replaced = ops->anomalies.n_replaced;
-    report->n_fields_dropped =
-        linked->host->n_fields_dropped + linked->device->n_fields_dropped + ops->n_fields_dropped;
-}
-
-/* Exclusive durations below 0 stop a strict link; otherwise they are told. */
-static enum sutra_status judge_durations(const struct sutra_linked *linked, struct sutra_context *context,
+/* Warns about exclusive durations below 0; strict: fails. */
+static enum sutra_status check_durations(const struct sutra_linked *linked, struct sutra_context *context,
                                          struct sutra_error *error) {
     const struct exclusive_anomalies *found = &linked->ops.anomalies;
     if (found->n_rounded)
@@ -407,40 +355,26 @@ static enum sutra_status judge_durations(const struct sutra_linked *linked, stru
     return SUTRA_OK;
 }
 
-/* Less than half of the operators linked are told with the cause, and stop a strict link. */
-static enum sutra_status judge_links(const struct sutra_linked *linked, const struct pairing *pairing,
-                                     struct sutra_context *context, struct sutra_error *error) {
-    const struct sutra_link_report *report = &linked->report;
-    unsigned long long n_linked = report->n_host_linked, n_ops = report->n_host_ops;
-    if (n_ops && 2 * n_linked >= n_ops)
-        return SUTRA_OK;
-    static const char few_linked[] = "%s%llu of %llu host operators are linked: %s";
-    const char *head = n_linked ? "" : "nothing matches: ";
-    if (context->options.strict)
-        return error_set(error, SUTRA_STRICT, few_linked, head, n_linked, n_ops, pairing_cause(pairing));
-    context_warn(context, few_linked, head, n_linked, n_ops, pairing_cause(pairing));
-    return SUTRA_OK;
-}
-
 static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_context *context,
                                   struct sutra_error *error) {
-    context_expect(context, linked->device->events.n);
+    struct sutra_link_report *report = &linked->report;
+    struct arena *arena = &linked->arena;
     struct pairing pairing;
+    context_expect(context, linked->device->events.n);
     enum sutra_status status = pairing_look(linked->host, linked->device, &pairing, error);
     if (!status)
         status = pairing_judge(&pairing, context, error);
     if (!status)
-        status = device_ops_build(&linked->ops, context, linked->device, &linked->arena, error);
+        status = device_ops_build(&linked->ops, context, linked->device, arena, error);
     stage_begin(context, "link", linked->host->nodes.n);
     if (!status)
-        status = judge_durations(linked, context, error);
+        status = check_durations(linked, context, error);
     if (!status)
-        status = host_ops_build(&linked->units, context, linked->host, &linked->arena, error);
+        status = host_ops_build(&linked->units, context, linked->host, arena, error);
     if (!status)
         status = context_go_on(context, error);
     if (status)
         return status;
-    struct arena *arena = &linked->arena;
     size_t n = (size_t)linked->units.n_units + 1;
     linked->unit_op = arena_take(arena, n, sizeof *linked->unit_op);
     linked->unit_after = arena_take(arena, n, sizeof *linked->unit_after);
@@ -450,49 +384,71 @@ static enum sutra_status link_all(struct sutra_linked *linked, struct sutra_cont
     status = arena_status(arena, error);
     if (!status)
         status = link_units(linked, error);
-    if (!status)
-        status = judge_links(linked, &pairing, context, error);
+
+    /* Warn if less than half of the operators are linked, with the cause; strict: fail. */
+    unsigned long long n_linked = report->n_host_linked, n_ops = report->n_host_ops;
+    if (!status && (n_ops == 0 || 2 * n_linked < n_ops)) {
+        static const char few_linked[] = "%s%llu of %llu host operators are linked: %s";
+        const char *head = n_linked ? "" : "nothing matches: ", *cause = pairing_cause(&pairing);
+        if (context->options.strict)
+            status = error_set(error, SUTRA_STRICT, few_linked, head, n_linked, n_ops, cause);
+        else
+            context_warn(context, few_linked, head, n_linked, n_ops, cause);
+    }
     if (!status)
         status = number_units(linked, error);
     if (!status)
         status = renumber_ctrl_deps(linked, context, error);
     if (!status)
         status = count_unmatched_gpu(linked, error);
-    fill_report(linked);
-    if (linked->ops.n_untimed)
-        context_warn(context, "%s no start or no duration: using 0",
-                     counted_text(linked->ops.n_untimed, "operator of the device trace has",
-                                  "operators of the device trace have")
-                         .text);
-    if (linked->report.n_fields_dropped)
-        context_warn(context, "%s ignored",
-                     counted_text(linked->report.n_fields_dropped, "field of the wrong type was",
-                                  "fields of the wrong type were")
-                         .text);
+
+    const struct device_ops *ops = &linked->ops;
+    report->n_host_nodes = linked->host->nodes.n;
+    report->n_events = linked->device->events.n;
+    report->n_cpu_ops = ops->cpu.n;
+    report->n_gpu_ops = ops->n_gpu + ops->n_memory_sets;
+    report->n_gpu_memory_sets = ops->n_memory_sets;
+    report->n_gpu_with_parent = ops->n_grouped;
+    report->n_gpu_without_launch = ops->n_without_launch;
+    report->n_gpu_without_parent = ops->n_without_parent;
+    report->n_exclusive_rounded = ops->anomalies.n_rounded;
+    report->n_exclusive_replaced = ops->anomalies.n_replaced;
+    report->n_fields_dropped =
+        linked->host->n_fields_dropped + linked->device->n_fields_dropped + ops->n_fields_dropped;
+    if (ops->n_untimed)
+        context_warn(
+            context, "%s no start or no duration: using 0",
+            counted_text(ops->n_untimed, "operator of the device trace has", "operators of the device trace have")
+                .text);
+    if (report->n_fields_dropped)
+        context_warn(
+            context, "%s ignored",
+            counted_text(report->n_fields_dropped, "field of the wrong type was", "fields of the wrong type were")
+                .text);
     return status;
 }
 
-/* GPU nodes per GPU operator, and nodes, beyond which the output's size is told before it is written. */
+/* Number of GPU nodes per GPU operator, and of nodes, from which the estimated size is reported before writing. */
 #define MANY_COPIES 10
 #define MANY_NODES  10000
 
-/* Host operators that share an external id have a node each for every GPU operator of that id: the output can grow with
- * the square of the input. */
-static enum sutra_status judge_size(const struct sutra_linked *linked, struct sutra_context *context, uint64_t most,
-                                    struct sutra_error *error) {
+/* The output can grow with the square of the input: each of several host operators with one external id gets a node for
+ * every GPU operator of that id. */
+static enum sutra_status check_size(const struct sutra_linked *linked, struct sutra_context *context,
+                                    uint64_t max_bytes, struct sutra_error *error) {
     static const char text[] =
         "the output %s %llu nodes, about %.1f MB, for %llu GPU activities: many host operators share one external id";
     const struct sutra_link_report *report = &linked->report;
     unsigned long long n_nodes = report->n_nodes, n_gpu = report->n_gpu_ops;
     bool grows = report->n_gpu_nodes > MANY_COPIES * report->n_gpu_ops && n_nodes > MANY_NODES;
-    if (!grows && !most)
+    if (!grows && !max_bytes)
         return SUTRA_OK;
     uint64_t bytes = linked_size(linked);
     if (bytes == 0)
         return error_memory(error);
-    if (most && bytes >= most && !grows)
+    if (max_bytes && bytes >= max_bytes && !grows)
         return error_set(error, SUTRA_DATA, "the output would have about %.1f MB", (double)bytes / 1e6);
-    if (most && bytes >= most)
+    if (max_bytes && bytes >= max_bytes)
         return error_set(error, SUTRA_DATA, text, "would have", n_nodes, (double)bytes / 1e6, n_gpu);
     if (grows)
         context_warn(context, text, "has", n_nodes, (double)bytes / 1e6, n_gpu);
@@ -503,8 +459,8 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
                              const struct sutra_device_trace *device, const struct sutra_link_options *options,
                              struct sutra_linked **linked, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_link_options, hta_pandas3);
-    struct sutra_link_options taken;
-    enum sutra_status status = options_take(&form, options, &taken, error);
+    struct sutra_link_options own;
+    enum sutra_status status = options_take(&form, options, &own, error);
     if (status)
         return status;
     struct sutra_linked *made = calloc(1, sizeof *made);
@@ -515,10 +471,10 @@ enum sutra_status sutra_link(struct sutra_context *context, const struct sutra_h
     status = link_all(made, context, error);
     if (!status)
         status = context_go_on(context, error);
-    if (!status && !taken.no_sync)
-        status = sync_build(made, context, taken.hta_pandas3, error);
+    if (!status && !own.no_sync)
+        status = sync_build(made, context, own.hta_pandas3, error);
     if (!status)
-        status = judge_size(made, context, taken.most_bytes, error);
+        status = check_size(made, context, own.most_bytes, error);
     stage_end(context);
     if (status)
         sutra_linked_free(made);
@@ -531,7 +487,7 @@ void sutra_linked_report(const struct sutra_linked *linked, struct sutra_link_re
     report_give(report, &linked->report, sizeof linked->report);
 }
 
-/* The report stays. */
+/* Frees all but the report. */
 static void free_columns(struct sutra_linked *linked) {
     host_ops_free(&linked->units);
     device_ops_free(&linked->ops);
@@ -539,28 +495,28 @@ static void free_columns(struct sutra_linked *linked) {
     key_index_free(&linked->sync.targets);
 }
 
-/* Frees a column, which free() may be given again. */
-#define SPEND(column) (free(column), (column) = NULL)
+/* The pointer is NULL afterwards, so that free() may get it again. */
+#define FREE_COLUMN(column) (free(column), (column) = NULL)
 
-void linked_traces_spend_keys(const struct linked_traces *spent) {
-    struct device_events *events = &spent->device->events;
-    SPEND(events->pid);
-    SPEND(events->tid);
-    SPEND(events->external);
-    SPEND(events->rf);
-    SPEND(events->correlation);
-    SPEND(events->category);
-    SPEND(events->phase);
-    SPEND(events->text);
-    SPEND(spent->host->nodes.id);
-    SPEND(spent->host->nodes.rf);
-    SPEND(spent->host->nodes.end);
+void linked_traces_spend_keys(const struct linked_traces *traces) {
+    struct device_events *events = &traces->device->events;
+    FREE_COLUMN(events->pid);
+    FREE_COLUMN(events->tid);
+    FREE_COLUMN(events->external);
+    FREE_COLUMN(events->rf);
+    FREE_COLUMN(events->correlation);
+    FREE_COLUMN(events->category);
+    FREE_COLUMN(events->phase);
+    FREE_COLUMN(events->text);
+    FREE_COLUMN(traces->host->nodes.id);
+    FREE_COLUMN(traces->host->nodes.rf);
+    FREE_COLUMN(traces->host->nodes.end);
 }
 
-void linked_traces_spend(const struct linked_traces *spent) {
-    free_columns(spent->linked);
-    host_nodes_free(&spent->host->nodes);
-    device_events_free(&spent->device->events);
+void linked_traces_spend(const struct linked_traces *traces) {
+    free_columns(traces->linked);
+    host_nodes_free(&traces->host->nodes);
+    device_events_free(&traces->device->events);
 }
 
 void sutra_linked_free(struct sutra_linked *linked) {

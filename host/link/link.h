@@ -1,14 +1,13 @@
 /*
- * link.h - whether a host trace and a device trace were recorded together, and where not, what they show of the
- * cause.
+ * link.h - links a host trace to a device trace, and checks whether both were recorded together.
  *
  *     host trace     pid 8403     time + (finish_ts - start_ts)     rf_id  3 .. 499 \
  *                                                                                    the same process, time and steps?
  *     device trace   pid of its   ts of its first and last          rf_id  3 .. 499 /
  *                    CPU operators
  *
- * Nothing is linked or left out by this: traces of two ranks have the same ids for the same operators, so that they
- * link nearly as well as those of one, and only the process tells.
+ * The check of a pairing does not affect linking: traces of two ranks have the same ids for the same operators, so that
+ * they link nearly as well as the traces of one rank. Only the process distinguishes them.
  *
  * Cost: O(n).
  */
@@ -24,49 +23,45 @@
 
 /* Record-function ids of one side. */
 struct rf_range {
-    row_t n_ids, n_zero; /* those that are ids, and those that are 0, which stands for none */
-    value_key low, high; /* of the former, as far as they are integers; none: low > high */
+    row_t n_ids, n_zero; /* nonzero ids, and zeros, which mean no id */
+    value_key low, high; /* smallest and largest nonzero integer; none: low > high */
 };
 
 struct pairing {
     const char *host_name, *device_name;
     struct rf_range host, device; /* of nodes and of CPU operators */
     row_t n_nodes, n_cpu_ops;
-    bool linked;                  /* the host trace is ET+: this was done before */
+    bool linked;                  /* the host trace is ET+ already */
     bool other_process;           /* no CPU operator is of the host trace's process */
-    int64_t host_pid, device_pid; /* that process, and that of the first CPU operator */
-    bool other_time;              /* they do not overlap, whatever the time zone of the host trace's clock is */
+    int64_t host_pid, device_pid; /* process of the host trace and of the first CPU operator */
+    bool other_time;              /* the times do not overlap in any time zone of the host trace */
 };
 
 /* Fills *pairing; names belong to the traces. SUTRA_SYSTEM: out of memory. */
 enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
                                struct pairing *pairing, struct sutra_error *error);
 
-/* Warns where the two are of different processes or times, or were linked; in strict mode this fails with
- * SUTRA_STRICT. */
+/* Warns if the traces are of different processes or times, or were linked; strict: fails with SUTRA_STRICT. */
 enum sutra_status pairing_judge(const struct pairing *pairing, struct sutra_context *context,
                                 struct sutra_error *error);
 
-/* Room for the texts below, with names of files. */
+/* Bytes of the texts below, with names of files. */
 #define PAIRING_TEXT 1024
 
-/* What does not fit, and what to do; false: nothing is known that does not. */
+/* Describes why the traces do not belong together, with advice; false if there is no sign of it. */
 bool pairing_misfit(const struct pairing *pairing, char text[static PAIRING_TEXT]);
 
-/* Why few operators have an id in common, as far as the traces show it, and what to do. */
+/* The probable cause if few operators have an id in common, with advice. */
 const char *pairing_cause(const struct pairing *pairing);
 
-/*
- * What an event of a device trace is to the linker, from its category and name.
- */
-
+/* Classes of events to the linker: annotations are operators, profiler steps are not. */
 enum event_class { EVENT_OTHER, EVENT_CPU_OP, EVENT_LAUNCH, EVENT_GPU_OP, EVENT_LAUNCH_FLOW, EVENT_MEMORY_SET };
 
-/* `roles` as READER_LINKER knows them. O(1). */
+/* `roles` are of READER_LINKER. O(1). */
 enum event_class event_classify(const struct device_events *events, const struct string_roles *roles, row_t event);
 
 /*
- * Inside of struct sutra_linked: what ET+ holds, as columns over the units of the host trace.
+ * struct sutra_linked: the contents of ET+ as columns over the units of the host trace.
  *
  * The output is a row of entries. A unit's entries are its nodes, then one GPU node for each GPU operator of its linked
  * CPU operator:
@@ -76,7 +71,7 @@ enum event_class event_classify(const struct device_events *events, const struct
  *     new ids   0     1  2  3  4     5     6  6  7
  */
 
-/* There is no ctrl_deps to write. */
+/* The node has no ctrl_deps. */
 #define CTRL_DEPS_NONE (-1)
 
 /* Lists of GPU nodes that nodes wait for; list i: nodes[start[i]] .. nodes[start[i + 1] - 1], new ids. */
@@ -93,7 +88,7 @@ struct sutra_linked {
     struct host_ops units;
     struct device_ops ops;
 
-    row_t *unit_op;     /* per unit: the CPU operator that it is linked to, or ROW_NONE */
+    row_t *unit_op;     /* per unit: its CPU operator, or ROW_NONE */
     row_t *unit_after;  /* per unit: the unit that it waits for on another thread, or ROW_NONE */
     row_t *unit_entry;  /* per unit, and one more: its first entry */
     row_t *unit_id;     /* per unit: its new id */
@@ -102,22 +97,22 @@ struct sutra_linked {
     struct sutra_link_report report;
 };
 
-/* What was linked, with its traces, where nothing needs them behind what is made of them. */
+/* A linked trace with its inputs, for callers that free the columns early. */
 struct linked_traces {
     struct sutra_linked *linked;
     struct sutra_host_trace *host;
     struct sutra_device_trace *device;
 };
 
-/* Frees the columns of all three, and where tokens begin in the device trace. Left are the report, the texts, the
- * strings of the device trace and the members of the host trace; else the three may only be freed. */
-void linked_traces_spend(const struct linked_traces *spent);
+/* Frees the columns of all three, and the event offsets of the device trace. The report, the texts, the strings of the
+ * device trace and the members of the host trace remain valid; otherwise the three may only be freed. */
+void linked_traces_spend(const struct linked_traces *traces);
 
-/* Before that: frees columns of the traces that neither plus_linked() nor anything behind it reads, and where tokens
- * begin in the device trace, of which plus_linked_groups() has been told what is needed. */
-void linked_traces_spend_keys(const struct linked_traces *spent);
+/* Frees columns that neither plus_linked() nor later steps read, and the event offsets of the device trace, which
+ * plus_linked_groups() must have read before. */
+void linked_traces_spend_keys(const struct linked_traces *traces);
 
-/* About how many bytes the nodes take as text: their number times the mean of some hundreds. 0: out of memory. */
+/* Estimates the bytes of the nodes as text from a sample of some hundreds. 0: out of memory. */
 uint64_t linked_size(const struct sutra_linked *linked);
 
 /* The GPU operators of a unit: *n rows of events. */
