@@ -1,5 +1,5 @@
 """Checks the source tree: the order of includes between folders, unique names of structs, enums and unions, the width of
-prose, and the project's terms in documentation and messages.
+prose, the project's terms in documentation and messages, paths in docs/architecture.md, and how finely the code is cut.
 
     python3 tests/house.py [DIRECTORY]     prints one line per error; the exit status is then 1
 
@@ -75,6 +75,18 @@ CODE_IN_PROSE = re.compile(r"```.*?```|`[^`\n]*`|<!--.*?-->", re.DOTALL)
 STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"', re.DOTALL)
 # Texts of other programs that are reproduced byte for byte.
 OTHER_PROGRAMS = ("host/legacy/log.c",)
+# How finely the code may be cut: values of today, which a change may lower but not raise.
+MAX_LINES = 1000
+LIMITS = {
+    "files": 470,
+    "files below 60 lines": 80,
+    "headers with one client": 50,
+    "percent of static functions called once": 62,
+}
+SHORT_FILE = 60
+NOT_CODE = re.compile(
+    r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
+PATH_IN_PAGE = re.compile(r"`((?:host|cuda|include|tests)/[a-z_0-9/.]+)`")
 DEFINITION = re.compile(r"\b(struct|enum|union)\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(\w+)\s*\{")
 
 
@@ -157,6 +169,80 @@ def check_phrases(path, lines):
                 yield f"{path}:{number}: '{found[0]}': write: {term}"
 
 
+def blank_non_code(text):
+    """The text with comments, strings and preprocessor lines replaced by spaces and line breaks."""
+    return NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+def static_functions(code):
+    """Names of the static functions that `code` defines, and the spans of their heads."""
+    depth, head = 0, 0
+    for match in re.finditer(r"[{};]", code):
+        if match[0] == "{":
+            name = re.search(r"(\w+)\s*\(", code[head : match.start()]) if depth == 0 else None
+            before = code[head : head + name.start()] if name else ""
+            if name and "=" not in before and re.search(r"\b(?:static|SHARED)\b", before):
+                yield name[1], (head, match.start())
+            depth += 1
+        elif match[0] == "}":
+            depth = max(0, depth - 1)
+        if depth == 0:
+            head = match.end()
+
+
+def is_called_once(code, name, definition):
+    """Whether the only use of a static function in its file is a call; prototypes do not count."""
+    uses = []
+    for match in re.finditer(rf"\b{name}\b", code):
+        is_prototype = re.match(r"\([^;{}]*\);", code[match.end() :]) and re.search(r"static[^;{}=]*$", code[: match.start()])
+        if not definition[0] <= match.start() < definition[1] and not is_prototype:
+            uses.append(code[match.end() :].lstrip().startswith("("))
+    return uses == [True]
+
+
+def clients(texts):
+    """Number of files that include each header, without the source file of the same name."""
+    found = {}
+    for path, text in texts.items():
+        for name in INCLUDE.findall(text):
+            stem = os.path.splitext(path.removeprefix("host/"))[0]
+            if os.path.splitext(name)[0] != stem:
+                found[name] = found.get(name, 0) + 1
+    return found
+
+
+def check_structure(texts):
+    once = statics = 0
+    for path, text in texts.items():
+        n_lines = text.count("\n")
+        if n_lines > MAX_LINES:
+            yield f"{path}: {n_lines} lines; at most {MAX_LINES}"
+        if path.endswith((".c", ".cu")):
+            code = blank_non_code(text)
+            for name, definition in static_functions(code):
+                statics += 1
+                once += is_called_once(code, name, definition)
+    used = clients(texts)
+    internal = [path.removeprefix("host/") for path in texts if path.endswith(".h") and not path.startswith("include/")]
+    values = {
+        "files": len(texts),
+        "files below 60 lines": sum(text.count("\n") < SHORT_FILE for text in texts.values()),
+        "headers with one client": sum(used.get(name) == 1 for name in internal),
+        "percent of static functions called once": round(100 * once / max(1, statics)),
+    }
+    for name, value in values.items():
+        if value > LIMITS[name]:
+            yield f"{value} {name}; at most {LIMITS[name]} (see 'Size' in CONTRIBUTING.md)"
+
+
+def check_paths(top, page):
+    with open(os.path.join(top, page), encoding="utf-8") as file:
+        for number, line in enumerate(file.read().splitlines(), 1):
+            for path in PATH_IN_PAGE.findall(line):
+                if not os.path.exists(os.path.join(top, path)):
+                    yield f"{page}:{number}: {path} does not exist"
+
+
 def pages(top):
     for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md", "python/README.md"):
         if os.path.isfile(os.path.join(top, name)):
@@ -175,6 +261,8 @@ def main():
     wrong = [line for path, text in texts.items() for line in check_includes(path, text)]
     wrong += check_tags(texts)
     wrong += [line for path, text in texts.items() for line in check_width(path, text)]
+    wrong += check_structure(texts)
+    wrong += check_paths(top, "docs/architecture.md")
     for path, text in texts.items():
         if path not in OTHER_PROGRAMS:
             wrong += check_phrases(path, messages(text))

@@ -1,5 +1,5 @@
 /*
- * rank_job.c - workers that take ranks, and what they share.
+ * rank_job.c - implements rank_job.h.
  */
 #include "job/rank_job.h"
 
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,8 +19,8 @@
 #include "base/error.h"
 #include "base/threads.h"
 
-/* Memory that a byte of the inputs, decompressed, is expected to need, in percent, before a rank has told it. */
-#define PERCENT_AT_FIRST 150
+/* Memory per byte of decompressed input in percent, assumed until the first rank is measured. */
+#define FIRST_MEMORY_PERCENT 150
 
 /* Memory of the program itself. */
 #define OWN_BYTES ((uint64_t)4 << 20)
@@ -31,20 +32,20 @@ struct rank_workers {
     pthread_mutex_t mutex;
     pthread_cond_t room;
     size_t next;
-    uint64_t in_flight;   /* bytes of the inputs, decompressed */
-    unsigned n_in_flight; /* ranks */
-    uint64_t percent;
-    bool is_taken[RANK_WORKERS_MAX]; /* places */
+    uint64_t in_flight;             /* bytes of decompressed inputs of running ranks */
+    unsigned n_in_flight;           /* ranks */
+    uint64_t memory_percent;        /* memory per byte in flight, the most measured so far */
+    bool is_busy[RANK_WORKERS_MAX]; /* by slot */
     struct job_progress progress;
-    struct sutra_error error; /* the first one that ends all */
+    struct sutra_error error; /* the first error that ends the job */
     enum sutra_status status;
 };
 
-/* A rank that a worker has at hand. */
-struct rank_at_hand {
+/* The rank that a worker links. */
+struct linked_rank {
     struct rank_workers *workers;
-    size_t pair;
-    unsigned place;
+    size_t pair;   /* index in the plan */
+    unsigned slot; /* number of the running rank, below RANK_WORKERS_MAX */
     struct buffer warnings;
 };
 
@@ -66,109 +67,47 @@ static uint64_t file_bytes(const struct rank_pair *pair) {
     return pair->host.head.bytes + pair->device.head.bytes;
 }
 
-/* ---- What workers ask for, with the mutex held ---- */
-
-static bool has_room(const struct rank_workers *workers, uint64_t bytes) {
-    uint64_t most = workers->options->memory;
-    return most == 0 || workers->n_in_flight == 0 ||
-           (workers->in_flight + bytes) / 100 * workers->percent + OWN_BYTES <= most;
-}
-
-static bool take_next(struct rank_workers *workers, size_t *pair) {
-    const struct rank_job_options *options = workers->options;
-    if (options->next)
-        return options->next(options->arg, pair);
-    *pair = workers->next;
-    return workers->next < workers->plan->n_pairs && ++workers->next;
-}
-
-static unsigned take_place(struct rank_workers *workers) {
-    unsigned place = 0;
-    while (workers->is_taken[place])
-        place++;
-    workers->is_taken[place] = true;
-    return place;
-}
-
-/* What a byte in flight has needed at most. */
-static void learn_memory(struct rank_workers *workers) {
+/* Updates the memory per byte in flight; with the mutex held. */
+static void measure_memory(struct rank_workers *workers) {
     struct memory_watch watch = {0};
     memory_sample(&watch);
     if (workers->in_flight < OWN_BYTES || watch.peak_anonymous < OWN_BYTES)
         return;
     uint64_t percent = (watch.peak_anonymous - OWN_BYTES) / (workers->in_flight / 100 + 1);
-    workers->percent = percent > workers->percent ? percent : workers->percent;
+    workers->memory_percent = MAX(percent, workers->memory_percent);
 }
 
 /* ---- A rank ---- */
 
 static void keep_warning(void *arg, const char *message) {
-    struct rank_at_hand *at_hand = arg;
-    buffer_append(&at_hand->warnings, message, strlen(message) + 1);
+    struct linked_rank *rank = arg;
+    buffer_append(&rank->warnings, message, strlen(message) + 1);
 }
 
 static void on_progress(void *arg, const char *stage, uint64_t done, uint64_t total) {
-    struct rank_at_hand *at_hand = arg;
+    struct linked_rank *rank = arg;
     (void)stage;
     if (done > 0 && done < total)
         return;
-    pthread_mutex_lock(&at_hand->workers->mutex);
-    learn_memory(at_hand->workers);
-    pthread_mutex_unlock(&at_hand->workers->mutex);
+    pthread_mutex_lock(&rank->workers->mutex);
+    measure_memory(rank->workers);
+    pthread_mutex_unlock(&rank->workers->mutex);
 }
 
 static void on_temporary(void *arg, const char *path) {
-    const struct rank_at_hand *at_hand = arg;
-    const struct rank_job_options *options = at_hand->workers->options;
+    const struct linked_rank *rank = arg;
+    const struct rank_job_options *options = rank->workers->options;
     if (!options->temporary)
         return;
-    pthread_mutex_lock(&at_hand->workers->mutex);
-    options->temporary(options->arg, at_hand->place, path);
-    pthread_mutex_unlock(&at_hand->workers->mutex);
+    pthread_mutex_lock(&rank->workers->mutex);
+    options->temporary(options->arg, rank->slot, path);
+    pthread_mutex_unlock(&rank->workers->mutex);
 }
 
-static void warn_of_departure(struct rank_at_hand *at_hand, const struct rank_result *result) {
-    char text[200];
-    if (!result->faithful.departs)
-        return;
-    snprintf(text, sizeof text, "simulated, it takes %.3f ms instead of the measured %.3f ms",
-             result->faithful.simulated_us / 1e3, result->faithful.measured_us / 1e3);
-    keep_warning(at_hand, text);
-}
-
-static uint64_t size_of_file(const char *path) {
-    struct stat found;
-    return stat(path, &found) == 0 ? (uint64_t)found.st_size : 0;
-}
-
-/* Links the rank into `path`, and records it. *ends_all: the record cannot be written. */
-static enum sutra_status link_rank(struct rank_at_hand *at_hand, struct sutra_context *context,
-                                   const struct record_of *of, const char *path, bool *ends_all,
-                                   struct sutra_error *error) {
-    const struct rank_job_options *options = at_hand->workers->options;
-    struct rank_result result;
-    struct sutra_error reason;
-    double begin = seconds_now();
-    struct record_outcome outcome = {
-        .error = &reason, .warnings = &at_hand->warnings, .result = &result, .is_faithful = options->output.faithful};
-    record_remove(options->folder, of->pair->rank);
-    outcome.status = rank_link(context, of->pair, &options->link, &options->output, path, &result, &reason);
-    if (outcome.status)
-        unlink(path); /* what another run has made of other traces, or in another way */
-    else
-        warn_of_departure(at_hand, &result);
-    outcome.file_bytes = outcome.status ? 0 : size_of_file(path);
-    outcome.seconds = seconds_now() - begin;
-    enum sutra_status status = record_write(context, options->folder, of, &outcome, error);
-    rank_result_free(&result);
-    *ends_all = status != SUTRA_OK;
-    return status ? status : error_hand_on(error, outcome.status, &reason);
-}
-
-/* What a rank has freed is the system's again: else each thread's heap would keep the room of its largest rank. One
-   thread at a time: where another allocator is in malloc's place (jemalloc, a sanitizer's), the first call sets up the
-   C library's own, and a second beside it would find that half done. */
-static void give_back(void) {
+/* Returns freed memory to the system; otherwise the heap of each thread keeps the memory of its largest rank. One thread
+ * at a time: if another allocator replaces malloc() (jemalloc, a sanitizer), the first call initializes the C library's
+ * own allocator, which a concurrent second call would find half initialized. */
+static void trim_heap(void) {
 #ifdef __GLIBC__
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&one_at_a_time);
@@ -177,106 +116,131 @@ static void give_back(void) {
 #endif
 }
 
-/* A context, and the rank with it. *ends_all: the error is not that of the rank. */
-static enum sutra_status work_on(struct rank_at_hand *at_hand, const struct record_of *of, bool *ends_all,
-                                 struct sutra_error *error) {
-    const struct rank_workers *workers = at_hand->workers;
+/* Links the rank into `path`, and writes its record. *ends_job: the record cannot be written. */
+static enum sutra_status link_into(struct linked_rank *rank, struct sutra_context *context, const struct record_of *of,
+                                   const char *path, bool *ends_job, struct sutra_error *error) {
+    const struct rank_job_options *options = rank->workers->options;
+    struct rank_result result;
+    struct sutra_error reason;
+    struct stat written;
+    double begin = seconds_now();
+    struct record_outcome outcome = {
+        .error = &reason, .warnings = &rank->warnings, .result = &result, .is_faithful = options->output.faithful};
+    record_remove(options->folder, of->pair->rank);
+    outcome.status = rank_link(context, of->pair, &options->link, &options->output, path, &result, &reason);
+    if (outcome.status) {
+        unlink(path); /* an earlier run may have written it from other traces or with other options */
+    } else if (result.faithful.departs) {
+        char text[200];
+        snprintf(text, sizeof text, "simulated, it takes %.3f ms instead of the measured %.3f ms",
+                 result.faithful.simulated_us / 1e3, result.faithful.measured_us / 1e3);
+        keep_warning(rank, text);
+    }
+    outcome.file_bytes = !outcome.status && stat(path, &written) == 0 ? (uint64_t)written.st_size : 0;
+    outcome.seconds = seconds_now() - begin;
+    enum sutra_status status = record_write(context, options->folder, of, &outcome, error);
+    rank_result_free(&result);
+    *ends_job = status != SUTRA_OK;
+    return status ? status : error_hand_on(error, outcome.status, &reason);
+}
+
+/* Links the rank in a context of its own. *ends_job: the error concerns the job, not the rank. */
+static enum sutra_status link_rank(struct linked_rank *rank, const struct record_of *of, bool *ends_job,
+                                   struct sutra_error *error) {
+    const struct rank_workers *workers = rank->workers;
     struct sutra_context_options options = workers->options->context;
     struct sutra_context *context = NULL;
     char *path = NULL;
     options.n_threads = workers->n_threads;
-    if (workers->n_workers > 1) /* they would share one device */
+    if (workers->n_workers > 1) /* parallel workers do not share a GPU */
         options.device = SUTRA_DEVICE_CPU;
     options.warning = keep_warning;
     options.progress = on_progress;
     options.temporary = on_temporary;
-    options.arg = at_hand;
-    *ends_all = true;
+    options.arg = rank;
+    *ends_job = true;
     if (asprintf(&path, "%s/%s", workers->options->folder, of->file) < 0)
         return error_memory(error);
     enum sutra_status status = sutra_context_create(&options, &context, error);
     if (!status) {
         context->own_names = true;
-        status = link_rank(at_hand, context, of, path, ends_all, error);
+        status = link_into(rank, context, of, path, ends_job, error);
     }
     sutra_context_free(context);
     free(path);
-    give_back();
+    trim_heap();
     return status;
 }
 
 /* ---- Workers ---- */
 
-static void finish_rank(struct rank_at_hand *at_hand, bool was_done, const struct sutra_error *error) {
-    struct rank_workers *workers = at_hand->workers;
+/* Chooses the next rank, and waits until the memory limit allows it. With the mutex held, also on return. */
+static bool next_rank(struct rank_workers *workers, struct linked_rank *rank) {
     const struct rank_job_options *options = workers->options;
-    const struct rank_pair *pair = &workers->plan->pairs[at_hand->pair];
-    workers->is_taken[at_hand->place] = false;
-    workers->in_flight -= text_bytes(pair);
-    workers->n_in_flight--;
-    workers->progress.n_done++;
-    workers->progress.n_before += was_done;
-    workers->progress.bytes_done += was_done ? 0 : file_bytes(pair);
-    workers->progress.bytes -= was_done ? file_bytes(pair) : 0;
-    if (options->done)
-        options->done(options->arg, at_hand->pair, error, &workers->progress);
-    pthread_cond_broadcast(&workers->room);
-}
-
-static enum sutra_status do_rank(struct rank_at_hand *at_hand, bool *was_done, struct sutra_error *error) {
-    struct rank_workers *workers = at_hand->workers;
-    const struct rank_job_options *options = workers->options;
-    char name[RANK_FILE_MAX], file[RANK_FILE_MAX + sizeof RECORD_FOLDER];
-    const struct record_of of = {&workers->plan->pairs[at_hand->pair], options->words, file};
-    bool ends_all = false;
-    rank_file_name(of.pair->rank, options->ending, name);
-    snprintf(file, sizeof file, "%s%s", options->into, name);
-    *was_done = !options->again && record_holds(options->folder, &of);
-    enum sutra_status status = *was_done ? SUTRA_OK : work_on(at_hand, &of, &ends_all, error);
-    if (!ends_all)
-        return status;
-    pthread_mutex_lock(&workers->mutex);
-    if (!workers->status) {
-        workers->status = status;
-        workers->error = *error;
-    }
-    pthread_mutex_unlock(&workers->mutex);
-    return status;
-}
-
-/* With the mutex held, as when it returns. */
-static bool next_rank(struct rank_workers *workers, struct rank_at_hand *at_hand) {
-    if (workers->status || !take_next(workers, &at_hand->pair))
+    if (workers->status)
         return false;
-    uint64_t bytes = text_bytes(&workers->plan->pairs[at_hand->pair]);
-    while (!has_room(workers, bytes))
+    if (options->next) {
+        if (!options->next(options->arg, &rank->pair))
+            return false;
+    } else if (workers->next < workers->plan->n_pairs) {
+        rank->pair = workers->next++;
+    } else {
+        return false;
+    }
+    uint64_t bytes = text_bytes(&workers->plan->pairs[rank->pair]);
+    while (options->memory && workers->n_in_flight > 0 &&
+           (workers->in_flight + bytes) / 100 * workers->memory_percent + OWN_BYTES > options->memory)
         pthread_cond_wait(&workers->room, &workers->mutex);
     workers->in_flight += bytes;
     workers->n_in_flight++;
-    at_hand->place = take_place(workers);
+    rank->slot = 0;
+    while (workers->is_busy[rank->slot])
+        rank->slot++;
+    workers->is_busy[rank->slot] = true;
     return true;
 }
 
 static void run_worker(void *arg, size_t number) {
     struct rank_workers *workers = arg;
-    struct rank_at_hand at_hand = {.workers = workers};
+    const struct rank_job_options *options = workers->options;
+    struct linked_rank rank = {.workers = workers};
     (void)number;
     pthread_mutex_lock(&workers->mutex);
-    while (next_rank(workers, &at_hand)) {
+    while (next_rank(workers, &rank)) {
+        const struct rank_pair *pair = &workers->plan->pairs[rank.pair];
+        char name[RANK_FILE_MAX], file[RANK_FILE_MAX + sizeof RECORD_FOLDER];
+        const struct record_of of = {pair, options->words, file};
         struct sutra_error error;
-        bool was_done;
+        bool ends_job = false;
         pthread_mutex_unlock(&workers->mutex);
-        enum sutra_status status = do_rank(&at_hand, &was_done, &error);
-        buffer_free(&at_hand.warnings);
+        rank_file_name(pair->rank, options->ending, name);
+        snprintf(file, sizeof file, "%s%s", options->into, name);
+        bool was_done = !options->again && record_holds(options->folder, &of);
+        enum sutra_status status = was_done ? SUTRA_OK : link_rank(&rank, &of, &ends_job, &error);
+        buffer_free(&rank.warnings);
+
         pthread_mutex_lock(&workers->mutex);
-        finish_rank(&at_hand, was_done, status ? &error : NULL);
+        if (ends_job && !workers->status) {
+            workers->status = status;
+            workers->error = error;
+        }
+        workers->is_busy[rank.slot] = false;
+        workers->in_flight -= text_bytes(pair);
+        workers->n_in_flight--;
+        workers->progress.n_done++;
+        workers->progress.n_before += was_done;
+        workers->progress.bytes_done += was_done ? 0 : file_bytes(pair);
+        workers->progress.bytes -= was_done ? file_bytes(pair) : 0;
+        if (options->done)
+            options->done(options->arg, rank.pair, status ? &error : NULL, &workers->progress);
+        pthread_cond_broadcast(&workers->room);
     }
     pthread_mutex_unlock(&workers->mutex);
 }
 
 enum sutra_status rank_job_run(const struct job_plan *plan, const struct rank_job_options *options,
                                struct sutra_error *error) {
-    struct rank_workers workers = {.plan = plan, .options = options, .percent = PERCENT_AT_FIRST};
+    struct rank_workers workers = {.plan = plan, .options = options, .memory_percent = FIRST_MEMORY_PERCENT};
     unsigned n_threads = options->context.n_threads;
     unsigned n_workers = plan->n_pairs < n_threads ? (unsigned)plan->n_pairs : n_threads;
     if (n_workers == 0)
