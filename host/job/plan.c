@@ -1,11 +1,10 @@
 /*
- * plan.c - pairing host traces and device traces of a job.
+ * plan.c - implements plan.h: pairs the host traces and device traces of a job.
  *
- *     hosts by (process, number)   8123 0   8164 1   8205 2  ...     a device looks for its process here
- *     hosts by number              0 8123   1 8164   2 8205  ...     and for its rank here, where no process is told
+ *     hosts by (process, number)   8123 0   8164 1   8205 2  ...     a device trace searches its process id here,
+ *     hosts by number              0 8123   1 8164   2 8205  ...     and without a process id its rank here
  */
 #include "job/plan.h"
-#include "base/shared.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,16 +14,17 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 
 const char *const pair_by_names[] = {[PAIR_BY_PROCESS] = "process",
                                      [PAIR_BY_PROCESS_AND_NAME] = "process and name",
                                      [PAIR_BY_NAME] = "name",
                                      [PAIR_BY_TABLE] = "table"};
 
-/* Clocks of host traces may be of any time zone. */
+/* Tolerance of start times: host traces record the local time of an unknown time zone. */
 #define DAY_SECONDS 86400.0
 
-struct pairing_work {
+struct pairing {
     struct job_plan *plan;
     struct trace_file *hosts, *devices;
     size_t n_hosts, n_devices;
@@ -36,24 +36,21 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-static void vleave_out(struct job_plan *plan, const char *path, const char *format, va_list words) {
+/* Records why a file is skipped. */
+__attribute__((format(printf, 3, 4))) static void skip(struct job_plan *plan, const char *path, const char *format,
+                                                       ...) {
     char text[600];
+    va_list words;
+    va_start(words, format);
     vsnprintf(text, sizeof text, format, words);
+    va_end(words);
     size_t size = strlen(text) + 1, length = strlen(path) + 1;
     char *why = arena_take(&plan->arena, size, 1), *copy = arena_take(&plan->arena, length, 1);
     if (why && copy)
         plan->left[plan->n_left++] = (struct left_file){memcpy(copy, path, length), memcpy(why, text, size)};
 }
 
-__attribute__((format(printf, 3, 4))) static void leave_out(struct job_plan *plan, const char *path, const char *format,
-                                                            ...) {
-    va_list words;
-    va_start(words, format);
-    vleave_out(plan, path, format, words);
-    va_end(words);
-}
-
-/* A device trace, and the host trace that seems to be its own. */
+/* A device trace, and the host trace that appears to belong to it. */
 struct device_claim {
     const struct trace_file *device;
     struct trace_file *host;
@@ -62,8 +59,8 @@ struct device_claim {
 
 /* ---- Files ---- */
 
-static enum sutra_status look_at_file(struct job_plan *plan, const char *path, struct trace_file *file,
-                                      struct sutra_error *error) {
+static enum sutra_status read_head(struct job_plan *plan, const char *path, struct trace_file *file,
+                                   struct sutra_error *error) {
     size_t size = strlen(path) + 1;
     char *copy = arena_take(&plan->arena, size, 1);
     if (!copy)
@@ -72,40 +69,33 @@ static enum sutra_status look_at_file(struct job_plan *plan, const char *path, s
     return trace_head_read(path, plan->lenient, &file->head, error);
 }
 
-/* Why a file is not of this side. */
-static void leave_out_other(struct job_plan *plan, const char *path, const struct trace_head *head,
-                            enum trace_side side) {
+/* Reads the heads of files that should be traces of one side, keeps the ones that are, and records the others. */
+static enum sutra_status read_heads(struct job_plan *plan, const struct trace_files *given, enum trace_side side,
+                                    struct trace_file **files, size_t *n_files, struct sutra_error *error) {
     static const char *const kinds[] = {[SIDE_HOST] = "host", [SIDE_DEVICE] = "device"};
-    if (head->bytes == 0)
-        leave_out(plan, path, "is empty");
-    else if (head->side == SIDE_UNKNOWN)
-        leave_out(plan, path, "no %s trace by its beginning", kinds[side]);
-    else
-        leave_out(plan, path, "a %s trace, where %s traces are expected", kinds[head->side], kinds[side]);
-}
-
-/* Looks at files that should be of one side, and keeps those that are. */
-static enum sutra_status look_at_side(struct job_plan *plan, const struct trace_files *given, enum trace_side side,
-                                      struct trace_file **files, size_t *n_files, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
     *files = arena_take(&plan->arena, given->n, sizeof **files);
     *n_files = 0;
-    for (size_t i = 0; i < given->n && *files && !status; i++) {
+    for (size_t i = 0; i < given->n && *files; i++) {
+        const char *path = given->paths[i];
         struct trace_file *file = &(*files)[*n_files];
         struct sutra_error why;
-        status = look_at_file(plan, given->paths[i], file, &why);
-        if (!status && file->head.side == side) {
+        enum sutra_status status = read_head(plan, path, file, &why);
+        if (status == SUTRA_NO_INPUT)
+            skip(plan, path, "%s", why.message);
+        else if (status)
+            return error_hand_on(error, status, &why);
+        else if (file->head.side == side)
             ++*n_files;
-        } else if (!status && !(given->mixed && file->head.side != SIDE_UNKNOWN)) {
-            leave_out_other(plan, given->paths[i], &file->head, side);
-        } else if (status == SUTRA_NO_INPUT) {
-            leave_out(plan, given->paths[i], "%s", why.message);
-            status = SUTRA_OK;
-        } else {
-            error_hand_on(error, status, &why);
-        }
+        else if (given->mixed && file->head.side != SIDE_UNKNOWN)
+            continue;
+        else if (file->head.bytes == 0)
+            skip(plan, path, "is empty");
+        else if (file->head.side == SIDE_UNKNOWN)
+            skip(plan, path, "no %s trace by its beginning", kinds[side]);
+        else
+            skip(plan, path, "a %s trace, where %s traces are expected", kinds[file->head.side], kinds[side]);
     }
-    return status ? status : arena_status(&plan->arena, error);
+    return arena_status(&plan->arena, error);
 }
 
 /* ---- Orders ---- */
@@ -125,15 +115,15 @@ static int compare_numbers(const void *left, const void *right, void *arg) {
     return compare_integers(files[*(const size_t *)left].number, files[*(const size_t *)right].number);
 }
 
-/* By rank; those of one rank, or process, come to stand side by side. */
+/* By rank, so that device traces of the same rank are adjacent. */
 ORDER_BY(compare_ranks, struct trace_file, ASCENDING(head.rank) ASCENDING_TEXT(path))
 
-/* The first host of the order whose key is not below. */
-static size_t first_process(const struct pairing_work *work, int64_t pid, int64_t number) {
-    size_t low = 0, high = work->n_hosts;
+/* The first host in `by_process` whose process id and number are not below these. */
+static size_t first_process(const struct pairing *pairing, int64_t pid, int64_t number) {
+    size_t low = 0, high = pairing->n_hosts;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        const struct trace_file *host = &work->hosts[work->by_process[middle]];
+        const struct trace_file *host = &pairing->hosts[pairing->by_process[middle]];
         if (host->head.pid < pid || (host->head.pid == pid && host->number < number))
             low = middle + 1;
         else
@@ -142,11 +132,11 @@ static size_t first_process(const struct pairing_work *work, int64_t pid, int64_
     return low;
 }
 
-static size_t first_number(const struct pairing_work *work, int64_t number) {
-    size_t low = 0, high = work->n_hosts;
+static size_t first_number(const struct pairing *pairing, int64_t number) {
+    size_t low = 0, high = pairing->n_hosts;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (work->hosts[work->by_number[middle]].number < number)
+        if (pairing->hosts[pairing->by_number[middle]].number < number)
             low = middle + 1;
         else
             high = middle;
@@ -154,20 +144,17 @@ static size_t first_number(const struct pairing_work *work, int64_t number) {
     return low;
 }
 
-/* ---- A device's host ---- */
+/* ---- The host trace of a device trace ---- */
 
-static bool days_meet(const struct trace_file *host, const struct trace_file *device) {
-    double apart = device->head.begin - host->head.begin;
-    return host->head.begin == 0 || device->head.begin == 0 || (apart > -DAY_SECONDS && apart < DAY_SECONDS);
-}
-
-/* The only one of some hosts that was recorded on the device trace's day; NULL: none, or several. */
-static struct trace_file *only_one(const struct pairing_work *work, const size_t *order, size_t begin, size_t end,
+/* The only host in order[begin..end) recorded within a day of the device trace; NULL: none, or several. */
+static struct trace_file *only_one(const struct pairing *pairing, const size_t *order, size_t begin, size_t end,
                                    const struct trace_file *device) {
     struct trace_file *found = NULL;
     for (size_t i = begin; i < end; i++) {
-        struct trace_file *host = &work->hosts[order[i]];
-        if (!days_meet(host, device))
+        struct trace_file *host = &pairing->hosts[order[i]];
+        double apart = device->head.begin - host->head.begin;
+        bool has_times = host->head.begin != 0 && device->head.begin != 0;
+        if (has_times && (apart <= -DAY_SECONDS || apart >= DAY_SECONDS))
             continue;
         if (found)
             return NULL;
@@ -176,170 +163,147 @@ static struct trace_file *only_one(const struct pairing_work *work, const size_t
     return found;
 }
 
-/* The host of the device's process. */
-static struct trace_file *host_of_process(const struct pairing_work *work, const struct trace_file *device, int64_t pid,
-                                          enum pair_by *by) {
+/* The host trace of a process; if the process has several, the one with the rank in its name. */
+static struct trace_file *find_host_of_process(const struct pairing *pairing, const struct trace_file *device,
+                                               int64_t pid, enum pair_by *by) {
     int64_t rank = device->head.rank;
-    struct trace_file *host = only_one(work, work->by_process, first_process(work, pid, INT64_MIN),
-                                       first_process(work, pid, INT64_MAX), device);
+    struct trace_file *host = only_one(pairing, pairing->by_process, first_process(pairing, pid, INT64_MIN),
+                                       first_process(pairing, pid, INT64_MAX), device);
     *by = pid == NOT_TOLD ? PAIR_BY_NAME : PAIR_BY_PROCESS;
     if (host && pid != NOT_TOLD)
         return host;
     *by = pid == NOT_TOLD ? PAIR_BY_NAME : PAIR_BY_PROCESS_AND_NAME;
-    return only_one(work, work->by_process, first_process(work, pid, rank), first_process(work, pid, rank + 1), device);
+    return only_one(pairing, pairing->by_process, first_process(pairing, pid, rank),
+                    first_process(pairing, pid, rank + 1), device);
 }
 
-static struct trace_file *host_of_number(const struct pairing_work *work, const struct trace_file *device) {
+static struct trace_file *find_host_of_rank(const struct pairing *pairing, const struct trace_file *device) {
     int64_t rank = device->head.rank;
-    return only_one(work, work->by_number, first_number(work, rank), first_number(work, rank + 1), device);
+    return only_one(pairing, pairing->by_number, first_number(pairing, rank), first_number(pairing, rank + 1), device);
 }
 
-static struct trace_file *host_of(const struct pairing_work *work, const struct trace_file *device, enum pair_by *by) {
-    struct trace_file *host = NULL;
-    if (device->head.pid != NOT_TOLD) {
-        host = host_of_process(work, device, device->head.pid, by);
-        return host ? host : host_of_process(work, device, NOT_TOLD, by);
-    }
-    *by = PAIR_BY_NAME;
-    return host_of_number(work, device);
-}
-
-/* Why a device trace has no host trace. */
-static void tell_lonely(const struct pairing_work *work, const struct trace_file *device) {
-    const struct trace_file *named = host_of_number(work, device);
-    if (named && !named->is_paired && named->head.pid != NOT_TOLD && device->head.pid != NOT_TOLD &&
-        named->head.pid != device->head.pid)
-        leave_out(work->plan, device->path,
-                  "rank %" PRId64 " of process %" PRId64 ", and no host trace is: %.200s is of process %" PRId64,
-                  device->head.rank, device->head.pid, base_name(named->path), named->head.pid);
-    else
-        leave_out(work->plan, device->path,
-                  "rank %" PRId64 ": no host trace, or more than one, is of its process or name", device->head.rank);
-}
-
-/* ---- All of them ---- */
-
-static void keep_pair(struct pairing_work *work, const struct trace_file *host, const struct trace_file *device,
-                      enum pair_by by) {
-    struct job_plan *plan = work->plan;
-    plan->pairs[plan->n_pairs++] =
-        (struct rank_pair){.rank = device->head.rank, .host = *host, .device = *device, .by = by};
-}
-
-/* Whether a device trace tells a rank that no other tells; else it is left out. Devices are in the order of ranks. */
-static bool has_own_rank(const struct pairing_work *work, size_t i) {
-    const struct trace_file *device = &work->devices[i];
+/* Whether no other device trace has the rank of device trace i; otherwise it is skipped. Devices are sorted by rank. */
+static bool has_unique_rank(const struct pairing *pairing, size_t i) {
+    const struct trace_file *device = &pairing->devices[i];
     bool twice = (i > 0 && device[-1].head.rank == device->head.rank) ||
-                 (i + 1 < work->n_devices && device[1].head.rank == device->head.rank);
+                 (i + 1 < pairing->n_devices && device[1].head.rank == device->head.rank);
     bool in_range = device->head.rank >= 0 && device->head.rank < RANK_LIMIT;
     if (device->head.rank == NOT_TOLD)
-        leave_out(work->plan, device->path, "neither the trace nor its name contains a rank");
+        skip(pairing->plan, device->path, "neither the trace nor its name contains a rank");
     else if (!in_range)
-        leave_out(work->plan, device->path, "rank %" PRId64 " is out of range (0 to %d)", device->head.rank,
-                  RANK_LIMIT - 1);
+        skip(pairing->plan, device->path, "rank %" PRId64 " is out of range (0 to %d)", device->head.rank,
+             RANK_LIMIT - 1);
     else if (twice)
-        leave_out(work->plan, device->path, "rank %" PRId64 " is recorded in several device traces", device->head.rank);
+        skip(pairing->plan, device->path, "rank %" PRId64 " is recorded in several device traces", device->head.rank);
     return in_range && !twice;
 }
 
-/* A host that several devices claim is that of the one with the rank in its name, or of none. */
-static void settle_claim(struct pairing_work *work, const struct device_claim *claim) {
-    const struct trace_file *device = claim->device;
-    struct trace_file *host = claim->host;
-    if (!host) {
-        tell_lonely(work, device);
-        return;
-    }
-    host->is_paired = true;
-    if (host->n_claims == 1 || host->number == device->head.rank)
-        keep_pair(work, host, device, host->n_claims == 1 ? claim->by : PAIR_BY_PROCESS_AND_NAME);
-    else
-        leave_out(work->plan, device->path, "rank %" PRId64 ": its host trace, %.200s, may belong to another rank",
-                  device->head.rank, base_name(host->path));
-}
-
-static void pair_devices(struct pairing_work *work) {
-    struct device_claim *claims = arena_take(&work->plan->arena, work->n_devices, sizeof *claims);
+static void pair_devices(struct pairing *pairing) {
+    struct job_plan *plan = pairing->plan;
+    struct device_claim *claims = arena_take(&plan->arena, pairing->n_devices, sizeof *claims);
     size_t n = 0;
-    for (size_t i = 0; i < work->n_devices && claims; i++) {
-        if (!has_own_rank(work, i))
+    for (size_t i = 0; i < pairing->n_devices && claims; i++) {
+        if (!has_unique_rank(pairing, i))
             continue;
-        claims[n] = (struct device_claim){.device = &work->devices[i]};
-        claims[n].host = host_of(work, claims[n].device, &claims[n].by);
-        if (claims[n].host)
-            claims[n].host->n_claims++;
-        n++;
+        struct device_claim claim = {.device = &pairing->devices[i], .by = PAIR_BY_NAME};
+        int64_t pid = claim.device->head.pid;
+        if (pid == NOT_TOLD)
+            claim.host = find_host_of_rank(pairing, claim.device);
+        else
+            claim.host = find_host_of_process(pairing, claim.device, pid, &claim.by);
+        if (!claim.host && pid != NOT_TOLD)
+            claim.host = find_host_of_process(pairing, claim.device, NOT_TOLD, &claim.by);
+        if (claim.host)
+            claim.host->n_claims++;
+        claims[n++] = claim;
     }
-    for (size_t i = 0; i < n; i++)
-        settle_claim(work, &claims[i]);
+    /* a host trace that several device traces claim belongs to the one with the rank in its name, or to none */
+    for (size_t i = 0; i < n; i++) {
+        const struct trace_file *device = claims[i].device;
+        struct trace_file *host = claims[i].host;
+        int64_t rank = device->head.rank;
+        if (host) {
+            host->is_paired = true;
+            if (host->n_claims == 1 || host->number == rank)
+                plan->pairs[plan->n_pairs++] =
+                    (struct rank_pair){.rank = rank,
+                                       .host = *host,
+                                       .device = *device,
+                                       .by = host->n_claims == 1 ? claims[i].by : PAIR_BY_PROCESS_AND_NAME};
+            else
+                skip(plan, device->path, "rank %" PRId64 ": its host trace, %.200s, may belong to another rank", rank,
+                     base_name(host->path));
+            continue;
+        }
+        const struct trace_file *named = find_host_of_rank(pairing, device);
+        if (named && !named->is_paired && named->head.pid != NOT_TOLD && device->head.pid != NOT_TOLD &&
+            named->head.pid != device->head.pid)
+            skip(plan, device->path,
+                 "rank %" PRId64 " of process %" PRId64 ", and no host trace is: %.200s is of process %" PRId64, rank,
+                 device->head.pid, base_name(named->path), named->head.pid);
+        else
+            skip(plan, device->path, "rank %" PRId64 ": no host trace, or more than one, is of its process or name",
+                 rank);
+    }
+    for (size_t i = 0; i < pairing->n_hosts; i++)
+        if (!pairing->hosts[i].is_paired)
+            skip(plan, pairing->hosts[i].path, "no device trace is of its process or name");
 }
 
-static void tell_lonely_hosts(struct pairing_work *work) {
-    for (size_t i = 0; i < work->n_hosts; i++)
-        if (!work->hosts[i].is_paired)
-            leave_out(work->plan, work->hosts[i].path, "no device trace is of its process or name");
-}
-
-/* Lets the job have so many ranks at least; a number out of range is as one that is not told. */
+/* Raises the number of ranks of the job to n_ranks; a number out of range is ignored. */
 static void raise_world(struct job_plan *plan, int64_t n_ranks) {
     if (n_ranks <= RANK_LIMIT && n_ranks > plan->world_size)
         plan->world_size = n_ranks;
 }
 
-static void find_world(struct job_plan *plan, const struct pairing_work *work) {
-    for (size_t i = 0; i < work->n_devices; i++) {
-        const struct trace_head *head = &work->devices[i].head;
+enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files *hosts,
+                                const struct trace_files *devices, struct sutra_error *error) {
+    struct pairing pairing = {.plan = plan};
+    struct arena *arena = &plan->arena;
+    plan->left = arena_take(arena, hosts->n + devices->n, sizeof *plan->left);
+    plan->pairs = arena_take(arena, devices->n, sizeof *plan->pairs);
+    pairing.by_process = arena_take(arena, hosts->n, sizeof *pairing.by_process);
+    pairing.by_number = arena_take(arena, hosts->n, sizeof *pairing.by_number);
+    enum sutra_status status = arena_status(arena, error);
+    if (!status)
+        status = read_heads(plan, hosts, SIDE_HOST, &pairing.hosts, &pairing.n_hosts, error);
+    if (!status)
+        status = read_heads(plan, devices, SIDE_DEVICE, &pairing.devices, &pairing.n_devices, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < pairing.n_hosts; i++)
+        pairing.by_process[i] = pairing.by_number[i] = i;
+    for (size_t i = 0; i < pairing.n_devices; i++)
+        if (pairing.devices[i].head.rank == NOT_TOLD)
+            pairing.devices[i].head.rank = pairing.devices[i].number;
+    qsort_r(pairing.by_process, pairing.n_hosts, sizeof *pairing.by_process, compare_processes, pairing.hosts);
+    qsort_r(pairing.by_number, pairing.n_hosts, sizeof *pairing.by_number, compare_numbers, pairing.hosts);
+    qsort(pairing.devices, pairing.n_devices, sizeof *pairing.devices, compare_ranks);
+    pair_devices(&pairing);
+    for (size_t i = 0; i < pairing.n_devices; i++) {
+        const struct trace_head *head = &pairing.devices[i].head;
         raise_world(plan, head->world_size);
         if (head->rank < RANK_LIMIT)
             raise_world(plan, head->rank + 1);
     }
-}
-
-enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files *hosts,
-                                const struct trace_files *devices, struct sutra_error *error) {
-    struct pairing_work work = {.plan = plan};
-    struct arena *arena = &plan->arena;
-    plan->left = arena_take(arena, hosts->n + devices->n, sizeof *plan->left);
-    plan->pairs = arena_take(arena, devices->n, sizeof *plan->pairs);
-    work.by_process = arena_take(arena, hosts->n, sizeof *work.by_process);
-    work.by_number = arena_take(arena, hosts->n, sizeof *work.by_number);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = look_at_side(plan, hosts, SIDE_HOST, &work.hosts, &work.n_hosts, error);
-    if (!status)
-        status = look_at_side(plan, devices, SIDE_DEVICE, &work.devices, &work.n_devices, error);
-    if (status)
-        return status;
-    for (size_t i = 0; i < work.n_hosts; i++)
-        work.by_process[i] = work.by_number[i] = i;
-    for (size_t i = 0; i < work.n_devices; i++)
-        if (work.devices[i].head.rank == NOT_TOLD)
-            work.devices[i].head.rank = work.devices[i].number;
-    qsort_r(work.by_process, work.n_hosts, sizeof *work.by_process, compare_processes, work.hosts);
-    qsort_r(work.by_number, work.n_hosts, sizeof *work.by_number, compare_numbers, work.hosts);
-    qsort(work.devices, work.n_devices, sizeof *work.devices, compare_ranks);
-    pair_devices(&work);
-    tell_lonely_hosts(&work);
-    find_world(plan, &work);
     return arena_status(arena, error);
 }
 
 /* ---- A table ---- */
 
-/* Whether the files of a row may be of this rank; what speaks against it is told of the device trace. */
-static bool row_holds(struct job_plan *plan, const struct rank_pair *pair) {
+/* Whether the files of a row may belong to this rank; otherwise the device trace is skipped with the reason. */
+static bool check_row(struct job_plan *plan, const struct rank_pair *pair) {
     const struct trace_head *host = &pair->host.head, *device = &pair->device.head;
     if (host->side != SIDE_HOST || device->side != SIDE_DEVICE)
-        leave_out(plan, pair->device.path, "rank %" PRId64 ": %s is no %s trace by its beginning", pair->rank,
-                  host->side != SIDE_HOST ? pair->host.path : pair->device.path,
-                  host->side != SIDE_HOST ? "host" : "device");
+        skip(plan, pair->device.path, "rank %" PRId64 ": %s is no %s trace by its beginning", pair->rank,
+             host->side != SIDE_HOST ? pair->host.path : pair->device.path,
+             host->side != SIDE_HOST ? "host" : "device");
     else if (device->rank != NOT_TOLD && device->rank != pair->rank)
-        leave_out(plan, pair->device.path, "rank %" PRId64 " in the table, but it says that it is of rank %" PRId64,
-                  pair->rank, device->rank);
+        skip(plan, pair->device.path, "rank %" PRId64 " in the table, but it says that it is of rank %" PRId64,
+             pair->rank, device->rank);
     else if (host->pid != NOT_TOLD && device->pid != NOT_TOLD && host->pid != device->pid)
-        leave_out(plan, pair->device.path,
-                  "rank %" PRId64 ": of process %" PRId64 ", but %.200s is of process %" PRId64, pair->rank,
-                  device->pid, base_name(pair->host.path), host->pid);
+        skip(plan, pair->device.path, "rank %" PRId64 ": of process %" PRId64 ", but %.200s is of process %" PRId64,
+             pair->rank, device->pid, base_name(pair->host.path), host->pid);
     else
         return true;
     return false;
@@ -358,10 +322,10 @@ static enum sutra_status read_row(struct job_plan *plan, char *line, const char 
                           (int)(host - line < 40 ? host - line : 40), line, RANK_LIMIT - 1);
     *host++ = *device++ = 0;
     device[strcspn(device, "\t")] = 0;
-    enum sutra_status status = look_at_file(plan, host, &pair.host, error);
+    enum sutra_status status = read_head(plan, host, &pair.host, error);
     if (!status)
-        status = look_at_file(plan, device, &pair.device, error);
-    if (!status && row_holds(plan, &pair))
+        status = read_head(plan, device, &pair.device, error);
+    if (!status && check_row(plan, &pair))
         plan->pairs[plan->n_pairs++] = pair;
     if (!status)
         raise_world(plan, pair.device.head.world_size);
@@ -370,15 +334,15 @@ static enum sutra_status read_row(struct job_plan *plan, char *line, const char 
 
 ORDER_BY(compare_pairs, struct rank_pair, ASCENDING(rank) ASCENDING_TEXT(device.path))
 
-/* Ranks that stand there twice go out. */
-static void drop_twice(struct job_plan *plan) {
+/* Skips ranks that the table contains several times. */
+static void skip_duplicates(struct job_plan *plan) {
     size_t n = 0;
     for (size_t begin = 0, end; begin < plan->n_pairs; begin = end) {
         for (end = begin + 1; end < plan->n_pairs && plan->pairs[end].rank == plan->pairs[begin].rank; end++)
             continue;
         for (size_t i = begin; i < end && end - begin > 1; i++)
-            leave_out(plan, plan->pairs[i].device.path, "rank %" PRId64 " is in the table more than once",
-                      plan->pairs[i].rank);
+            skip(plan, plan->pairs[i].device.path, "rank %" PRId64 " is in the table more than once",
+                 plan->pairs[i].rank);
         if (end - begin == 1)
             plan->pairs[n++] = plan->pairs[begin];
     }
@@ -393,7 +357,7 @@ static enum sutra_status read_rows(struct job_plan *plan, char *text, const char
     plan->pairs = arena_take(&plan->arena, n_lines, sizeof *plan->pairs);
     plan->left = arena_take(&plan->arena, n_lines, sizeof *plan->left);
     status = arena_status(&plan->arena, error);
-    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* as spreadsheets begin a text */
+    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* byte order mark, as spreadsheets write it */
     for (char *line = text, *next; line && !status; line = next) {
         next = strchr(line, '\n');
         if (next)
@@ -407,7 +371,7 @@ static enum sutra_status read_rows(struct job_plan *plan, char *text, const char
         return status;
     if (plan->n_pairs > 0)
         qsort(plan->pairs, plan->n_pairs, sizeof *plan->pairs, compare_pairs);
-    drop_twice(plan);
+    skip_duplicates(plan);
     if (plan->n_pairs > 0)
         raise_world(plan, plan->pairs[plan->n_pairs - 1].rank + 1);
     return arena_status(&plan->arena, error);

@@ -1,14 +1,15 @@
 /*
- * plan.h - which host trace and which device trace are of one rank.
+ * plan.h - pairs the host trace and the device trace of each rank.
  *
  *     files of both folders, or a table --heads--> pairs by rank
- *                                             \--> what is left out, and why
+ *                                             \--> skipped files, with the reasons
  *
- * A device trace's rank is what it says itself, or else the number in its name. Its host trace is that of the same
- * process; where several have that process id, or none tells it, that with the rank in its name. What the files say
- * against each other keeps a pair apart, whatever their names are. Nothing is guessed: what does not fit is left out.
+ * The rank of a device trace is the rank that it records, or else the number in its name. Its host trace is the host
+ * trace of the same process. If several host traces have this process id, or none records one, the number in the name
+ * decides. Contradicting files (process ids, ranks, dates) are never paired, whatever their names. Nothing is guessed:
+ * unmatched files are skipped.
  *
- * Cost: O(n log n) beside the heads.
+ * Cost: O(n log n), and reading the heads of the files.
  */
 #ifndef JOB_PLAN_H
 #define JOB_PLAN_H
@@ -26,12 +27,12 @@ struct trace_file {
     struct trace_head head;
     int64_t number; /* in the name */
     bool is_paired;
-    uint32_t n_claims; /* devices that it seems to belong to */
+    uint32_t n_claims; /* device traces that it may belong to */
 };
 
 enum pair_by { PAIR_BY_PROCESS, PAIR_BY_PROCESS_AND_NAME, PAIR_BY_NAME, PAIR_BY_TABLE };
 
-/* "process" and so on. */
+/* Names by enum pair_by: "process" and so on. */
 extern const char *const pair_by_names[];
 
 struct rank_pair {
@@ -45,30 +46,30 @@ struct left_file {
     const char *why;
 };
 
-/* Zero-initialise but for `lenient`; free with job_plan_free(). */
+/* Zero-initialize, and set `lenient`; free with job_plan_free(). */
 struct job_plan {
-    bool lenient;            /* traces that are broken at their beginnings are mended to tell what they are */
-    struct arena arena;      /* of all that follows */
+    bool lenient;            /* repair malformed beginnings of traces before their heads are read */
+    struct arena arena;      /* owns the lists and texts below */
     struct rank_pair *pairs; /* by rank */
     size_t n_pairs;
     struct left_file *left;
     size_t n_left;
-    int64_t world_size; /* as the traces say, or one more than the largest rank */
+    int64_t world_size; /* as recorded in the traces, or one more than the largest rank */
 };
 
-/* Files of one kind, or, where `mixed`, of either. */
+/* Files that should be traces of one side; with `mixed`, of either side. */
 struct trace_files {
     char *const *paths;
     size_t n;
-    bool mixed; /* those of the other kind are passed over, not told */
+    bool mixed; /* traces of the other side are ignored, not listed as skipped */
 };
 
-/* Pairs the files, whose names are copied. What cannot be read is left out. SUTRA_SYSTEM: out of memory. */
+/* Pairs the files, and copies their names. Unreadable files are skipped. SUTRA_SYSTEM: out of memory. */
 enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files *hosts,
                                 const struct trace_files *devices, struct sutra_error *error);
 
-/* Takes the pairs from a table: a line for each, "rank, host, device" with tabs between, and what stands behind another
- * one is passed over; lines that are empty or begin with # do not count. SUTRA_DATA: another line. */
+/* Reads the pairs from a table with one line per rank: rank, host and device, separated by tabs; further columns, empty
+ * lines and lines that start with # are ignored. SUTRA_DATA: any other line. */
 enum sutra_status job_plan_read(struct job_plan *plan, const char *table, struct sutra_error *error);
 
 /* Reads the rest of a file as a text, which the caller frees. SUTRA_DATA: the file is empty or contains a NUL.
