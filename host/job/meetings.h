@@ -1,15 +1,15 @@
 /*
- * meetings.h - which collectives of a job's ranks meet, from when on their data moves, and for how long.
+ * meetings.h - when the ranks of a job start each collective together, and how long its transfer takes.
  *
- *     rank 0   ready |......wait......|=transfer=|          ready: all that the rank itself keeps it from has ended
+ *     rank 0   ready |......wait......|=transfer=|     ready: everything that the rank itself must finish before is done
  *     rank 1              ready |.....|=transfer=|
- *     rank 2                    ready |=transfer==|         the last one ready lets all begin
+ *     rank 2                    ready |=transfer==|    the collective starts when the last rank is ready
  *
- * All times are those of the job's clock, on which collectives end at once; so much later than the first rank each of
- * the others starts. A collective's transfer lasts on each rank from the moment at which the last member is ready to
- * the end on that rank, or to the median end where the rank's own is far from that; its execution is the members'
- * shortest kernel. On ranks with one resource for communication collectives follow each other, on all ranks in the
- * order of their median ends, and are ready when the one before them is done.
+ * All times are on the clock of the job, on which a collective ends simultaneously on all ranks. Each rank starts at its
+ * offset from the first rank. On each rank, the transfer lasts from the moment at which the last member is ready to the
+ * end on this rank, or to the median end if the rank's own end is far from the median. The run time is the shortest
+ * kernel of the members. On ranks with one resource for communication, collectives follow each other on all ranks in the
+ * order of their median ends, and are ready when the previous collective is done.
  *
  * Cost: O(n log n) in collectives.
  */
@@ -20,13 +20,13 @@
 #include "job/rank_link.h"
 #include "simulate/faithful.h"
 
-/* A rank of a simulated job, as its record tells. */
+/* A rank of a simulated job, from its record. */
 struct meeting_rank {
     int64_t rank;
     struct rank_start start;
 };
 
-/* What is known of a job; n ranks by rising number. */
+/* The input; n ranks in ascending order. */
 struct meeting_job {
     const struct meeting_rank *ranks;
     size_t n;
@@ -39,18 +39,18 @@ struct meeting_job {
 };
 
 struct job_meetings {
-    struct rank_meetings *ranks; /* as those of the job */
+    struct rank_meetings *ranks; /* one per rank of the job */
     uint32_t *group_number;      /* per group of the calls: its number for ASTRA-sim; 0: all ranks */
     uint64_t n_meetings;
-    uint64_t n_lacking;   /* of them meetings of groups of which ranks have no file, */
-    uint64_t n_alone;     /* and collectives that for this reason meet nobody */
-    uint64_t n_different; /* of which ranks tell different kinds, so that nobody meets */
-    uint64_t n_beside;    /* collectives that ran beside another one of their rank, on one resource */
-    row_t n_apart;        /* ranks whose clocks nothing joins with that of the first one */
-    double measured_us;   /* of the job: from the first start of a rank to the last end */
+    uint64_t n_lacking;   /* matched collectives of groups in which ranks have no file */
+    uint64_t n_alone;     /* collectives of one rank, because the other members have no file */
+    uint64_t n_different; /* collectives whose members record different kinds; they do not wait for each other */
+    uint64_t n_beside;    /* collectives that overlap another collective of their rank, on one resource */
+    row_t n_apart;        /* ranks whose clocks no collective connects with the clock of the first rank */
+    double measured_us;   /* duration of the job: from the first start of a rank to the last end */
 };
 
-/* All in the arena. SUTRA_SYSTEM: out of memory. */
+/* Allocates the result in the arena. SUTRA_SYSTEM: out of memory. */
 enum sutra_status job_meetings_find(const struct meeting_job *job, struct arena *arena, struct job_meetings *meetings,
                                     struct sutra_error *error);
 
