@@ -11,7 +11,7 @@
 #include "analyze/collective_checks.h"
 #include "analyze/rank_clocks.h"
 #include "job/meetings.h"
-#include "job/rank_link.h"
+#include "job/record.h"
 #include "write/json.h"
 
 enum rank_state { RANK_DONE, RANK_BROKEN, RANK_MISSING };

@@ -15,7 +15,7 @@
 #define JOB_RANK_JOB_H
 
 #include "base/memory.h"
-#include "job/rank_link.h"
+#include "job/record.h"
 
 /* Maximum number of ranks that run in parallel. */
 #define RANK_WORKERS_MAX 256

@@ -1,513 +1,16 @@
 /*
- * rank_link.c - one rank: read, link, write.
+ * rank_link.c - implements rank_link.h.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "job/rank_link.h"
 
-#include "analyze/collective_calls.h"
+#include <inttypes.h>
+#include <stdlib.h>
+
 #include "analyze/ranks.h"
 #include "base/error.h"
 #include "base/shared.h"
-#include "job/rank_link.h"
-#include "link/link.h"
 #include "read/document.h"
 #include "simulate/convert.h"
-#include "text/numbers.h"
-#include "write/text.h"
-
-/*
- * Writing and reading the records of a job. Words have \t, \n and \\ for tabs, line ends and backslashes.
- */
-
-/* ---- Writing ---- */
-
-static void add_word(struct text_out *text, const char *word) {
-    for (; *word; word++) {
-        const char *escape = *word == '\t' ? "\\t" : *word == '\n' ? "\\n" : *word == '\\' ? "\\\\" : NULL;
-        if (escape)
-            out_add(text, escape);
-        else
-            buffer_append(&text->out, word, 1);
-    }
-}
-
-static void add_file(struct text_out *text, const char *what, const struct trace_file *file) {
-    out_format(text, "%s\t", what);
-    add_word(text, file->path);
-    out_format(text, "\t%" PRIu64 "\t%" PRId64 "\n", file->head.bytes, file->head.modified_ns);
-}
-
-/* The lines that tell whether a file is still what it should be. */
-static void add_head(struct text_out *text, const struct record_of *of, uint64_t file_bytes) {
-    out_format(text, "version\t%s\noptions\t", sutra_version());
-    add_word(text, of->options);
-    out_add(text, "\n");
-    add_file(text, "host", &of->pair->host);
-    add_file(text, "device", &of->pair->device);
-    out_format(text, "rank\t%" PRId64 "\t%s\nfile\t%s\t%" PRIu64 "\n", of->pair->rank, pair_by_names[of->pair->by],
-               of->file, file_bytes);
-}
-
-#define COUNTS(X)                                                                                                      \
-    X(n_host_nodes)                                                                                                    \
-    X(n_host_ops)                                                                                                      \
-    X(n_host_linked)                                                                                                   \
-    X(n_events)                                                                                                        \
-    X(n_cpu_ops)                                                                                                       \
-    X(n_gpu_ops)                                                                                                       \
-    X(n_gpu_with_parent)                                                                                               \
-    X(n_gpu_nodes)                                                                                                     \
-    X(n_nodes)                                                                                                         \
-    X(n_sync)
-
-static void add_counts(struct text_out *text, const struct record_outcome *outcome) {
-    const struct rank_result *result = outcome->result;
-#define COUNT(name) out_format(text, "count\t" #name "\t%" PRIu64 "\n", result->report.name);
-    COUNTS(COUNT)
-#undef COUNT
-    if (outcome->is_faithful && result->start.is_told) /* simulated it is when all ranks are there */
-        out_format(text, "times\t%.3f\n", result->faithful.measured_us);
-    else if (outcome->is_faithful)
-        out_format(text, "times\t%.3f\t%.3f\n", result->faithful.measured_us, result->faithful.simulated_us);
-}
-
-/* What the other ranks of a simulated job need of it. */
-static void add_start(struct text_out *text, const struct rank_start *start) {
-    if (start->is_told)
-        out_format(text, "start\t%" PRId64 "\t%" PRId64 "\t%d\t%" PRIu64 "\n", start->origin_ns, start->end_ns,
-                   start->has_ops, start->first_node);
-}
-
-static void add_calls(struct text_out *text, const struct rank_result *result) {
-    const struct collective_calls *calls = &result->calls;
-    const struct strings *strings = &calls->strings;
-    out_format(text, "devices\t%" PRId64 "\nuntold\t%" PRIu64 "\n", result->n_devices, calls->n_untold);
-    for (uint64_t i = 0; i < calls->n_groups; i++) {
-        out_format(text, "group\t%" PRId64 "\t", calls->groups[i].size);
-        add_word(text, strings_text(strings, calls->groups[i].name));
-        out_add(text, "\t");
-        add_word(text, strings_text(strings, calls->groups[i].members));
-        out_add(text, "\n");
-    }
-    for (uint64_t i = 0; i < calls->n; i++) {
-        const struct collective_call *call = &calls->list[i];
-        out_format(text, "call\t%" PRIu32 "\t", call->group);
-        add_word(text, strings_text(strings, call->what));
-        out_add(text, "\t");
-        add_word(text, strings_text(strings, call->type));
-        out_format(text, "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64, call->n_in,
-                   call->n_out, call->seq, call->peer, call->start_ns, call->end_ns);
-        if (call->ready_us != CALL_UNKNOWN)
-            out_format(text, "\t%" PRIu64 "\t%" PRId64 "\t%" PRId64, call->node, call->ready_us, call->done_us);
-        out_add(text, "\n");
-        out_step(text);
-    }
-}
-
-/* What a record is written of. */
-struct record_text {
-    const struct record_of *of;
-    const struct record_outcome *outcome;
-};
-
-static bool write_record(const void *arg, struct text_out *text) {
-    const struct record_text *record = arg;
-    const struct record_outcome *outcome = record->outcome;
-    add_head(text, record->of, outcome->file_bytes);
-    out_format(text, "seconds\t%.6f\n", outcome->seconds);
-    if (outcome->status) {
-        char words[900];
-        sutra_error_text(outcome->error, words, sizeof words);
-        out_format(text, "error\t%d\t", (int)outcome->status);
-        add_word(text, words);
-        out_add(text, "\n");
-    } else {
-        add_counts(text, outcome);
-    }
-    const struct buffer *warnings = outcome->warnings;
-    for (size_t at = 0; at < warnings->length; at += strlen(warnings->bytes + at) + 1) {
-        out_add(text, "warning\t");
-        add_word(text, warnings->bytes + at);
-        out_add(text, "\n");
-    }
-    if (!outcome->status) {
-        add_calls(text, outcome->result);
-        add_start(text, &outcome->result->start);
-    }
-    out_add(text, "end\n");
-    return !text->out.failed;
-}
-
-void record_name(int64_t rank, char name[RECORD_NAME_MAX]) {
-    snprintf(name, RECORD_NAME_MAX, "rank.%" PRId64, rank);
-}
-
-/* The path of a file among the records, from the heap. */
-static char *record_path(const char *folder, const char *name) {
-    char *path;
-    return asprintf(&path, "%s/" RECORD_FOLDER "/%s", folder, name) < 0 ? NULL : path;
-}
-
-static enum sutra_status write_among(struct sutra_context *context, const char *folder, const char *name,
-                                     bool (*write)(const void *of, struct text_out *text), const void *of,
-                                     struct sutra_error *error) {
-    char *path = record_path(folder, name);
-    enum sutra_status status = path ? text_file_write(context, path, write, of, NULL, error) : error_memory(error);
-    free(path);
-    return status;
-}
-
-enum sutra_status record_write(struct sutra_context *context, const char *folder, const struct record_of *of,
-                               const struct record_outcome *outcome, struct sutra_error *error) {
-    char name[RECORD_NAME_MAX];
-    const struct record_text record = {of, outcome};
-    record_name(of->pair->rank, name);
-    return write_among(context, folder, name, write_record, &record, error);
-}
-
-void record_remove(const char *folder, int64_t rank) {
-    char name[RECORD_NAME_MAX];
-    record_name(rank, name);
-    char *path = record_path(folder, name);
-    if (path)
-        unlink(path);
-    free(path);
-}
-
-/* ---- The plan ---- */
-
-struct plan_text {
-    const struct job_plan *plan;
-    const char *options, *ending;
-};
-
-static bool write_plan(const void *arg, struct text_out *text) {
-    const struct plan_text *of = arg;
-    const struct job_plan *plan = of->plan;
-    out_add(text, "options\t");
-    add_word(text, of->options);
-    out_format(text, "\nending\t%s\nworld\t%" PRId64 "\n", of->ending, plan->world_size);
-    for (size_t i = 0; i < plan->n_pairs; i++)
-        out_format(text, "pair\t%" PRId64 "\n", plan->pairs[i].rank);
-    for (size_t i = 0; i < plan->n_left; i++) {
-        out_add(text, "left\t");
-        add_word(text, plan->left[i].path);
-        out_add(text, "\t");
-        add_word(text, plan->left[i].why);
-        out_add(text, "\n");
-    }
-    out_add(text, "end\n");
-    return !text->out.failed;
-}
-
-/* Those that programs write: a name in a plan must not lead out of its folder. */
-static bool rank_ending_is_known(const char *ending) {
-    size_t n = strncmp(ending, ".json", 5) == 0 ? 5 : strncmp(ending, ".et", 3) == 0 ? 3 : 0;
-    ending += n;
-    return n > 0 && (!*ending || strcmp(ending, ".gz") == 0 || strcmp(ending, ".zst") == 0);
-}
-
-enum sutra_status plan_write(struct sutra_context *context, const char *folder, const struct job_plan *plan,
-                             const char *options, const char *ending, struct sutra_error *error) {
-    const struct plan_text of = {plan, options, ending};
-    return write_among(context, folder, "plan", write_plan, &of, error);
-}
-
-/* ---- Reading files ---- */
-
-/* Opens a regular file; a pipe would block the reader. */
-static FILE *open_record(const char *path, enum sutra_status *status, struct sutra_error *error) {
-    struct stat found;
-    int number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    FILE *file = NULL;
-    if (number < 0)
-        *status = error_file(error, SUTRA_NO_INPUT, path, "cannot be read: %s", strerror(errno));
-    else if (fstat(number, &found) || !S_ISREG(found.st_mode))
-        *status = error_file(error, SUTRA_DATA, path, "is not a regular file");
-    else if (!(file = fdopen(number, "r")))
-        *status = error_memory(error);
-    if (number >= 0 && !file)
-        close(number);
-    return file;
-}
-
-enum sutra_status record_read(const char *folder, const char *name, char **text, struct sutra_error *error) {
-    char *path = record_path(folder, name);
-    enum sutra_status status = path ? SUTRA_OK : error_memory(error);
-    FILE *file = path ? open_record(path, &status, error) : NULL;
-    int reason = errno;
-    *text = NULL;
-    if (file) {
-        status = job_text_read(file, path, text, error);
-        fclose(file);
-    }
-    free(path);
-    errno = reason;
-    return status;
-}
-
-/* ---- Reading lines ---- */
-
-/* A line: its first word, and a letter for each of the following ones; words after '?' are all there or all missing. */
-struct line_form {
-    const char *word, *fields;
-    bool is_required, repeats;
-};
-
-static const struct line_form record_forms[] = {
-    [RECORD_VERSION] = {"version", "t", true, false},
-    [RECORD_OPTIONS] = {"options", "t", true, false},
-    [RECORD_HOST] = {"host", "tni", true, false},
-    [RECORD_DEVICE] = {"device", "tni", true, false},
-    [RECORD_RANK] = {"rank", "rt", true, false},
-    [RECORD_FILE] = {"file", "tn", true, false},
-    [RECORD_SECONDS] = {"seconds", "x", true, false},
-    [RECORD_ERROR] = {"error", "et", false, false},
-    [RECORD_COUNT] = {"count", "cn", false, true},
-    [RECORD_TIMES] = {"times", "x?x", false, false},
-    [RECORD_WARNING] = {"warning", "t", false, true},
-    [RECORD_DEVICES] = {"devices", "i", false, false},
-    [RECORD_UNTOLD] = {"untold", "n", false, false},
-    [RECORD_GROUP] = {"group", "itt", false, true},
-    [RECORD_CALL] = {"call", "gttiiiimm?uss", false, true},
-    [RECORD_START] = {"start", "mmbu", false, false},
-    [RECORD_END] = {"end", "", true, false},
-};
-
-static const struct line_form plan_forms[] = {
-    [PLAN_OPTIONS] = {"options", "t", true, false}, [PLAN_ENDING] = {"ending", "f", true, false},
-    [PLAN_WORLD] = {"world", "w", true, false},     [PLAN_PAIR] = {"pair", "r", false, true},
-    [PLAN_LEFT] = {"left", "tt", false, true},      [PLAN_END] = {"end", "", true, false},
-};
-
-/* Integers: the letter, what the number is, and its range. Times are below 2^62 ns, so that differences fit. */
-#define MOST_NS ((INT64_C(1) << 62) - 1)
-static const struct {
-    char letter;
-    const char *what;
-    int64_t least, most;
-} ranges[] = {
-    {'i', "an integer", INT64_MIN, INT64_MAX},
-    {'n', "a count", 0, INT64_MAX},
-    {'r', "a rank", 0, RANK_LIMIT - 1},
-    {'w', "a number of ranks", 1, RANK_LIMIT},
-    {'g', "the number of a group above", 0, INT64_MAX},
-    {'m', "a time in ns", -MOST_NS, MOST_NS},
-    {'s', "a time in us", -MOST_NS / 1000, MOST_NS / 1000},
-    {'b', "0 or 1", 0, 1},
-    {'e', "an exit code", SUTRA_STRICT, SUTRA_CANCELLED},
-};
-
-void record_reject(struct record_lines *lines, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(lines->damage, sizeof lines->damage, format, arguments);
-    va_end(arguments);
-}
-
-static bool read_natural(const char *word, int64_t *number) {
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(word, &end, 10);
-    *number = (int64_t)value;
-    return is_digit(*word) && !*end && !errno;
-}
-
-static bool read_real(const char *word, double *real) {
-    char *end;
-    *real = strtod(word, &end);
-    return (is_digit(*word) || *word == '-') && !*end && isfinite(*real);
-}
-
-static bool is_count(const char *word) {
-#define NAME(name) #name,
-    static const char *const names[] = {COUNTS(NAME)};
-#undef NAME
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(word, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool read_integer(struct record_lines *lines, char letter, const char *word, int64_t *number) {
-    size_t i = 0;
-    while (ranges[i].letter != letter)
-        i++;
-    bool read = integer_parse(word, strlen(word), number) && *number >= ranges[i].least && *number <= ranges[i].most;
-    if (!read || (letter == 'g' && (uint64_t)*number >= lines->n_groups))
-        record_reject(lines, "expected %s, found '%.40s'", ranges[i].what, word);
-    return !*lines->damage;
-}
-
-/* Checks a word and parses its number. */
-static bool read_field(struct record_lines *lines, char letter, size_t i) {
-    const char *word = lines->words[i];
-    const char *expected = NULL;
-    switch (letter) {
-    case 't':
-        break;
-    case 'f':
-        expected = rank_ending_is_known(word) ? NULL : "the ending of an output, such as '.json' or '.et.gz'";
-        break;
-    case 'c':
-        expected = is_count(word) ? NULL : "the name of a count";
-        break;
-    case 'u':
-        expected = read_natural(word, &lines->number[i]) ? NULL : "an id";
-        break;
-    case 'x':
-        expected = read_real(word, &lines->real[i]) ? NULL : "a number";
-        break;
-    default:
-        return read_integer(lines, letter, word, &lines->number[i]);
-    }
-    if (expected)
-        record_reject(lines, "expected %s, found '%.40s'", expected, word);
-    return !expected;
-}
-
-/* Whether the line may follow the one before it. */
-static bool find_form(struct record_lines *lines) {
-    const struct line_form *forms = lines->is_plan ? plan_forms : record_forms;
-    int n = lines->is_plan ? PLAN_END + 1 : RECORD_END + 1, last = lines->n_lines ? lines->line : -1, line = 0;
-    while (line < n && strcmp(forms[line].word, lines->words[0]) != 0)
-        line++;
-    if (line == n) {
-        record_reject(lines, "unknown word '%.40s'", lines->words[0]);
-        return false;
-    }
-    for (int i = last + 1; i < line; i++)
-        if (forms[i].is_required) {
-            record_reject(lines, "expected '%s', found '%s'", forms[i].word, forms[line].word);
-            return false;
-        }
-    if (line < last || (line == last && !forms[line].repeats)) {
-        record_reject(lines, "'%s' must not follow '%s'", forms[line].word, forms[last].word);
-        return false;
-    }
-    lines->line = line;
-    return true;
-}
-
-static bool read_fields(struct record_lines *lines) {
-    const char *fields = (lines->is_plan ? plan_forms : record_forms)[lines->line].fields;
-    size_t least = 1 + strcspn(fields, "?"), n_fields = strlen(fields), most = n_fields + (least > n_fields);
-    if (lines->n != least && lines->n != most) {
-        record_reject(lines, "expected %zu words, found %zu%s", lines->n < least ? least : most, lines->n,
-                      lines->n == RECORD_WORDS ? " or more" : "");
-        return false;
-    }
-    for (size_t i = 1; i < lines->n; i++)
-        if (!read_field(lines, fields[i - (i < least)], i))
-            return false;
-    lines->n_groups += !lines->is_plan && lines->line == RECORD_GROUP;
-    return true;
-}
-
-/* Takes the escapes of a word away, in its place. */
-static void read_word(char *word) {
-    char *to = word;
-    for (; *word; word++) {
-        bool escaped = *word == '\\' && word[1];
-        word += escaped;
-        *to++ = escaped && *word == 't' ? '\t' : escaped && *word == 'n' ? '\n' : *word;
-    }
-    *to = 0;
-}
-
-/* Cuts the line into words; *end is its end. */
-static void cut_line(struct record_lines *lines, char *at, char *end) {
-    lines->n = 0;
-    for (bool more = true; more && lines->n < RECORD_WORDS; at++) {
-        lines->words[lines->n++] = at;
-        at += strcspn(at, "\t");
-        more = *at != 0;
-        *at = 0;
-    }
-    for (size_t i = 0; i < lines->n; i++)
-        read_word(lines->words[i]);
-    for (size_t i = lines->n; i < RECORD_WORDS; i++)
-        lines->words[i] = end;
-}
-
-bool record_next(struct record_lines *lines) {
-    char *at = lines->text;
-    lines->start = lines->start ? lines->start : at;
-    if (!*at || *lines->damage)
-        return false;
-    char *end = at + strcspn(at, "\n");
-    lines->begin = at;
-    if (!*end) {
-        record_reject(lines, "the line is cut off");
-        return false;
-    }
-    lines->text = end + 1;
-    *end = 0;
-    memset(lines->number, 0, sizeof lines->number);
-    memset(lines->real, 0, sizeof lines->real);
-    cut_line(lines, at, end);
-    if (!find_form(lines) || !read_fields(lines))
-        return false;
-    lines->n_lines++;
-    return true;
-}
-
-enum sutra_status record_finish(const struct record_lines *lines, const char *folder, const char *name,
-                                struct sutra_error *error) {
-    bool is_whole = lines->n_lines && lines->line == (lines->is_plan ? (int)PLAN_END : (int)RECORD_END);
-    if (is_whole && !*lines->damage)
-        return SUTRA_OK;
-    char *path = record_path(folder, name);
-    if (!path)
-        return error_memory(error);
-    if (*lines->damage)
-        error_file(error, SUTRA_DATA, path, "%s", lines->damage);
-    else
-        error_file(error, SUTRA_DATA, path, "expected 'end', found the end of the file");
-    free(path);
-    if (error) {
-        error->offset = (uint64_t)(*lines->damage ? lines->begin - lines->start : lines->text - lines->start);
-        error->line = lines->n_lines + 1;
-    }
-    return SUTRA_DATA;
-}
-
-/* Whether the rest of a record is intact, and tells no error. */
-static bool is_linked(char *text) {
-    struct record_lines lines = {.text = text};
-    bool linked = true;
-    while (record_next(&lines))
-        linked &= lines.line != RECORD_ERROR;
-    return linked && record_finish(&lines, "", "", NULL) == SUTRA_OK;
-}
-
-bool record_holds(const char *folder, const struct record_of *of) {
-    char name[RECORD_NAME_MAX], *path, *text = NULL;
-    struct stat found;
-    if (asprintf(&path, "%s/%s", folder, of->file) < 0)
-        return false;
-    bool holds = stat(path, &found) == 0 && S_ISREG(found.st_mode);
-    free(path);
-    record_name(of->pair->rank, name);
-    holds = holds && record_read(folder, name, &text, NULL) == SUTRA_OK && text;
-    struct text_out head = {0};
-    if (holds) {
-        add_head(&head, of, (uint64_t)found.st_size);
-        size_t n = head.out.length;
-        holds = !head.out.failed && strlen(text) > n && memcmp(text, head.out.bytes, n) == 0 && is_linked(text);
-    }
-    buffer_free(&head.out);
-    free(text);
-    return holds;
-}
 
 enum sutra_status link_output_write(struct sutra_context *context, const struct linked_traces *spent,
                                     const struct link_output *output, struct rank_of_job *job, const char *path,
@@ -527,9 +30,9 @@ enum sutra_status link_output_write(struct sutra_context *context, const struct 
     return status;
 }
 
-/* What the traces as a whole say, after their beginnings did not speak against the pair. */
-static enum sutra_status confirm(const struct rank_pair *pair, const struct sutra_host_trace *host,
-                                 const struct sutra_device_trace *device, struct sutra_error *error) {
+/* Checks the complete traces of a pair whose heads did not contradict each other. */
+static enum sutra_status check_pair(const struct rank_pair *pair, const struct sutra_host_trace *host,
+                                    const struct sutra_device_trace *device, struct sutra_error *error) {
     struct pairing pairing;
     char text[PAIRING_TEXT];
     enum sutra_rank_source source;
@@ -543,61 +46,44 @@ static enum sutra_status confirm(const struct rank_pair *pair, const struct sutr
     return status;
 }
 
-/* ---- A rank of a simulated job ---- */
-
-static bool list_events(const struct collective_calls *calls, struct rank_of_job *job) {
-    row_t *events = arena_take(job->arena, calls->n, sizeof *events);
-    for (uint64_t i = 0; events && i < calls->n; i++)
-        events[i] = calls->list[i].event;
-    job->events = events;
-    job->n_events = (row_t)calls->n;
-    return events;
-}
-
-/* Calls stand in the order of their events; the kernels do not. */
-static void mark_calls(const struct rank_of_job *job, struct collective_calls *calls) {
-    for (row_t i = 0; i < job->marks.n; i++) {
-        struct bisection at = {0, job->n_events};
-        while (at.low < at.high)
-            bisect(&at, job->events[bisect_middle(at)] < job->marks.event[i]);
-        if (at.low == job->n_events || job->events[at.low] != job->marks.event[i])
-            continue;
-        struct collective_call *call = &calls->list[at.low];
-        call->node = job->marks.id[i];
-        call->ready_us = job->marks.ready_us[i];
-        call->done_us = job->marks.done_us[i];
-    }
-}
-
-static struct rank_start start_of(const struct rank_marks *marks, int64_t base_ns) {
-    int64_t origin_ns = trace_time_ns(marks->origin, base_ns);
-    return (struct rank_start){.is_told = true,
-                               .has_ops = marks->has_ops,
-                               .origin_ns = origin_ns,
-                               .end_ns = trace_time_ns(marks->end, base_ns),
-                               .first_node = marks->first_id};
-}
-
+/* Writes the output. For a rank of a simulated job, also fills the node and the times of each collective and the start of
+ * the rank. */
 static enum sutra_status write_output(struct sutra_context *context, const struct linked_traces *spent, int64_t base_ns,
                                       const struct link_output *output, const char *path, struct rank_result *result,
                                       struct sutra_error *error) {
+    if (!output->of_job)
+        return link_output_write(context, spent, output, NULL, path, NULL, &result->faithful, error);
     struct arena arena = {0};
-    struct rank_of_job job = {.arena = &arena};
-    enum sutra_status status = SUTRA_OK;
-    if (output->of_job && !list_events(&result->calls, &job))
-        status = error_memory(error);
+    struct collective_calls *calls = &result->calls;
+    row_t *events = arena_take(&arena, calls->n, sizeof *events);
+    for (uint64_t i = 0; events && i < calls->n; i++)
+        events[i] = calls->list[i].event;
+    struct rank_of_job job = {.arena = &arena, .events = events, .n_events = (row_t)calls->n};
+    enum sutra_status status = events ? SUTRA_OK : error_memory(error);
     if (!status)
-        status = link_output_write(context, spent, output, output->of_job ? &job : NULL, path, NULL, &result->faithful,
-                                   error);
-    if (!status && output->of_job) {
-        mark_calls(&job, &result->calls);
-        result->start = start_of(&job.marks, base_ns);
+        status = link_output_write(context, spent, output, &job, path, NULL, &result->faithful, error);
+    /* calls are in the order of their events, marks are not */
+    const struct rank_marks *marks = &job.marks;
+    for (row_t i = 0; !status && i < marks->n; i++) {
+        struct bisection at = {0, job.n_events};
+        while (at.low < at.high)
+            bisect(&at, events[bisect_middle(at)] < marks->event[i]);
+        if (at.low == job.n_events || events[at.low] != marks->event[i])
+            continue;
+        struct collective_call *call = &calls->list[at.low];
+        call->node = marks->id[i];
+        call->ready_us = marks->ready_us[i];
+        call->done_us = marks->done_us[i];
     }
+    if (!status)
+        result->start = (struct rank_start){.is_told = true,
+                                            .has_ops = marks->has_ops,
+                                            .origin_ns = trace_time_ns(marks->origin, base_ns),
+                                            .end_ns = trace_time_ns(marks->end, base_ns),
+                                            .first_node = marks->first_id};
     arena_free(&arena);
     return status;
 }
-
-/* ---- All of it ---- */
 
 static enum sutra_status link_traces(struct sutra_context *context, struct sutra_host_trace *host,
                                      struct sutra_device_trace *device, const struct sutra_link_options *options,
@@ -631,11 +117,11 @@ enum sutra_status rank_link(struct sutra_context *context, const struct rank_pai
     if (!status)
         status = sutra_device_trace_read(context, pair->device.path, &device, error);
     if (!status)
-        status = confirm(pair, host, device, error);
+        status = check_pair(pair, host, device, error);
     if (!status)
         status = collective_calls_take(&result->calls, context, device, pair->rank, error);
     if (!status) {
-        event_columns_forget(device->columns); /* linking asks for none of what collectives tell */
+        event_columns_forget(device->columns); /* linking needs no columns of collectives */
         int64_t n = trace_device_count(&device->document);
         result->n_devices = n > 0 ? n : NOT_TOLD;
         status = link_traces(context, host, device, options, output, path, result, error);
