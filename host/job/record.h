@@ -1,5 +1,5 @@
 /*
- * record.h - records of a job: what was linked for each rank, so that an interrupted job can continue.
+ * record.h - records of a job: inputs, options and results of each rank, so that an interrupted job can continue.
  *
  *     DIR/rank.3.json          the file of the rank
  *     DIR/.job/rank.3          its record: inputs, options and file; then counts, warnings and collectives
@@ -12,7 +12,7 @@
  *     seconds 0.12 / count n_nodes 12 / warning .. / group 0 8 [0, 1, ...] / call .. / start .. / end
  *
  * A record is written atomically after its file, and removed before the file is written again. A file with a record is
- * therefore complete, and the first lines of the record say from which inputs and options it was made. A later run, or
+ * therefore complete, and the first lines of the record contain its inputs and options. A later run, or
  * another process on the same folder, compares these lines.
  *
  * The file of a rank of a simulated job is written in two passes: DIR/.job/rank.3.et, which the record describes, is the

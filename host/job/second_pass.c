@@ -40,7 +40,7 @@ struct second_pass {
 /* The rank that a worker rewrites. */
 struct rewritten_rank {
     struct second_pass *pass;
-    unsigned worker;
+    unsigned slot;
     const struct whole_rank *of;
     const struct rank_meetings *meetings;
     char *alone, *path, *note; /* paths of the input, the output, and the note about the output */
@@ -109,7 +109,7 @@ static void on_temporary(void *arg, const char *path) {
     if (!options->temporary)
         return;
     pthread_mutex_lock(&rank->pass->mutex);
-    options->temporary(options->arg, rank->worker, path);
+    options->temporary(options->arg, rank->slot, path);
     pthread_mutex_unlock(&rank->pass->mutex);
 }
 
@@ -170,7 +170,7 @@ static void run_worker(void *arg, size_t number) {
         if (!more)
             return;
         struct rewritten_rank rank = {.pass = pass,
-                                      .worker = (unsigned)number,
+                                      .slot = (unsigned)number,
                                       .of = &pass->whole->ranks[i],
                                       .meetings = &pass->whole->meetings->ranks[i]};
         const char *folder = pass->options->folder;
