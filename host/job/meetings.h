@@ -5,11 +5,11 @@
  *     rank 1              ready |.....|=transfer=|
  *     rank 2                    ready |=transfer==|    the collective starts when the last rank is ready
  *
- * All times are on the clock of the job, on which a collective ends simultaneously on all ranks. Each rank starts at its
- * offset from the first rank. On each rank, the transfer lasts from the moment at which the last member is ready to the
- * end on this rank, or to the median end if the rank's own end is far from the median. The run time is the shortest
- * kernel of the members. On ranks with one resource for communication, collectives follow each other on all ranks in the
- * order of their median ends, and are ready when the previous collective is done.
+ * All times are on the clock of the job, on which a collective ends simultaneously on all ranks. Each rank starts at
+ * its offset from the first rank. On each rank, the transfer lasts from the moment at which the last member is ready to
+ * the end on this rank, or to the median end if the rank's own end is far from the median. The run time is the shortest
+ * kernel of the members. On ranks with one resource for communication, collectives follow each other on all ranks in
+ * the order of their median ends, and are ready when the previous collective is done.
  *
  * Cost: O(n log n) in collectives.
  */

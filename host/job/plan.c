@@ -24,7 +24,7 @@ const char *const pair_by_names[] = {[PAIR_BY_PROCESS] = "process",
 /* Tolerance of start times: host traces record the local time of an unknown time zone. */
 #define DAY_SECONDS 86400.0
 
-struct pairing {
+struct plan_pairing {
     struct job_plan *plan;
     struct trace_file *hosts, *devices;
     size_t n_hosts, n_devices;
@@ -119,7 +119,7 @@ static int compare_numbers(const void *left, const void *right, void *arg) {
 ORDER_BY(compare_ranks, struct trace_file, ASCENDING(head.rank) ASCENDING_TEXT(path))
 
 /* The first host in `by_process` whose process id and number are not below these. */
-static size_t first_process(const struct pairing *pairing, int64_t pid, int64_t number) {
+static size_t first_process(const struct plan_pairing *pairing, int64_t pid, int64_t number) {
     size_t low = 0, high = pairing->n_hosts;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -132,7 +132,7 @@ static size_t first_process(const struct pairing *pairing, int64_t pid, int64_t 
     return low;
 }
 
-static size_t first_number(const struct pairing *pairing, int64_t number) {
+static size_t first_number(const struct plan_pairing *pairing, int64_t number) {
     size_t low = 0, high = pairing->n_hosts;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -147,7 +147,7 @@ static size_t first_number(const struct pairing *pairing, int64_t number) {
 /* ---- The host trace of a device trace ---- */
 
 /* The only host in order[begin..end) recorded within a day of the device trace; NULL: none, or several. */
-static struct trace_file *only_one(const struct pairing *pairing, const size_t *order, size_t begin, size_t end,
+static struct trace_file *only_one(const struct plan_pairing *pairing, const size_t *order, size_t begin, size_t end,
                                    const struct trace_file *device) {
     struct trace_file *found = NULL;
     for (size_t i = begin; i < end; i++) {
@@ -164,7 +164,7 @@ static struct trace_file *only_one(const struct pairing *pairing, const size_t *
 }
 
 /* The host trace of a process; if the process has several, the one with the rank in its name. */
-static struct trace_file *find_host_of_process(const struct pairing *pairing, const struct trace_file *device,
+static struct trace_file *find_host_of_process(const struct plan_pairing *pairing, const struct trace_file *device,
                                                int64_t pid, enum pair_by *by) {
     int64_t rank = device->head.rank;
     struct trace_file *host = only_one(pairing, pairing->by_process, first_process(pairing, pid, INT64_MIN),
@@ -177,13 +177,13 @@ static struct trace_file *find_host_of_process(const struct pairing *pairing, co
                     first_process(pairing, pid, rank + 1), device);
 }
 
-static struct trace_file *find_host_of_rank(const struct pairing *pairing, const struct trace_file *device) {
+static struct trace_file *find_host_of_rank(const struct plan_pairing *pairing, const struct trace_file *device) {
     int64_t rank = device->head.rank;
     return only_one(pairing, pairing->by_number, first_number(pairing, rank), first_number(pairing, rank + 1), device);
 }
 
 /* Whether no other device trace has the rank of device trace i; otherwise it is skipped. Devices are sorted by rank. */
-static bool has_unique_rank(const struct pairing *pairing, size_t i) {
+static bool has_unique_rank(const struct plan_pairing *pairing, size_t i) {
     const struct trace_file *device = &pairing->devices[i];
     bool twice = (i > 0 && device[-1].head.rank == device->head.rank) ||
                  (i + 1 < pairing->n_devices && device[1].head.rank == device->head.rank);
@@ -198,7 +198,7 @@ static bool has_unique_rank(const struct pairing *pairing, size_t i) {
     return in_range && !twice;
 }
 
-static void pair_devices(struct pairing *pairing) {
+static void pair_devices(struct plan_pairing *pairing) {
     struct job_plan *plan = pairing->plan;
     struct device_claim *claims = arena_take(&plan->arena, pairing->n_devices, sizeof *claims);
     size_t n = 0;
@@ -258,7 +258,7 @@ static void raise_world(struct job_plan *plan, int64_t n_ranks) {
 
 enum sutra_status job_plan_pair(struct job_plan *plan, const struct trace_files *hosts,
                                 const struct trace_files *devices, struct sutra_error *error) {
-    struct pairing pairing = {.plan = plan};
+    struct plan_pairing pairing = {.plan = plan};
     struct arena *arena = &plan->arena;
     plan->left = arena_take(arena, hosts->n + devices->n, sizeof *plan->left);
     plan->pairs = arena_take(arena, devices->n, sizeof *plan->pairs);

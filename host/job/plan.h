@@ -6,8 +6,8 @@
  *
  * The rank of a device trace is the rank that it records, or else the number in its name. Its host trace is the host
  * trace of the same process. If several host traces have this process id, or none records one, the number in the name
- * decides. Contradicting files (process ids, ranks, dates) are never paired, regardless of their names. Nothing is guessed:
- * unmatched files are skipped.
+ * decides. Contradicting files (process ids, ranks, dates) are never paired, regardless of their names. Nothing is
+ * guessed: unmatched files are skipped.
  *
  * Cost: O(n log n), and reading the heads of the files.
  */

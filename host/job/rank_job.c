@@ -104,9 +104,9 @@ static void on_temporary(void *arg, const char *path) {
     pthread_mutex_unlock(&rank->workers->mutex);
 }
 
-/* Returns freed memory to the system; otherwise the heap of each thread keeps the memory of its largest rank. One thread
- * at a time: if another allocator replaces malloc() (jemalloc, a sanitizer), the first call initializes the C library's
- * own allocator, which a concurrent second call would find half initialized. */
+/* Returns freed memory to the system; otherwise the heap of each thread keeps the memory of its largest rank. One
+ * thread at a time: if another allocator replaces malloc() (jemalloc, a sanitizer), the first call initializes the C
+ * library's own allocator, which a concurrent second call would find half initialized. */
 static void trim_heap(void) {
 #ifdef __GLIBC__
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;

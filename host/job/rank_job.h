@@ -7,9 +7,9 @@
  * The file and the record of a rank are replaced atomically. A file that is current is not written again, so an
  * interrupted job continues where it stopped. A rank that cannot be linked gets a record too, and the job continues.
  *
- * There are as many workers as threads; with fewer ranks than threads, each worker uses several threads. A worker starts
- * a rank when the memory limit allows it. The estimate is the size of its files times the most memory per byte that
- * earlier ranks needed. At least one rank is always running.
+ * There are as many workers as threads; with fewer ranks than threads, each worker uses several threads. A worker
+ * starts a rank when the memory limit allows it. The estimate is the size of its files times the most memory per byte
+ * that earlier ranks needed. At least one rank is always running.
  */
 #ifndef JOB_RANK_JOB_H
 #define JOB_RANK_JOB_H

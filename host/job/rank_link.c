@@ -46,8 +46,8 @@ static enum sutra_status check_pair(const struct rank_pair *pair, const struct s
     return status;
 }
 
-/* Writes the output. For a rank of a simulated job, also fills the node and the times of each collective and the start of
- * the rank. */
+/* Writes the output. For a rank of a simulated job, also fills the node and the times of each collective and the start
+ * of the rank. */
 static enum sutra_status write_output(struct sutra_context *context, const struct linked_traces *spent, int64_t base_ns,
                                       const struct link_output *output, const char *path, struct rank_result *result,
                                       struct sutra_error *error) {

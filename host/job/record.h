@@ -15,8 +15,8 @@
  * therefore complete, and the first lines of the record contain its inputs and options. A later run, or
  * another process on the same folder, compares these lines.
  *
- * The file of a rank of a simulated job is written in two passes: DIR/.job/rank.3.et, which the record describes, is the
- * rank alone; second_pass_run() writes DIR/rank.3.et when the records of all ranks exist.
+ * The file of a rank of a simulated job is written in two passes: DIR/.job/rank.3.et, which the record describes, is
+ * the rank alone; second_pass_run() writes DIR/rank.3.et when the records of all ranks exist.
  */
 #ifndef JOB_RECORD_H
 #define JOB_RECORD_H
