@@ -171,17 +171,17 @@ static void another_process_gets_the_same(void **state) {
         add_change(100 + stream, stream, 0);
     }
     assert_true(queue_list_add(&list, 5, &changes.times));
-    queue_list_put(&list, &bytes);
+    queue_list_codec(&(struct codec){.out = &bytes}, &list);
     assert_false(bytes.failed);
-    struct spool_reader reader = {bytes.bytes, bytes.bytes + bytes.length, false};
-    assert_true(queue_list_take(&taken, &reader));
-    assert_true(!reader.failed && reader.at == reader.end);
+    struct codec codec = {.at = bytes.bytes, .end = bytes.bytes + bytes.length};
+    queue_list_codec(&codec, &taken);
+    assert_true(!codec.failure && codec.at == codec.end);
     assert_same(&list, &taken);
     queue_list_free(&taken);
     for (size_t n = 0; n < bytes.length; n += n < 16 ? 1 : 997) { /* cut off */
-        reader = (struct spool_reader){bytes.bytes, bytes.bytes + n, false};
-        assert_true(queue_list_take(&taken, &reader));
-        assert_true(reader.failed);
+        codec = (struct codec){.at = bytes.bytes, .end = bytes.bytes + n};
+        queue_list_codec(&codec, &taken);
+        assert_int_equal(codec.failure, CODEC_MALFORMED);
         queue_list_free(&taken);
     }
     queue_list_free(&list);

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "analyze/spool.h"
+#include "analyze/codec.h"
 #include "base/arena.h"
 #include "base/memory.h"
 #include "columns/hash_tables.h"
@@ -141,9 +141,8 @@ static inline int64_t moment_size(int64_t a) {
 /* Adds the rows of `from` behind those of `to`. False: out of memory. */
 bool collective_calls_append(struct collective_calls *to, const struct collective_calls *from);
 
-/* The table of one rank as bytes, for another process, and from these into an empty one. False: out of memory. */
-void collective_calls_put(const struct collective_calls *calls, struct buffer *out);
-bool collective_calls_restore(struct collective_calls *calls, int64_t rank, struct spool_reader *reader);
+/* The table of one rank; decoded into an empty one. */
+void collective_calls_codec(struct codec *codec, struct collective_calls *calls, int64_t rank);
 
 /* A time of the trace, counted from there; 0 where that is no time. */
 int64_t trace_time_ns(double us, int64_t base_ns);

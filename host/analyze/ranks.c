@@ -214,25 +214,40 @@ static char *path_of_result(const struct rank_run *run, size_t number) {
     return asprintf(&path, "%s/%zu", run->team->folder, number) < 0 ? NULL : path;
 }
 
-static bool put_result(struct rank_run *run, size_t number, struct buffer *out) {
-    const struct rank_task *task = &run->tasks->list[number];
+/* What a partial result contains: of a decoded one, `path` is in the bytes of the file. */
+static void task_codec(struct codec *codec, const struct rank_tasks *tasks, struct rank_task *task, const char **path) {
+    codec_text(codec, path);
+    codec_value(codec, &task->stamp);
+    codec_options(codec, restriction_encode, &tasks->restriction);
+    codec_bool(codec, &task->is_unwanted);
+    codec_value(codec, &task->rank);
+    codec_limited(codec, &task->source, SUTRA_RANK_POSITION);
+    codec_status(codec, &task->status);
+    if (task->status)
+        codec_error(codec, &task->error);
+    if (codec_decodes(codec)) /* those of this process' own work */
+        buffer_free(&task->warnings);
+    uint64_t n = task->warnings.length;
+    char *lines = task->warnings.bytes;
+    codec_array(codec, &lines, &n, NULL);
+    if (codec_decodes(codec)) {
+        codec_check(codec, n == 0 || lines[n - 1] == 0);
+        task->warnings = (struct buffer){.bytes = lines, .length = codec->failure ? 0 : n, .capacity = n};
+    }
+}
+
+static bool encode_result(struct rank_run *run, size_t number, struct buffer *out) {
+    struct rank_task *task = &run->tasks->list[number];
     const struct rank_team *team = run->team;
-    const uint32_t source = task->source, status = task->status;
-    spool_begin(out);
-    spool_put_text(out, task->path);
-    spool_put(out, task->stamp);
-    restriction_put(&run->tasks->restriction, out);
-    spool_put(out, task->is_unwanted);
-    spool_put(out, task->rank);
-    spool_put(out, source);
-    spool_put(out, status);
-    if (status)
-        spool_put_error(out, &task->error);
-    spool_put_rows(out, task->warnings.bytes, task->warnings.length, 1);
+    const char *path = task->path;
+    struct codec codec = {.out = out};
+    partial_result_begin(out);
+    task_codec(&codec, run->tasks, task, &path);
     if (!task->status)
-        run->tasks->spool->put(run->arg, number, out);
-    spool_end(out, &run->tasks->spool->kind, (struct spool_writer){(uint32_t)team->part, (uint32_t)team->n_parts});
-    return !out->failed;
+        run->tasks->codec->encode(run->arg, number, &codec);
+    partial_result_end(out, &run->tasks->codec->kind,
+                       (struct codec_shard){(uint32_t)team->part, (uint32_t)team->n_parts});
+    return !out->failed && !codec.failure;
 }
 
 /* Leaves the result, or why there is none. The context of all tasks reports the temporary file, which a signal must
@@ -242,7 +257,7 @@ static void leave_result(struct rank_run *run, size_t number) {
     struct buffer out = {0};
     struct sink *sink;
     char *path = path_of_result(run, number);
-    bool ok = put_result(run, number, &out) && path;
+    bool ok = encode_result(run, number, &out) && path;
     pthread_mutex_lock(&run->visiting);
     enum sutra_status status = ok ? sink_open(&sink, run->context, path, &task->error) : error_memory(&task->error);
     if (!status) {
@@ -258,69 +273,53 @@ static void leave_result(struct rank_run *run, size_t number) {
     buffer_free(&out);
 }
 
-/* What is told of other processes' work is told here. */
-static enum sutra_status take_warnings(struct rank_task *task, struct spool_reader *reader) {
-    uint64_t n;
-    char *lines = spool_take_rows(reader, &n, 1);
-    reader->failed |= n > 0 && lines[n - 1] != 0;
-    task->warnings.length = 0; /* of its own work */
-    if (!reader->failed && n > 0)
-        buffer_append(&task->warnings, lines, n);
-    bool failed = (!lines && !reader->failed) || task->warnings.failed;
-    free(lines);
-    return failed ? error_memory(&task->error) : SUTRA_OK;
-}
-
 /* A partial result that cannot be used ends all: without it, a rank would be missing from the results. */
 static enum sutra_status refuse_result(struct rank_task *task, size_t number, const char *name, const char *what,
-                                       struct spool_writer writer) {
+                                       struct codec_shard shard) {
     task->ends_all = true;
-    if (writer.n_parts > 0 && number % writer.n_parts == writer.part) /* else the header is damaged */
-        return error_file(&task->error, SUTRA_DATA, name, "%s: run shard %u/%u again", what, writer.part + 1,
-                          writer.n_parts);
+    if (shard.n_shards > 0 && number % shard.n_shards == shard.shard) /* else the header is damaged */
+        return error_file(&task->error, SUTRA_DATA, name, "%s: run shard %u/%u again", what, shard.shard + 1,
+                          shard.n_shards);
     return error_file(&task->error, SUTRA_DATA, name, "%s: run the shard of %s again", what, task->path);
 }
 
-static enum sutra_status take_bytes(struct rank_run *run, size_t number, const struct source *source) {
+/* Why a task cannot be decoded. */
+static enum sutra_status codec_failure(struct rank_task *task, size_t number, const char *name,
+                                       const struct codec *codec, struct codec_shard shard) {
+    if (codec->failure == CODEC_NO_MEMORY)
+        return error_memory(&task->error);
+    if (codec->failure == CODEC_OTHER_OPTIONS)
+        return error_file(&task->error, SUTRA_DATA, task->path,
+                          "analyzed with other options: repeat the options of --shard");
+    return refuse_result(task, number, name, "malformed partial result", shard);
+}
+
+static enum sutra_status decode_result(struct rank_run *run, size_t number, const struct source *source) {
     struct rank_task *task = &run->tasks->list[number];
-    const struct rank_spool *spool = run->tasks->spool;
-    struct spool_reader reader;
-    struct spool_writer writer;
-    struct buffer restriction = {0};
-    const char *refused = spool_open(&reader, source->bytes, source->size, &spool->kind, &writer);
+    const struct rank_codec *analysis = run->tasks->codec;
+    const char *path;
+    struct codec codec;
+    struct codec_shard shard;
+    const char *refused = partial_result_open(&codec, source->bytes, source->size, &analysis->kind, &shard);
     if (refused)
-        return refuse_result(task, number, source->name, refused, writer);
-    if (!spool_take_same(&reader, task->path))
-        return refuse_result(task, number, source->name, "partial result of another trace", writer);
-    spool_take(&reader, task->stamp);
-    restriction_put(&run->tasks->restriction, &restriction);
-    enum sutra_status status = spool_take_options(&reader, &restriction, task->path, &task->error);
-    if (status)
-        return status;
-    task->is_unwanted = spool_take_bool(&reader);
-    spool_take(&reader, task->rank);
-    task->source = (enum sutra_rank_source)spool_take_limited(&reader, SUTRA_RANK_POSITION);
-    task->status = spool_take_status(&reader);
-    if (task->status)
-        spool_take_error(&reader, &task->error);
-    status = take_warnings(task, &reader);
-    if (status)
-        return status;
-    if (reader.failed)
-        return refuse_result(task, number, source->name, "malformed partial result", writer);
+        return refuse_result(task, number, source->name, refused, shard);
+    task_codec(&codec, run->tasks, task, &path);
+    if (!path || strcmp(path, task->path) != 0)
+        return refuse_result(task, number, source->name, "partial result of another trace", shard);
+    if (codec.failure)
+        return codec_failure(task, number, source->name, &codec, shard);
     if (file_stamps_differ(file_stamp_at(task->path), task->stamp)) {
-        unlink(source->name); /* as if that part had not run */
+        unlink(source->name); /* as if that shard had not run */
         return error_file(&task->error, SUTRA_DATA, task->path,
                           "changed since its shard was analyzed: run this shard again");
     }
     if (task->status)
         return task->status;
-    status = claim_rank(run, number, &task->error);
+    enum sutra_status status = claim_rank(run, number, &task->error);
     if (!status)
-        status = spool->take(run->arg, run, number, run->context, &reader, &task->error);
-    if (!status && (reader.failed || reader.at != reader.end))
-        status = refuse_result(task, number, source->name, "malformed partial result", writer);
-    return status;
+        status = analysis->decode(run->arg, run, number, &codec, &task->error);
+    codec_check(&codec, status || codec.at == codec.end);
+    return status || !codec.failure ? status : codec_failure(task, number, source->name, &codec, shard);
 }
 
 static void take_result(struct rank_run *run, size_t number) {
@@ -328,11 +327,11 @@ static void take_result(struct rank_run *run, size_t number) {
     struct source source = {0};
     char *path = path_of_result(run, number);
     task->status =
-        path ? source_open_format(&source, path, spool_may_begin, 0, &task->error) : error_memory(&task->error);
+        path ? source_open_format(&source, path, is_partial_result, 0, &task->error) : error_memory(&task->error);
     if (task->status == SUTRA_NO_INPUT)
         error_file(&task->error, SUTRA_NO_INPUT, task->path, "no process has analyzed this trace");
     if (!task->status)
-        task->status = take_bytes(run, number, &source);
+        task->status = decode_result(run, number, &source);
     source_close(&source);
     free(path);
 }
@@ -584,7 +583,7 @@ static void run_worker(void *arg, size_t worker) {
 static enum sutra_status run_team(struct rank_run *run, struct sutra_error *error) {
     const struct rank_team *team = run->team;
     unsigned n_threads = pool_threads(run->context->pool);
-    if (!run->tasks->spool)
+    if (!run->tasks->codec)
         return error_set(error, SUTRA_USAGE, "this analysis cannot run on several processes");
     run->n_threads = 1;
     run->next = team->part;

@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/codec.h"
 #include "analyze/restriction.h"
-#include "analyze/spool.h"
 #include "base/arena.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -82,7 +82,7 @@ struct rank_tasks {
     size_t *order;                  /* tasks by rank, then those that were left out, last those that nobody asked for */
     size_t n_wanted;                /* without these */
     void *results;                  /* what an analysis keeps of each task, in the order of the list; zeros at first */
-    const struct rank_spool *spool; /* set before: NULL: the work cannot be shared */
+    const struct rank_codec *codec; /* set before: NULL: the work cannot be shared */
     bool is_elsewhere;              /* the results are another process's; there are none here */
     struct sutra_restriction restriction; /* set before: the ranks, and what of each trace is worked on; zeros: all */
     const char *stage;                    /* set before: what the work is called; NULL: "analyze ranks" */
@@ -109,13 +109,13 @@ struct rank_team {
 };
 
 /* How an analysis hands on what it found about a trace. */
-struct rank_spool {
-    struct spool_kind kind;
-    /* Appends the result, and frees it. */
-    void (*put)(void *arg, size_t number, struct buffer *out);
-    /* Makes it anew, and does all that a rank_work does behind reading. SUTRA_DATA: it was made in another way. */
-    enum sutra_status (*take)(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                              struct spool_reader *reader, struct sutra_error *error);
+struct rank_codec {
+    struct codec_kind kind;
+    /* Encodes the result, and frees it. */
+    void (*encode)(void *arg, size_t number, struct codec *codec);
+    /* Decodes it, and does all that a rank_work does after reading. */
+    enum sutra_status (*decode)(void *arg, struct rank_run *run, size_t number, struct codec *codec,
+                                struct sutra_error *error);
 };
 
 /* Whether a rank_work's result goes to others: then it does nothing but analyze. */

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/codec.h"
 #include "analyze/operators/operators.h"
-#include "analyze/spool.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "columns/column.h"
@@ -36,15 +36,16 @@ bool restriction_has_rank(const struct sutra_restriction *restriction, int64_t r
     return restriction->n_ranks == 0;
 }
 
-void restriction_put(const struct sutra_restriction *restriction, struct buffer *out) {
+void restriction_encode(const void *options, struct buffer *out) {
+    const struct sutra_restriction *restriction = options;
     const char *const texts[] = {restriction->step, restriction->name, restriction->stream, restriction->category};
-    spool_put(out, restriction->n_ranks);
+    encode_value(out, restriction->n_ranks);
     for (size_t i = 0; i < restriction->n_ranks; i++)
-        spool_put(out, restriction->ranks[i]);
-    spool_put(out, restriction->from_us);
-    spool_put(out, restriction->to_us);
+        encode_value(out, restriction->ranks[i]);
+    encode_value(out, restriction->from_us);
+    encode_value(out, restriction->to_us);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        spool_put_text(out, texts[i]);
+        encode_text(out, texts[i]);
 }
 
 /* ---- What fits ---- */

@@ -20,8 +20,8 @@ static inline bool restriction_is_part(const struct sutra_restriction *restricti
            restriction->stream || restriction->category;
 }
 
-/* All of it, for who compares. */
-void restriction_put(const struct sutra_restriction *restriction, struct buffer *out);
+/* The options of a partial result (encode_options of codec.h). */
+void restriction_encode(const void *restriction, struct buffer *out);
 
 /* Which events of a trace stay; `reading` is of this trace, by our rules, or NULL where neither a name nor a category
  * is asked for. Errors as of sutra_device_trace_restrict(); what leaves no work of the device is warned of. */

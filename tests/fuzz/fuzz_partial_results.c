@@ -191,13 +191,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0)
         return 0;
     const struct analysis *analysis = &analyses[data[0] % N_ANALYSES];
-    spool_begin(&none);
+    partial_result_begin(&none);
     size_t length = analysis->result.length - none.length;
     buffer_append(&edited, analysis->result.bytes, analysis->result.length);
     check(!edited.failed, "memory");
     edit(edited.bytes + none.length, &length, data + 1, size - 1);
     edited.length = none.length + length;
-    spool_seal(&edited);
+    partial_result_seal(&edited);
     snprintf(path, sizeof path, "%s/0", analysis->folder);
     write_from(path, &edited);
     enum sutra_status status = run(analysis, true, &error);

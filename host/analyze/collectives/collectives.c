@@ -85,33 +85,22 @@ enum sutra_status collective_part_take(struct collective_part *part, struct sutr
     return status;
 }
 
-/* What is kept of a trace as bytes, for another process; and from these. False: out of memory. */
-static void collective_part_put(const struct collective_part *part, struct buffer *out) {
+static void part_codec(struct codec *codec, struct collective_part *part, int64_t rank) {
     bool compat = part->nccl != NULL;
-    spool_put(out, part->n_devices);
-    spool_put(out, part->link_gb_per_s);
-    spool_put(out, part->compute_ns);
-    spool_put(out, part->first_ns);
-    spool_put(out, part->last_ns);
-    spool_put(out, compat);
+    codec_value(codec, &part->n_devices);
+    codec_value(codec, &part->link_gb_per_s);
+    codec_value(codec, &part->compute_ns);
+    codec_value(codec, &part->first_ns);
+    codec_value(codec, &part->last_ns);
+    codec_bool(codec, &compat);
+    if (codec_decodes(codec) && !collective_calls_init(&part->calls))
+        codec_fail(codec, CODEC_NO_MEMORY);
     if (compat)
-        nccl_rows_put(part->nccl, out);
+        nccl_rows_codec(codec, &part->nccl);
     else
-        collective_calls_put(&part->calls, out);
-}
-
-static bool collective_part_restore(struct collective_part *part, int64_t rank, struct spool_reader *reader) {
-    spool_take(reader, part->n_devices);
-    spool_take(reader, part->link_gb_per_s);
-    spool_take(reader, part->compute_ns);
-    spool_take(reader, part->first_ns);
-    spool_take(reader, part->last_ns);
-    if (!collective_calls_init(&part->calls))
-        return false;
-    bool done = spool_take_bool(reader) ? nccl_rows_restore(&part->nccl, reader)
-                                        : collective_calls_restore(&part->calls, rank, reader);
-    part->taken = done && !reader->failed;
-    return done;
+        collective_calls_codec(codec, &part->calls, rank);
+    if (codec_decodes(codec))
+        part->taken = !codec->failure;
 }
 
 static void collective_part_free(struct collective_part *part) {
@@ -503,29 +492,31 @@ static enum sutra_status take_part(void *arg, struct rank_run *run, size_t numbe
     return status;
 }
 
-/* What is found depends on no other option. */
-static void put(void *arg, size_t number, struct buffer *out) {
+/* The results depend on no other option. */
+static void encode_rules(const void *of, struct buffer *out) {
+    const struct sutra_collectives_options *options = of;
+    encode_value(out, options->compat);
+}
+
+static void put(void *arg, size_t number, struct codec *codec) {
     struct sutra_collectives *of = arg;
     struct collective_part *part = collective_part_of(of, number);
-    spool_put(out, of->options.compat);
-    collective_part_put(part, out);
+    codec_options(codec, encode_rules, &of->options);
+    part_codec(codec, part, of->tasks.list[number].rank);
     collective_part_free(part);
 }
 
-static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                              struct spool_reader *reader, struct sutra_error *error) {
+static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct codec *codec,
+                              struct sutra_error *error) {
     struct sutra_collectives *of = arg;
     (void)run;
-    (void)context;
-    if (spool_take_bool(reader) != of->options.compat)
-        return error_file(error, SUTRA_DATA, of->tasks.list[number].path,
-                          "analyzed with other options: repeat the options of --shard");
-    struct collective_part *part = collective_part_of(of, number);
-    const int64_t rank = of->tasks.list[number].rank;
-    return collective_part_restore(part, rank, reader) ? SUTRA_OK : error_memory(error);
+    (void)error;
+    codec_options(codec, encode_rules, &of->options);
+    part_codec(codec, collective_part_of(of, number), of->tasks.list[number].rank);
+    return SUTRA_OK;
 }
 
-static const struct rank_spool spool = {{"collectives", 0}, put, take};
+static const struct rank_codec partial_result = {{"collectives", 0}, put, take};
 
 static void name_ranks(struct sutra_collectives *of) {
     for (size_t i = 0; i < of->tasks.n; i++) {
@@ -555,7 +546,7 @@ static enum sutra_status make(struct sutra_collectives *of, struct sutra_context
                               size_t n_paths, struct sutra_error *error) {
     if (!collective_calls_init(&of->calls))
         return error_memory(error);
-    of->tasks.spool = &spool;
+    of->tasks.codec = &partial_result;
     enum sutra_status status = restriction_take(of->options.restriction, &of->tasks.restriction, error);
     of->options.restriction = NULL; /* the caller's */
     if (!status)

@@ -628,25 +628,25 @@ void nccl_rows_free(struct nccl_rows *rows) {
     free(rows);
 }
 
-/* ---- From one process to another ---- */
+/* ---- Partial results ---- */
 
-void nccl_rows_put(const struct nccl_rows *rows, struct buffer *out) {
-    spool_put_strings(out, &rows->strings);
-    spool_put_rows(out, rows->list, rows->n, sizeof *rows->list);
-}
-
-bool nccl_rows_restore(struct nccl_rows **rows, struct spool_reader *reader) {
-    struct nccl_rows *made = calloc(1, sizeof *made);
-    bool done = made && strings_init(&made->strings) && spool_take_strings(reader, &made->strings);
-    if (done)
-        made->list = spool_take_rows(reader, &made->n, sizeof *made->list);
-    for (uint64_t i = 0; done && i < made->n; i++)
+void nccl_rows_codec(struct codec *codec, struct nccl_rows **rows) {
+    if (codec_decodes(codec)) {
+        *rows = calloc(1, sizeof **rows);
+        if (!*rows || !strings_init(&(*rows)->strings)) {
+            codec_fail(codec, CODEC_NO_MEMORY);
+            nccl_rows_free(*rows);
+            *rows = NULL;
+            return;
+        }
+    }
+    codec_strings(codec, &(*rows)->strings);
+    codec_array(codec, &(*rows)->list, &(*rows)->n, NULL);
+    for (uint64_t i = 0; i < (*rows)->n && codec_decodes(codec); i++)
         for (int text = 0; text < N_NCCL_TEXTS; text++)
-            reader->failed |= made->list[i].text[text] > made->strings.n;
-    done = done && (made->list || reader->failed);
-    if (!done || reader->failed)
-        nccl_rows_free(made);
-    else
-        *rows = made;
-    return done;
+            codec_check(codec, (*rows)->list[i].text[text] <= (*rows)->strings.n);
+    if (codec_decodes(codec) && codec->failure) {
+        nccl_rows_free(*rows);
+        *rows = NULL;
+    }
 }

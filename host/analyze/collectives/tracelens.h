@@ -35,9 +35,8 @@ enum sutra_status nccl_rows_take(struct nccl_rows **rows, struct sutra_context *
                                  const struct sutra_device_trace *trace, struct sutra_error *error);
 void nccl_rows_free(struct nccl_rows *rows);
 
-/* The rows as bytes, for another process, and from these. False: out of memory. */
-void nccl_rows_put(const struct nccl_rows *rows, struct buffer *out);
-bool nccl_rows_restore(struct nccl_rows **rows, struct spool_reader *reader);
+/* Encodes the rows; decoded ones are the caller's to free, or NULL after a failure. */
+void nccl_rows_codec(struct codec *codec, struct nccl_rows **rows);
 
 /* ---- What the tables are made from ---- */
 

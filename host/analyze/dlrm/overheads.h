@@ -4,8 +4,8 @@
 #ifndef ANALYZE_DLRM_OVERHEADS_H
 #define ANALYZE_DLRM_OVERHEADS_H
 
+#include "analyze/codec.h"
 #include "analyze/dlrm/dlrm.h"
-#include "analyze/spool.h"
 #include "columns/strings.h"
 #include "write/text.h"
 
@@ -36,9 +36,8 @@ struct dlrm_raw {
 enum sutra_status dlrm_raw_take(const struct sutra_dlrm *dlrm, struct dlrm_raw *raw, struct sutra_error *error);
 void dlrm_raw_free(struct dlrm_raw *raw);
 
-/* The same as bytes, for another process, and from these. False: out of memory. */
-void dlrm_raw_put(const struct dlrm_raw *raw, struct buffer *out);
-bool dlrm_raw_restore(struct dlrm_raw *raw, struct spool_reader *reader);
+/* Encodes the samples, or decodes them; dlrm_raw_free() is due in any case. */
+void dlrm_raw_codec(struct codec *codec, struct dlrm_raw *raw);
 
 /* What goes into one table: the samples of one trace or several, with what the first columns say. */
 struct dlrm_raw_part {

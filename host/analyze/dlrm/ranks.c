@@ -252,25 +252,6 @@ static bool dlrm_shared_write(const void *of, struct text_out *out) {
  * The samples of a rank's overheads as bytes, for another process that joins those of all ranks. O(n).
  */
 
-void dlrm_raw_put(const struct dlrm_raw *raw, struct buffer *out) {
-    spool_put(out, raw->has_fractions);
-    spool_put_strings(out, &raw->texts);
-    spool_put_rows(out, raw->groups, raw->n_groups, sizeof *raw->groups);
-    spool_put_rows(out, raw->us, raw->n, sizeof *raw->us);
-    spool_put_rows(out, raw->launches.lists, raw->launches.n_lists, sizeof *raw->launches.lists);
-    spool_put_rows(out, raw->launches.names, raw->launches.n_names, sizeof *raw->launches.names);
-}
-
-/* Rows as they were put, in the arena. */
-static void *take_rows(struct spool_reader *reader, struct arena *arena, uint64_t *n, size_t size) {
-    char *taken = spool_take_rows(reader, n, size), *rows = arena_take(arena, *n, size);
-    if (taken && rows && *n)
-        memcpy(rows, taken, *n * size);
-    arena->failed |= !taken && !reader->failed;
-    free(taken);
-    return rows;
-}
-
 static bool groups_are_sound(const struct dlrm_raw *raw) {
     uint64_t left = raw->n;
     for (uint64_t i = 0; i < raw->n_groups; i++) {
@@ -296,19 +277,16 @@ static bool launches_are_sound(const struct dlrm_raw *raw) {
     return true;
 }
 
-bool dlrm_raw_restore(struct dlrm_raw *raw, struct spool_reader *reader) {
-    struct arena *arena = &raw->arena;
-    raw->has_fractions = spool_take_bool(reader);
-    if (!strings_init(&raw->texts) || !spool_take_strings(reader, &raw->texts))
-        return false;
-    raw->groups = take_rows(reader, arena, &raw->n_groups, sizeof *raw->groups);
-    raw->us = take_rows(reader, arena, &raw->n, sizeof *raw->us);
-    raw->launches.lists = take_rows(reader, arena, &raw->launches.n_lists, sizeof *raw->launches.lists);
-    raw->launches.names = take_rows(reader, arena, &raw->launches.n_names, sizeof *raw->launches.names);
-    if (arena->failed)
-        return false;
-    reader->failed |= !groups_are_sound(raw) || !launches_are_sound(raw);
-    return true;
+void dlrm_raw_codec(struct codec *codec, struct dlrm_raw *raw) {
+    codec_bool(codec, &raw->has_fractions);
+    if (codec_decodes(codec) && !strings_init(&raw->texts))
+        codec_fail(codec, CODEC_NO_MEMORY);
+    codec_strings(codec, &raw->texts);
+    codec_array(codec, &raw->groups, &raw->n_groups, &raw->arena);
+    codec_array(codec, &raw->us, &raw->n, &raw->arena);
+    codec_array(codec, &raw->launches.lists, &raw->launches.n_lists, &raw->arena);
+    codec_array(codec, &raw->launches.names, &raw->launches.n_names, &raw->arena);
+    codec_check(codec, groups_are_sound(raw) && launches_are_sound(raw));
 }
 
 /* One trace of the list. */
@@ -420,27 +398,17 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
 
 /* ---- From one process to another ---- */
 
-static void put_options(const struct sutra_dlrm_options *options, struct buffer *out) {
-    spool_put(out, options->compat);
-    spool_put_text(out, options->module_marker);
-    spool_put(out, options->trim);
-    spool_put(out, options->iters);
-    spool_put(out, options->skip_iters);
-    spool_put(out, options->from);
-    spool_put(out, options->to);
-    spool_put(out, options->batch);
-    spool_put(out, options->iteration_us);
-}
-
-static void put(void *arg, size_t number, struct buffer *out) {
-    struct dlrm_ranks_work *work = arg;
-    struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
-    put_options(&work->of_each, out);
-    spool_put(out, analyzed->report);
-    spool_put(out, analyzed->rank.overhead_us);
-    dlrm_raw_put(&analyzed->raw, out);
-    dlrm_raw_free(&analyzed->raw);
-    analyzed->raw = (struct dlrm_raw){.n = 0};
+static void encode_rules(const void *of, struct buffer *out) {
+    const struct sutra_dlrm_options *options = of;
+    encode_value(out, options->compat);
+    encode_text(out, options->module_marker);
+    encode_value(out, options->trim);
+    encode_value(out, options->iters);
+    encode_value(out, options->skip_iters);
+    encode_value(out, options->from);
+    encode_value(out, options->to);
+    encode_value(out, options->batch);
+    encode_value(out, options->iteration_us);
 }
 
 /* Whether what is to be a bool is one. */
@@ -452,29 +420,36 @@ static bool report_is_sound(const struct sutra_dlrm_report *report) {
     return sound;
 }
 
-static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                              struct spool_reader *reader, struct sutra_error *error) {
+static void rank_codec(void *arg, size_t number, struct codec *codec) {
     struct dlrm_ranks_work *work = arg;
     struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
-    struct buffer wanted = {0};
-    (void)context;
-    put_options(&work->of_each, &wanted);
-    enum sutra_status status = spool_take_options(reader, &wanted, work->ranks->tasks.list[number].path, error);
-    if (status)
-        return status;
-    spool_take(reader, analyzed->report);
-    spool_take(reader, analyzed->rank.overhead_us);
+    codec_options(codec, encode_rules, &work->of_each);
+    codec_value(codec, &analyzed->report);
+    codec_value(codec, &analyzed->rank.overhead_us);
     keep_figures(&analyzed->report);
-    reader->failed |= !report_is_sound(&analyzed->report);
-    if (!dlrm_raw_restore(&analyzed->raw, reader))
-        return error_memory(error);
-    if (reader->failed)
-        return SUTRA_OK; /* who reads the file says that it is damaged */
+    codec_check(codec, report_is_sound(&analyzed->report));
+    dlrm_raw_codec(codec, &analyzed->raw);
+}
+
+static void put(void *arg, size_t number, struct codec *codec) {
+    struct dlrm_ranks_work *work = arg;
+    struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
+    rank_codec(arg, number, codec);
+    dlrm_raw_free(&analyzed->raw);
+    analyzed->raw = (struct dlrm_raw){.n = 0};
+}
+
+static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct codec *codec,
+                              struct sutra_error *error) {
+    struct dlrm_ranks_work *work = arg;
+    rank_codec(arg, number, codec);
+    if (codec->failure)
+        return SUTRA_OK;
     name_rank(work->ranks, number);
     return work->options.visit ? rank_run_visit(run, number, visit, &(struct showing){work, NULL}, error) : SUTRA_OK;
 }
 
-static const struct rank_spool spool = {{"dlrm", sizeof(struct sutra_dlrm_report)}, put, take};
+static const struct rank_codec partial_result = {{"dlrm", sizeof(struct sutra_dlrm_report)}, put, take};
 
 /* ---- All of them together ---- */
 
@@ -506,7 +481,7 @@ enum sutra_status sutra_dlrm_ranks_run(struct sutra_context *context, const char
     work.ranks = calloc(1, sizeof *work.ranks);
     if (!work.ranks)
         return error_memory(error);
-    work.ranks->tasks.spool = &spool;
+    work.ranks->tasks.codec = &partial_result;
     status = restriction_take(work.options.restriction, &work.ranks->tasks.restriction, error);
     if (!status)
         status = rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct dlrm_analyzed), analyze,

@@ -18,8 +18,8 @@
 
 #include <stdbool.h>
 
+#include "analyze/codec.h"
 #include "analyze/hta/queues.h"
-#include "analyze/spool.h"
 #include "analyze/table.h"
 #include "base/arena.h"
 #include "base/memory.h"
@@ -151,11 +151,9 @@ enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct
 /* Sets the two tables up that stragglers are found by. */
 void hta_collectives_init(struct sutra_hta *hta);
 
-/* hta_spool.c: what one process tells another of a rank, of the trace at `path`. What is damaged is not taken, and no
- * error. SUTRA_DATA: it was made with other options. */
-void hta_put(const struct sutra_hta *hta, struct buffer *out);
-enum sutra_status hta_take(const struct sutra_hta_options *options, const char *path, struct spool_reader *reader,
-                           struct sutra_hta **taken, struct sutra_error *error);
+/* ranks.c: the partial result of a rank, made with these complete options; a decoded one is the caller's to free, or
+ * NULL after a failure. */
+void hta_codec(struct codec *codec, const struct sutra_hta_options *options, struct sutra_hta **hta);
 
 /* An id for a column of integers; -1 where the id is something else. */
 static inline int64_t column_key(value_key key) {

@@ -118,25 +118,20 @@ bool queue_list_add(struct queue_list *list, int64_t rank, const struct queue_ti
     return ok;
 }
 
-/* ---- From one process to another ---- */
+/* ---- Partial results ---- */
 
-void queue_list_put(const struct queue_list *list, struct buffer *out) {
-    spool_put(out, list->n_all);
-    spool_put(out, list->n);
-    for (uint32_t i = 0; i < list->n; i++)
-        spool_put(out, list->list[i]);
-}
-
-bool queue_list_take(struct queue_list *list, struct spool_reader *reader) {
-    bool ok = true;
-    spool_take(reader, list->n_all);
-    const uint32_t n = spool_take_limited(reader, QUEUES_KEPT);
-    for (uint32_t i = 0; i < n && ok && !reader->failed; i++) {
+void queue_list_codec(struct codec *codec, struct queue_list *list) {
+    uint32_t n = list->n;
+    codec_value(codec, &list->n_all);
+    codec_limited(codec, &n, QUEUES_KEPT);
+    for (uint32_t i = 0; i < n && !codec->failure; i++) {
         struct queue_series series;
-        spool_take(reader, series);
-        ok = put_at(list, i, &series);
+        if (!codec_decodes(codec))
+            series = list->list[i];
+        codec_value(codec, &series);
+        if (codec_decodes(codec) && !put_at(list, i, &series))
+            codec_fail(codec, CODEC_NO_MEMORY);
     }
-    return ok;
 }
 
 /*

@@ -8,7 +8,7 @@
 #ifndef ANALYZE_HTA_QUEUES_H
 #define ANALYZE_HTA_QUEUES_H
 
-#include "analyze/spool.h"
+#include "analyze/codec.h"
 #include "columns/row.h"
 
 /* Stretches of each series, and series that are kept. */
@@ -45,8 +45,7 @@ bool queue_list_add(struct queue_list *list, int64_t rank, const struct queue_ti
 bool queue_list_join(struct queue_list *list, const struct queue_list *added, double later_us);
 void queue_list_free(struct queue_list *list);
 
-/* As bytes for another process, and back: false if memory runs out. */
-void queue_list_put(const struct queue_list *list, struct buffer *out);
-bool queue_list_take(struct queue_list *list, struct spool_reader *reader);
+/* Encodes the list, or decodes it into an empty one. */
+void queue_list_codec(struct codec *codec, struct queue_list *list);
 
 #endif

@@ -16,74 +16,29 @@
 #include "base/options.h"
 #include "facts/times.h"
 
-/*
- * The tables of a rank as bytes, for another process that joins those of all ranks.
- */
+/* ---- Partial results ---- */
 
-static void put_options(const struct sutra_hta_options *options, struct buffer *out) {
-    spool_put(out, options->n_kernels);
-    spool_put(out, options->kernel_delay_us);
-    spool_put(out, options->last_step);
-    spool_put(out, options->all_launches);
-    spool_put(out, options->nanoseconds);
-    spool_put(out, options->compat);
-    spool_put(out, options->hta_version);
-    spool_put(out, options->full_queue);
-    spool_put(out, options->sequence_kernels);
-    spool_put_text(out, options->sequences_of);
-    spool_put(out, options->no_memory_launches);
-    spool_put(out, options->kept_ratio);
-    spool_put(out, options->n_annotations);
-    spool_put(out, options->n_kept_annotations);
+static void encode_rules(const void *of, struct buffer *out) {
+    const struct sutra_hta_options *options = of;
+    encode_value(out, options->n_kernels);
+    encode_value(out, options->kernel_delay_us);
+    encode_value(out, options->last_step);
+    encode_value(out, options->all_launches);
+    encode_value(out, options->nanoseconds);
+    encode_value(out, options->compat);
+    encode_value(out, options->hta_version);
+    encode_value(out, options->full_queue);
+    encode_value(out, options->sequence_kernels);
+    encode_text(out, options->sequences_of);
+    encode_value(out, options->no_memory_launches);
+    encode_value(out, options->kept_ratio);
+    encode_value(out, options->n_annotations);
+    encode_value(out, options->n_kept_annotations);
     for (size_t i = 0; i < options->n_kept_annotations; i++)
-        spool_put_text(out, options->kept_annotations[i]);
+        encode_text(out, options->kept_annotations[i]);
 }
 
-void hta_put(const struct sutra_hta *hta, struct buffer *out) {
-    put_options(&hta->options, out);
-    spool_put(out, hta->starts_real);
-    spool_put(out, hta->durs_real);
-    for (size_t i = 0; i < sizeof hta->types / sizeof *hta->types; i++)
-        for (int state = 0; state < N_STATES; state++) {
-            spool_put(out, hta->types[i].length[state]);
-            spool_put(out, hta->types[i].exact[state]);
-            spool_put(out, hta->types[i].seen[state]);
-        }
-    spool_put(out, hta->summary);
-    spool_put(out, hta->base);
-    spool_put(out, hta->made);
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++) {
-        spool_put_text(out, hta->reasons[id]);
-        if (hta->made[id])
-            spool_put_table(out, &hta->tables[id]);
-    }
-    spool_put_table(out, &hta->collectives);
-    spool_put_table(out, &hta->spans);
-    queue_list_put(&hta->queues, out);
-}
-
-/* Reasons live as long as the tables: first they are counted from the end of the block. */
-static void keep_reasons(struct sutra_hta *hta, bool *failed) {
-    size_t length = 0, at = 0;
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        length += hta->reasons[id] ? strlen(hta->reasons[id]) + 1 : 0;
-    hta->taken = malloc(length + 1);
-    *failed |= !hta->taken;
-    for (int id = 0; id < SUTRA_HTA_N_TABLES && !*failed; id++) {
-        size_t n = hta->reasons[id] ? strlen(hta->reasons[id]) + 1 : 0;
-        if (n)
-            hta->reasons[id] = memcpy(hta->taken + at, hta->reasons[id], n);
-        at += n;
-    }
-}
-
-static void take_table(struct sutra_hta *hta, enum sutra_hta_table id, struct spool_reader *reader, bool *failed) {
-    hta_table_begin(hta, id);
-    spool_take_table(reader, &hta->tables[id]);
-    *failed |= hta->tables[id].failed;
-}
-
-/* Whether times of a table are such as traces have (exact_times.h), or `none`: differences of two fit 64 bits. */
+/* Whether times are in the range of traces (facts/times.h), or `none`: differences of two fit 64 bits. */
 static bool times_are_sound(const struct sutra_table *table, uint32_t column, int64_t none) {
     for (uint64_t row = 0; row < table->n_rows; row++) {
         int64_t ns = table_get_integer(table, column, row);
@@ -93,62 +48,75 @@ static bool times_are_sound(const struct sutra_table *table, uint32_t column, in
     return true;
 }
 
-static bool collectives_are_sound(const struct sutra_hta *hta) {
-    return us_are_sound(us_of(hta->base)) && times_are_sound(&hta->collectives, COLLECTIVE_START, 0) &&
-           times_are_sound(&hta->collectives, COLLECTIVE_DUR, 0) &&
-           times_are_sound(&hta->spans, SPAN_FIRST, INT64_MAX) && times_are_sound(&hta->spans, SPAN_LAST, INT64_MIN);
-}
-
-static void take_tables(struct sutra_hta *hta, struct spool_reader *reader, bool *failed) {
-    bool made[SUTRA_HTA_N_TABLES];
+/* Copies the decoded reasons, which are in the bytes of the file, into one block of the result. */
+static void keep_reasons(struct codec *codec, struct sutra_hta *hta) {
+    size_t length = 0, at = 0;
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        made[id] = spool_take_bool(reader);
-    for (int id = 0; id < SUTRA_HTA_N_TABLES && !*failed && !reader->failed; id++) {
-        hta->reasons[id] = spool_take_text(reader);
-        if (made[id])
-            take_table(hta, (enum sutra_hta_table)id, reader, failed);
+        length += hta->reasons[id] ? strlen(hta->reasons[id]) + 1 : 0;
+    hta->taken = malloc(length + 1);
+    if (!hta->taken)
+        codec_fail(codec, CODEC_NO_MEMORY);
+    for (int id = 0; id < SUTRA_HTA_N_TABLES && hta->taken; id++) {
+        size_t n = hta->reasons[id] ? strlen(hta->reasons[id]) + 1 : 0;
+        if (n)
+            hta->reasons[id] = memcpy(hta->taken + at, hta->reasons[id], n);
+        at += n;
     }
-    hta_collectives_init(hta);
-    spool_take_table(reader, &hta->collectives);
-    spool_take_table(reader, &hta->spans);
-    *failed |= hta->collectives.failed || hta->spans.failed;
-    reader->failed |= !*failed && !collectives_are_sound(hta);
-    *failed |= !queue_list_take(&hta->queues, reader);
 }
 
-static void take_figures(struct sutra_hta *hta, struct spool_reader *reader) {
-    hta->starts_real = spool_take_bool(reader);
-    hta->durs_real = spool_take_bool(reader);
+static void fields_codec(struct codec *codec, struct sutra_hta *hta) {
+    bool decodes = codec_decodes(codec);
+    codec_options(codec, encode_rules, &hta->options);
+    codec_bool(codec, &hta->starts_real);
+    codec_bool(codec, &hta->durs_real);
     for (size_t i = 0; i < sizeof hta->types / sizeof *hta->types; i++)
         for (int state = 0; state < N_STATES; state++) {
-            spool_take(reader, hta->types[i].length[state]);
-            spool_take(reader, hta->types[i].exact[state]);
-            hta->types[i].seen[state] = spool_take_bool(reader);
+            codec_value(codec, &hta->types[i].length[state]);
+            codec_value(codec, &hta->types[i].exact[state]);
+            codec_bool(codec, &hta->types[i].seen[state]);
         }
-    spool_take(reader, hta->summary);
-    spool_take(reader, hta->base);
+    codec_value(codec, &hta->summary);
+    codec_value(codec, &hta->base);
+    bool made[SUTRA_HTA_N_TABLES];
+    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++) {
+        made[id] = hta->made[id];
+        codec_bool(codec, &made[id]);
+    }
+    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++) {
+        codec_text(codec, &hta->reasons[id]);
+        if (made[id] && decodes)
+            hta_table_begin(hta, (enum sutra_hta_table)id);
+        if (made[id])
+            codec_table(codec, &hta->tables[id]);
+    }
+    if (decodes)
+        hta_collectives_init(hta);
+    codec_table(codec, &hta->collectives);
+    codec_table(codec, &hta->spans);
+    if (decodes && !codec->failure)
+        codec_check(codec, us_are_sound(us_of(hta->base)) && times_are_sound(&hta->collectives, COLLECTIVE_START, 0) &&
+                               times_are_sound(&hta->collectives, COLLECTIVE_DUR, 0) &&
+                               times_are_sound(&hta->spans, SPAN_FIRST, INT64_MAX) &&
+                               times_are_sound(&hta->spans, SPAN_LAST, INT64_MIN));
+    queue_list_codec(codec, &hta->queues);
+    if (decodes)
+        keep_reasons(codec, hta);
 }
 
-enum sutra_status hta_take(const struct sutra_hta_options *options, const char *path, struct spool_reader *reader,
-                           struct sutra_hta **taken, struct sutra_error *error) {
-    struct buffer wanted = {0};
-    bool failed = false;
-    put_options(options, &wanted);
-    enum sutra_status status = spool_take_options(reader, &wanted, path, error);
-    if (status)
-        return status;
-    struct sutra_hta *hta = calloc(1, sizeof *hta);
-    if (!hta)
-        return error_memory(error);
-    hta->options = *options;
-    take_figures(hta, reader);
-    take_tables(hta, reader, &failed);
-    keep_reasons(hta, &failed);
-    if (!failed && !reader->failed)
-        *taken = hta;
-    else
-        sutra_hta_free(hta);
-    return failed ? error_memory(error) : SUTRA_OK;
+void hta_codec(struct codec *codec, const struct sutra_hta_options *options, struct sutra_hta **hta) {
+    if (codec_decodes(codec)) {
+        *hta = calloc(1, sizeof **hta);
+        if (!*hta) {
+            codec_fail(codec, CODEC_NO_MEMORY);
+            return;
+        }
+        (*hta)->options = *options;
+    }
+    fields_codec(codec, *hta);
+    if (codec->failure) {
+        sutra_hta_free(*hta);
+        *hta = NULL;
+    }
 }
 
 /*
@@ -284,29 +252,27 @@ static enum sutra_status show(struct hta_work *work, struct rank_run *run, size_
     return status;
 }
 
-static void put(void *arg, size_t number, struct buffer *out) {
+static void rank_codec(void *arg, size_t number, struct codec *codec) {
     struct hta_work *work = arg;
-    struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
-    hta_put(analyzed->hta, out);
-    sutra_hta_free(analyzed->hta);
-    analyzed->hta = NULL;
-}
-
-static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                              struct spool_reader *reader, struct sutra_error *error) {
-    struct hta_work *work = arg;
-    struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
     struct sutra_hta_options options = work->of_each;
-    const struct rank_task *task = &work->ranks->own.list[number];
-    (void)context;
-    options.rank = task->rank;
-    enum sutra_status status = hta_take(&options, task->path, reader, &analyzed->hta, error);
-    if (status || !analyzed->hta)
-        return status; /* who reads the file says that it is damaged */
-    return show(work, run, number, error);
+    options.rank = work->ranks->own.list[number].rank;
+    hta_codec(codec, &options, &analyzed_of(work->ranks, number)->hta);
 }
 
-static const struct rank_spool spool = {
+static void put(void *arg, size_t number, struct codec *codec) {
+    struct hta_work *work = arg;
+    rank_codec(arg, number, codec);
+    sutra_hta_free(analyzed_of(work->ranks, number)->hta);
+    analyzed_of(work->ranks, number)->hta = NULL;
+}
+
+static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct codec *codec,
+                              struct sutra_error *error) {
+    rank_codec(arg, number, codec);
+    return codec->failure ? SUTRA_OK : show(arg, run, number, error);
+}
+
+static const struct rank_codec partial_result = {
     {"hta", sizeof(struct sutra_hta_summary) << 32 | sizeof(struct queue_series) << 8 | SUTRA_HTA_N_TABLES}, put, take};
 
 /* Frees the trace as soon as it is no longer needed. */
@@ -525,7 +491,8 @@ enum sutra_status sutra_hta_ranks_run(struct sutra_context *context, const char 
     if (status)
         return status;
     work.ranks->own.restriction = restriction;
-    work.ranks->own.spool = work.options.visit_trace ? NULL : &spool; /* traces do not go from one process to another */
+    work.ranks->own.codec =
+        work.options.visit_trace ? NULL : &partial_result; /* traces do not go from one process to another */
     status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);
     if (!status && work.ranks->own.is_elsewhere) {
         sutra_hta_ranks_free(work.ranks);

@@ -58,113 +58,88 @@ static enum sutra_status show(struct ops_work *work, struct rank_run *run, size_
 
 /* ---- From one process to another ---- */
 
-static void put_options(const struct ops_work *work, struct buffer *out) {
-    const struct sutra_operators_options *options = &work->of_each;
-    spool_put(out, options->compat);
-    spool_put(out, options->kernels);
-    spool_put_text(out, options->peaks);
+static void encode_rules(const void *of, struct buffer *out) {
+    const struct sutra_operators_options *options = of;
+    encode_value(out, options->compat);
+    encode_value(out, options->kernels);
+    encode_text(out, options->peaks);
 }
 
-/* The columns of a table whose columns depend on the trace. */
-static void put_columns(const struct sutra_table *table, struct buffer *out) {
-    spool_put(out, table->n_columns);
-    for (uint32_t i = 0; i < table->n_columns; i++) {
-        uint32_t kind = table->columns[i].spec.kind;
-        spool_put_text(out, table->columns[i].spec.name);
-        spool_put(out, kind);
+/* Sets up a table with the encoded columns, as they depend on the trace. Their names are in the result's arena. */
+static void columns_codec(struct codec *codec, struct sutra_operators *operators, enum sutra_operators_table id) {
+    struct sutra_table *table = &operators->tables[id];
+    uint32_t n = table->n_columns;
+    codec_value(codec, &n);
+    if (codec_decodes(codec)) {
+        codec_check(codec, n <= (uint64_t)(codec->end - codec->at) / sizeof(uint64_t));
+        n = codec->failure ? 0 : n;
     }
-}
-
-void operators_put(const struct sutra_operators *operators, struct buffer *out) {
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++) {
-        spool_put(out, operators->made[id]);
-        if (operators->made[id] && !op_table_has_fixed_columns((enum sutra_operators_table)id))
-            put_columns(&operators->tables[id], out);
-        if (operators->made[id])
-            spool_put_table(out, &operators->tables[id]);
-    }
-    spool_put(out, operators->n_untimed);
-}
-
-/* Sets up a table with the columns that were put. Their names are in the arena of the result. */
-static struct sutra_table *take_columns(struct sutra_operators *operators, enum sutra_operators_table id,
-                                        struct spool_reader *reader) {
-    uint32_t n;
-    spool_take(reader, n);
-    reader->failed |= n > (uint64_t)(reader->end - reader->at) / sizeof(uint64_t);
-    n = reader->failed ? 0 : n;
     struct column_spec *columns = arena_zeros(&operators->names, (size_t)n + 1, sizeof *columns);
     for (uint32_t i = 0; i < n && columns; i++) {
-        const char *text = spool_take_text(reader);
-        size_t size = text ? strlen(text) + 1 : 1;
-        char *name = arena_zeros(&operators->names, size, 1);
-        if (name && text)
-            memcpy(name, text, size);
-        columns[i] = (struct column_spec){name, (enum sutra_column_kind)spool_take_limited(reader, SUTRA_COLUMN_TEXT)};
+        if (!codec_decodes(codec))
+            columns[i] = table->columns[i].spec;
+        codec_text_in(codec, &columns[i].name, &operators->names);
+        codec_limited(codec, &columns[i].kind, SUTRA_COLUMN_TEXT);
     }
-    struct sutra_table *table = op_table_begin_with(operators, id, columns, columns ? n : 0);
-    table->failed |= operators->names.failed;
-    return table;
+    if (!columns)
+        codec_fail(codec, CODEC_NO_MEMORY);
+    if (codec_decodes(codec))
+        op_table_begin_with(operators, id, columns, columns ? n : 0);
 }
 
-struct sutra_operators *operators_restore(const struct sutra_operators_options *options, struct spool_reader *reader,
-                                          bool *failed) {
-    struct sutra_operators *operators = calloc(1, sizeof *operators);
-    *failed = !operators;
-    if (operators)
-        operators->options = *options;
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !*failed && !reader->failed; id++) {
-        if (!spool_take_bool(reader))
+void operators_codec(struct codec *codec, const struct sutra_operators_options *options,
+                     struct sutra_operators **operators) {
+    bool decodes = codec_decodes(codec);
+    if (decodes) {
+        *operators = calloc(1, sizeof **operators);
+        if (!*operators) {
+            codec_fail(codec, CODEC_NO_MEMORY);
+            return;
+        }
+        (*operators)->options = *options;
+    }
+    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !codec->failure; id++) {
+        bool made = (*operators)->made[id];
+        codec_bool(codec, &made);
+        if (!made)
             continue;
-        enum sutra_operators_table table_id = (enum sutra_operators_table)id;
-        bool fixed = op_table_has_fixed_columns(table_id);
-        struct sutra_table *table =
-            fixed ? op_table_begin(operators, table_id) : take_columns(operators, table_id, reader);
-        spool_take_table(reader, table);
-        *failed = table->failed;
+        if (!op_table_has_fixed_columns((enum sutra_operators_table)id))
+            columns_codec(codec, *operators, (enum sutra_operators_table)id);
+        else if (decodes)
+            op_table_begin(*operators, (enum sutra_operators_table)id);
+        codec_table(codec, &(*operators)->tables[id]);
     }
-    if (operators)
-        spool_take(reader, operators->n_untimed);
-    if (*failed || reader->failed) {
-        sutra_operators_free(operators);
-        return NULL;
+    codec_value(codec, &(*operators)->n_untimed);
+    if (decodes && codec->failure) {
+        sutra_operators_free(*operators);
+        *operators = NULL;
     }
-    return operators;
 }
 
-static void put(void *arg, size_t number, struct buffer *out) {
+static void rank_codec(void *arg, size_t number, struct codec *codec) {
     struct ops_work *work = arg;
-    struct ops_analyzed *analyzed = analyzed_of(work->ranks, number);
-    bool is_there = analyzed->operators != NULL;
-    put_options(work, out);
-    spool_put(out, is_there);
-    if (is_there)
-        operators_put(analyzed->operators, out);
-    sutra_operators_free(analyzed->operators);
-    analyzed->operators = NULL;
-}
-
-static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                              struct spool_reader *reader, struct sutra_error *error) {
-    struct ops_work *work = arg;
-    struct ops_analyzed *analyzed = analyzed_of(work->ranks, number);
-    const struct rank_task *task = &work->ranks->own.list[number];
-    struct buffer wanted = {0};
-    (void)context;
-    put_options(work, &wanted);
-    enum sutra_status status = spool_take_options(reader, &wanted, task->path, error);
-    if (status || !spool_take_bool(reader))
-        return status;
     struct sutra_operators_options options = work->of_each;
-    bool failed;
-    options.rank = task->rank;
-    analyzed->operators = operators_restore(&options, reader, &failed);
-    if (!analyzed->operators)
-        return failed ? error_memory(error) : SUTRA_OK; /* who reads the file says that it is damaged */
-    return show(work, run, number, error);
+    bool has_tables = true; /* always */
+    options.rank = work->ranks->own.list[number].rank;
+    codec_options(codec, encode_rules, &options);
+    codec_bool(codec, &has_tables);
+    operators_codec(codec, &options, &analyzed_of(work->ranks, number)->operators);
 }
 
-static const struct rank_spool spool = {{"operators", SUTRA_OPERATORS_N_TABLES}, put, take};
+static void put(void *arg, size_t number, struct codec *codec) {
+    struct ops_work *work = arg;
+    rank_codec(arg, number, codec);
+    sutra_operators_free(analyzed_of(work->ranks, number)->operators);
+    analyzed_of(work->ranks, number)->operators = NULL;
+}
+
+static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct codec *codec,
+                              struct sutra_error *error) {
+    rank_codec(arg, number, codec);
+    return codec->failure ? SUTRA_OK : show(arg, run, number, error);
+}
+
+static const struct rank_codec partial_result = {{"operators", SUTRA_OPERATORS_N_TABLES}, put, take};
 
 /* Frees the trace as soon as it is no longer needed. */
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
@@ -251,7 +226,7 @@ enum sutra_status sutra_operators_ranks_run(struct sutra_context *context, const
         status = ranks_begin(n_paths, &work.ranks, error);
     if (status)
         return status;
-    work.ranks->own.spool = &spool;
+    work.ranks->own.codec = &partial_result;
     work.ranks->own.restriction = restriction;
     work.ranks->own.ahead = AHEAD_IDS | (work.of_each.kernels ? AHEAD_LAUNCHES : AHEAD_ARGUMENTS);
     status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);

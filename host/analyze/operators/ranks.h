@@ -11,10 +11,8 @@
 enum sutra_status operators_ranks_join(const struct rank_tasks *tasks, struct sutra_operators **operators,
                                        struct sutra_operators_ranks **ranks, struct sutra_error *error);
 
-/* The tables of a rank as bytes, for another process; and from these, with the options: NULL where memory runs out or
- * they are damaged. */
-void operators_put(const struct sutra_operators *operators, struct buffer *out);
-struct sutra_operators *operators_restore(const struct sutra_operators_options *options, struct spool_reader *reader,
-                                          bool *failed);
+/* The partial result of a rank; a decoded one gets the options, and is the caller's to free (NULL after a failure). */
+void operators_codec(struct codec *codec, const struct sutra_operators_options *options,
+                     struct sutra_operators **operators);
 
 #endif

@@ -72,35 +72,6 @@ void rank_overview_table(struct sutra_table *table, enum sutra_overview_table id
     table_init(table, specs[id].name, specs[id].columns, specs[id].n);
 }
 
-static void put_options(const struct sutra_overview_options *options, struct buffer *out) {
-    spool_put(out, options->tables);
-    spool_put_text(out, options->annotation);
-    spool_put_text(out, options->peaks);
-}
-
-static void put_findings_overview_spool(const struct overview_findings *findings, struct buffer *out) {
-    spool_put(out, findings->n);
-    for (unsigned i = 0; i < findings->n; i++) {
-        const struct overview_finding *finding = &findings->list[i];
-        spool_put(out, finding->rule);
-        spool_put(out, finding->win);
-        spool_put_text(out, finding->text);
-        spool_put(out, finding->n_numbers);
-        for (unsigned k = 0; k < finding->n_numbers; k++) {
-            spool_put_text(out, finding->numbers[k].name);
-            spool_put(out, finding->numbers[k].value);
-        }
-    }
-}
-
-static void put_collectives(const struct rank_collectives *collectives, struct buffer *out) {
-    spool_put(out, collectives->rank);
-    spool_put(out, collectives->window);
-    spool_put(out, collectives->n_steps);
-    spool_put(out, collectives->link);
-    collective_calls_put(&collectives->calls, out);
-}
-
 static void rank_overview_free(struct rank_overview *rank) {
     collective_calls_free(&rank->collectives.calls);
     sutra_operators_free(rank->operators);
@@ -108,102 +79,6 @@ static void rank_overview_free(struct rank_overview *rank) {
     for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES; id++)
         table_free(&rank->tables[id]);
     *rank = (struct rank_overview){.made = false};
-}
-
-static void rank_overview_put(const struct rank_overview *rank, const struct sutra_overview_options *options,
-                              struct buffer *out) {
-    put_options(options, out);
-    spool_put(out, rank->busy_percent);
-    spool_put(out, rank->exposed_percent);
-    put_findings_overview_spool(&rank->findings, out);
-    put_collectives(&rank->collectives, out);
-    for (int id = 0; id <= SUTRA_OVERVIEW_STEPS; id++)
-        spool_put_table(out, &rank->tables[id]);
-    if (options->tables) {
-        operators_put(rank->operators, out);
-        hta_put(rank->hta, out);
-    }
-}
-
-/* The text in the arena, which lives as long as the findings; "" where there is none. */
-static const char *take_word(struct spool_reader *reader, struct arena *arena) {
-    const char *text = spool_take_text(reader);
-    size_t size = text ? strlen(text) + 1 : 1;
-    char *kept = arena_take(arena, size, 1);
-    return kept && text ? memcpy(kept, text, size) : "";
-}
-
-static void take_finding(struct spool_reader *reader, struct overview_finding *finding, struct arena *arena) {
-    finding->rule = (enum finding_rule)spool_take_limited(reader, N_FINDING_RULES - 1);
-    spool_take(reader, finding->win);
-    snprintf(finding->text, sizeof finding->text, "%s", take_word(reader, arena));
-    finding->n_numbers = spool_take_limited(reader, FINDING_NUMBERS);
-    for (unsigned k = 0; k < finding->n_numbers && !reader->failed; k++) {
-        finding->numbers[k].name = take_word(reader, arena);
-        spool_take(reader, finding->numbers[k].value);
-    }
-}
-
-static bool take_collectives(struct spool_reader *reader, int64_t rank, struct rank_collectives *collectives) {
-    spool_take(reader, collectives->rank);
-    spool_take(reader, collectives->window);
-    spool_take(reader, collectives->n_steps);
-    spool_take(reader, collectives->link);
-    reader->failed |=
-        collectives->rank != rank || !moments_are_sound(collectives->window.from_ns, collectives->window.to_ns);
-    return collective_calls_init(&collectives->calls) && collective_calls_restore(&collectives->calls, rank, reader);
-}
-
-/* The tables of the overview itself. */
-static bool take_own(struct spool_reader *reader, int64_t number, struct rank_overview *rank, struct arena *arena) {
-    spool_take(reader, rank->busy_percent);
-    spool_take(reader, rank->exposed_percent);
-    const uint32_t n = spool_take_limited(reader, FINDINGS_MOST);
-    for (; rank->findings.n < n && !reader->failed; rank->findings.n++)
-        take_finding(reader, &rank->findings.list[rank->findings.n], arena);
-    bool done = take_collectives(reader, number, &rank->collectives) && !arena->failed;
-    for (int id = 0; id <= SUTRA_OVERVIEW_STEPS && done && !reader->failed; id++) {
-        rank_overview_table(&rank->tables[id], (enum sutra_overview_table)id);
-        spool_take_table(reader, &rank->tables[id]);
-        done = !rank->tables[id].failed;
-    }
-    return done;
-}
-
-static enum sutra_status take_tables(struct rank_overview *rank, const char *peaks, const struct rank_tasks *tasks,
-                                     const struct rank_task *task, struct spool_reader *reader,
-                                     struct sutra_error *error) {
-    const struct sutra_hta_options given = overview_hta_options(tasks, task->rank);
-    const struct sutra_operators_options operators = {.size = sizeof operators, .rank = task->rank, .peaks = peaks};
-    struct sutra_hta_options hta;
-    bool failed;
-    rank->operators = operators_restore(&operators, reader, &failed);
-    if (!rank->operators)
-        return failed ? error_memory(error) : SUTRA_OK;
-    enum sutra_status status = hta_options_take(&given, &hta, error);
-    if (!status)
-        status = hta_take(&hta, task->path, reader, &rank->hta, error);
-    reader->failed |= !rank->hta;
-    return status;
-}
-
-/* Of task `number`; texts lie in the tasks' arena. SUTRA_DATA: it was made with other options. A damaged one is not
- * `made`, and sets reader->failed. */
-static enum sutra_status rank_overview_restore(struct rank_overview *rank, const struct sutra_overview_options *options,
-                                               struct rank_tasks *tasks, size_t number, struct spool_reader *reader,
-                                               struct sutra_error *error) {
-    const struct rank_task *task = &tasks->list[number];
-    struct buffer wanted = {0};
-    put_options(options, &wanted);
-    enum sutra_status status = spool_take_options(reader, &wanted, task->path, error);
-    if (!status && !take_own(reader, task->rank, rank, &tasks->arena))
-        status = error_memory(error);
-    if (!status && options->tables && !reader->failed)
-        status = take_tables(rank, options->peaks, tasks, task, reader, error);
-    rank->made = !status && !reader->failed;
-    if (!rank->made)
-        rank_overview_free(rank);
-    return status;
 }
 
 struct sutra_overview {
@@ -217,6 +92,69 @@ struct sutra_overview {
 
 static struct rank_overview *rank_of(const struct sutra_overview *overview, size_t number) {
     return (struct rank_overview *)overview->tasks.results + number;
+}
+
+/* ---- Partial results ---- */
+
+static void encode_rules(const void *of, struct buffer *out) {
+    const struct sutra_overview_options *options = of;
+    encode_value(out, options->tables);
+    encode_text(out, options->annotation);
+    encode_text(out, options->peaks);
+}
+
+static void findings_codec(struct codec *codec, struct overview_findings *findings, struct arena *arena) {
+    codec_limited(codec, &findings->n, FINDINGS_MOST);
+    for (unsigned i = 0; i < findings->n && !codec->failure; i++) {
+        struct overview_finding *finding = &findings->list[i];
+        codec_limited(codec, &finding->rule, N_FINDING_RULES - 1);
+        codec_value(codec, &finding->win);
+        codec_chars(codec, finding->text, sizeof finding->text);
+        codec_limited(codec, &finding->n_numbers, FINDING_NUMBERS);
+        for (unsigned k = 0; k < finding->n_numbers && !codec->failure; k++) {
+            codec_text_in(codec, &finding->numbers[k].name, arena);
+            codec_value(codec, &finding->numbers[k].value);
+        }
+    }
+}
+
+static void collectives_codec(struct codec *codec, struct rank_collectives *collectives, int64_t rank) {
+    codec_value(codec, &collectives->rank);
+    codec_value(codec, &collectives->window);
+    codec_value(codec, &collectives->n_steps);
+    codec_value(codec, &collectives->link);
+    if (codec_decodes(codec)) {
+        codec_check(codec, collectives->rank == rank &&
+                               moments_are_sound(collectives->window.from_ns, collectives->window.to_ns));
+        if (!collective_calls_init(&collectives->calls))
+            codec_fail(codec, CODEC_NO_MEMORY);
+    }
+    collective_calls_codec(codec, &collectives->calls, rank);
+}
+
+static void rank_codec(void *arg, size_t number, struct codec *codec) {
+    struct sutra_overview *overview = arg;
+    struct rank_overview *rank = rank_of(overview, number);
+    const int64_t rank_number = overview->tasks.list[number].rank;
+    codec_options(codec, encode_rules, &overview->options);
+    codec_value(codec, &rank->busy_percent);
+    codec_value(codec, &rank->exposed_percent);
+    findings_codec(codec, &rank->findings, &overview->tasks.arena);
+    collectives_codec(codec, &rank->collectives, rank_number);
+    for (int id = 0; id <= SUTRA_OVERVIEW_STEPS; id++) {
+        if (codec_decodes(codec))
+            rank_overview_table(&rank->tables[id], (enum sutra_overview_table)id);
+        codec_table(codec, &rank->tables[id]);
+    }
+    if (overview->options.tables) {
+        const struct sutra_hta_options given = overview_hta_options(&overview->tasks, rank_number);
+        const struct sutra_operators_options operators = {
+            .size = sizeof operators, .rank = rank_number, .peaks = overview->options.peaks};
+        struct sutra_hta_options hta;
+        codec_check(codec, hta_options_take(&given, &hta, NULL) == SUTRA_OK);
+        operators_codec(codec, &operators, &rank->operators);
+        hta_codec(codec, &hta, &rank->hta);
+    }
 }
 
 /* ---- Tables ---- */
@@ -404,26 +342,28 @@ static enum sutra_status end_hta(struct hta_beside *beside, enum sutra_status be
 
 /* ---- From one process to another ---- */
 
-static void put(void *arg, size_t number, struct buffer *out) {
-    struct sutra_overview *overview = arg;
-    rank_overview_put(rank_of(overview, number), &overview->options, out);
-    rank_overview_free(rank_of(overview, number));
+static void put(void *arg, size_t number, struct codec *codec) {
+    rank_codec(arg, number, codec);
+    rank_overview_free(rank_of(arg, number));
 }
 
-static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                              struct spool_reader *reader, struct sutra_error *error) {
-    struct sutra_overview *overview = arg;
-    struct rank_overview *rank = rank_of(overview, number);
+static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct codec *codec,
+                              struct sutra_error *error) {
+    struct rank_overview *rank = rank_of(arg, number);
     (void)run;
-    (void)context;
-    return rank_overview_restore(rank, &overview->options, &overview->tasks, number, reader, error);
+    (void)error;
+    rank_codec(arg, number, codec);
+    rank->made = !codec->failure;
+    if (!rank->made)
+        rank_overview_free(rank);
+    return SUTRA_OK;
 }
 
-static const struct rank_spool spool = {{"overview", sizeof(struct rank_window) << 48 | SUTRA_OPERATORS_N_TABLES << 24 |
-                                                         SUTRA_HTA_N_TABLES << 16 | SUTRA_OVERVIEW_N_TABLES << 8 |
-                                                         N_FINDING_RULES},
-                                        put,
-                                        take};
+static const struct rank_codec partial_result = {
+    {"overview", sizeof(struct rank_window) << 48 | SUTRA_OPERATORS_N_TABLES << 24 | SUTRA_HTA_N_TABLES << 16 |
+                     SUTRA_OVERVIEW_N_TABLES << 8 | N_FINDING_RULES},
+    put,
+    take};
 
 /* What all tables but those of HTA rest on, and these tables. */
 static enum sutra_status make_own(struct sutra_overview *overview, size_t number, struct sutra_context *context,
@@ -615,7 +555,7 @@ enum sutra_status sutra_overview_run(struct sutra_context *context, const char *
     if (!made)
         return error_memory(error);
     made->options = taken;
-    made->tasks.spool = &spool;
+    made->tasks.codec = &partial_result;
     status = restriction_take(taken.restriction, &made->tasks.restriction, error);
     made->tasks.ahead = taken.tables ? AHEAD_ALL : AHEAD_IDS;
     if (!status)

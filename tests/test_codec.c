@@ -1,5 +1,5 @@
 /*
- * test_spool.c - partial results: the header refuses what is damaged or foreign, and readers of the content are bounded.
+ * test_codec.c - partial results: the header refuses damaged and foreign files, and decoders check bounds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "analyze/spool.h"
+#include "analyze/codec.h"
 #include "base/error.h"
 
-static const struct spool_kind kind = {"test", 7};
-static const struct spool_writer writer = {2, 5};
+static const struct codec_kind kind = {"test", 7};
+static const struct codec_shard shard = {2, 5};
 
 /* A partial result with an error as its content. */
 static struct buffer make_result(void) {
@@ -22,31 +22,31 @@ static struct buffer make_result(void) {
     error_file(&error, SUTRA_DATA, "trace.json", "malformed");
     error.offset = 12;
     error.line = 3;
-    spool_begin(&out);
-    spool_put_error(&out, &error);
-    spool_end(&out, &kind, writer);
+    partial_result_begin(&out);
+    codec_error(&(struct codec){.out = &out}, &error);
+    partial_result_end(&out, &kind, shard);
     assert_false(out.failed);
     return out;
 }
 
-static const char *open_result(const struct buffer *result, size_t size, const struct spool_kind *wanted) {
-    struct spool_reader reader;
-    struct spool_writer found;
-    return spool_open(&reader, result->bytes, size, wanted, &found);
+static const char *open_result(const struct buffer *result, size_t size, const struct codec_kind *wanted) {
+    struct codec codec;
+    struct codec_shard found;
+    return partial_result_open(&codec, result->bytes, size, wanted, &found);
 }
 
 static void an_error_is_read_as_it_was_written(void **state) {
     (void)state;
     struct buffer result = make_result();
-    struct spool_reader reader;
-    struct spool_writer found;
+    struct codec codec;
+    struct codec_shard found;
     struct sutra_error error;
-    assert_null(spool_open(&reader, result.bytes, result.length, &kind, &found));
-    assert_int_equal(found.part, writer.part);
-    assert_int_equal(found.n_parts, writer.n_parts);
-    spool_take_error(&reader, &error);
-    assert_false(reader.failed);
-    assert_ptr_equal(reader.at, reader.end);
+    assert_null(partial_result_open(&codec, result.bytes, result.length, &kind, &found));
+    assert_int_equal(found.shard, shard.shard);
+    assert_int_equal(found.n_shards, shard.n_shards);
+    codec_error(&codec, &error);
+    assert_int_equal(codec.failure, CODEC_OK);
+    assert_ptr_equal(codec.at, codec.end);
     assert_int_equal(error.status, SUTRA_DATA);
     assert_int_equal(error.offset, 12);
     assert_int_equal(error.line, 3);
@@ -81,8 +81,8 @@ static void truncated_and_extended_results_are_refused(void **state) {
 static void results_of_another_analysis_or_layout_are_refused(void **state) {
     (void)state;
     struct buffer result = make_result();
-    assert_non_null(open_result(&result, result.length, &(struct spool_kind){"other", 7}));
-    assert_non_null(open_result(&result, result.length, &(struct spool_kind){"test", 8}));
+    assert_non_null(open_result(&result, result.length, &(struct codec_kind){"other", 7}));
+    assert_non_null(open_result(&result, result.length, &(struct codec_kind){"test", 8}));
     buffer_free(&result);
 }
 
@@ -95,20 +95,20 @@ static bool reads_error(uint32_t status, size_t length, char last) {
     assert_non_null(text);
     memset(text, 'a', length);
     text[length - 1] = last;
-    spool_put(&out, status);
-    spool_put(&out, number);
-    spool_put(&out, number);
+    encode_value(&out, status);
+    encode_value(&out, number);
+    encode_value(&out, number);
     for (int i = 0; i < 2; i++) {
-        spool_put(&out, size);
+        encode_value(&out, size);
         buffer_append(&out, text, length);
     }
-    struct spool_reader reader = {.at = out.bytes, .end = out.bytes + out.length};
-    spool_take_error(&reader, &error);
+    struct codec codec = {.at = out.bytes, .end = out.bytes + out.length};
+    codec_error(&codec, &error);
     assert_non_null(memchr(error.file, 0, sizeof error.file));
     assert_non_null(memchr(error.message, 0, sizeof error.message));
     free(text);
     buffer_free(&out);
-    return !reader.failed;
+    return !codec.failure;
 }
 
 static void errors_with_other_statuses_or_texts_without_an_end_are_malformed(void **state) {
@@ -123,12 +123,13 @@ static void errors_with_other_statuses_or_texts_without_an_end_are_malformed(voi
 static void rows_of_another_size_are_malformed(void **state) {
     (void)state;
     struct buffer out = {0};
-    const uint64_t rows[3] = {1, 2, 3};
-    uint64_t n;
-    spool_put_rows(&out, rows, 3, sizeof *rows);
-    struct spool_reader reader = {.at = out.bytes, .end = out.bytes + out.length};
-    assert_null(spool_take_rows(&reader, &n, 4));
-    assert_true(reader.failed);
+    uint64_t values[3] = {1, 2, 3}, *rows = values, n = 3;
+    uint32_t *decoded;
+    codec_array(&(struct codec){.out = &out}, &rows, &n, NULL);
+    struct codec codec = {.at = out.bytes, .end = out.bytes + out.length};
+    codec_array(&codec, &decoded, &n, NULL);
+    assert_null(decoded);
+    assert_int_equal(codec.failure, CODEC_MALFORMED);
     buffer_free(&out);
 }
 
@@ -139,10 +140,10 @@ static void numbers_stay_numbers_and_texts_stay_texts(void **state) {
     struct buffer out = {0};
     table_init(&from, "from", &number, 1);
     table_init(&to, "to", &text, 1);
-    spool_put_table(&out, &from);
-    struct spool_reader reader = {.at = out.bytes, .end = out.bytes + out.length};
-    spool_take_table(&reader, &to);
-    assert_true(reader.failed);
+    codec_table(&(struct codec){.out = &out}, &from);
+    struct codec codec = {.at = out.bytes, .end = out.bytes + out.length};
+    codec_table(&codec, &to);
+    assert_int_equal(codec.failure, CODEC_MALFORMED);
     assert_int_equal(to.columns[0].spec.kind, SUTRA_COLUMN_TEXT);
     table_free(&from);
     table_free(&to);
