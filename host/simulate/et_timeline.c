@@ -344,7 +344,7 @@ static void add_seen(struct plus_timing *timing, const struct op_moments *moment
 static bool read_calls(struct plus_timing *timing) {
     const size_t most = count_syncs(timing) + timing->input->kernels.n;
     struct op_moments moments;
-    timing->input->calls = timeline_calls_take(timing->arena, most);
+    timing->input->calls = timeline_calls_alloc(timing->arena, most);
     if (timing->arena->failed || most > ROW_LIMIT || !find_moments(timing, &moments))
         return false;
     add_named(timing, &moments);

@@ -1,22 +1,21 @@
 /*
- * timeline_kernels.c - what each kernel waits for; in come the chain of CPU nodes and the streams' queues, out go edges
- * and the moment from which on a kernel could have run.
+ * timeline_kernels.c - finds the dependencies of each kernel and its ready time, and makes the chain of CPU nodes.
  *
- *     ready = the last of: the cut at its launch, the end of the stream's kernel before it, the ends of the kernels
- *             that its stream was told to wait for
+ *     ready = the latest of: the cut at its launch, the end of the preceding kernel of its stream, the ends of the kernels
+ *             that its stream waits for
  *
- * What lies between that and its start is launch latency where it is short, and becomes a part of its duration. Where
- * it is long something else held the kernel up: a kernel of another stream that ended just then, or the processor.
+ * A short time between ready and start is launch latency and becomes a part of the duration. A long time has another
+ * cause: a kernel of another stream that ended just then, or the CPU.
  */
 #include <math.h>
 #include <string.h>
 
 #include "simulate/timeline.h"
 
-/* A cut may be so much later than the start of a kernel. */
+/* A cut may be this much later than the start of a kernel. */
 #define LATE_CUT_US 2.0
-/* Kernels of other streams that are looked at, at most, that many seldom end within LATENCY_US; and kernels of a stream
- * that overlap. */
+/* The maximum number of kernels of other streams that are inspected (more rarely end within LATENCY_US), and of
+ * overlapping kernels of one stream. */
 #define CANDIDATES_MAX 256
 
 void timeline_edge(struct timeline_edges *edges, row_t node, row_t dep) {
@@ -29,10 +28,6 @@ void timeline_edge(struct timeline_edges *edges, row_t node, row_t dep) {
 }
 
 /* ---- Launches that need a cut ---- */
-
-static bool cut_is_late(double cut, double start, double before) {
-    return cut > start + LATE_CUT_US && cut > before + LATE_CUT_US;
-}
 
 bool timeline_find_launch_cuts(const struct timeline_work *work, const struct timeline_queues *queues,
                                const struct timeline_chain *chain, struct timeline_launch_cuts *launches) {
@@ -50,7 +45,7 @@ bool timeline_find_launch_cuts(const struct timeline_work *work, const struct ti
         row_t kernel = queues->by_start[i];
         row_t node = times_below(chain->cut, chain->n, kernels->launch_start[kernel]);
         double cut = chain->cut[node < chain->n ? node : chain->n - 1], *before = &stream_end[kernels->stream[kernel]];
-        if (cut_is_late(cut, kernels->start[kernel], *before)) {
+        if (cut > kernels->start[kernel] + LATE_CUT_US && cut > (*before) + LATE_CUT_US) {
             launches->time[launches->n] = fmin(kernels->launch_end[kernel], kernels->start[kernel]);
             launches->op[launches->n++] = queues->launch_op[kernel];
         }
@@ -60,24 +55,24 @@ bool timeline_find_launch_cuts(const struct timeline_work *work, const struct ti
     return timeline_sort(work, launches->n, keys, 1, launches->order);
 }
 
-/* ---- When kernels could begin ---- */
+/* ---- Ready times ---- */
 
 struct readying {
     const struct timeline_work *work;
     const struct timeline_queues *queues;
     const struct timeline_chain *chain;
-    const struct timeline_held *held;
+    const struct timeline_deps *deps;
     const row_t *by_end;    /* kernels by (end, id) */
-    const double *end_time; /* of these */
-    row_t *stream_last;     /* per stream: its kernel before, or ROW_NONE */
-    row_t *before;          /* per kernel: the same */
+    const double *end_time; /* of by_end[] */
+    row_t *stream_last;     /* per stream: its preceding kernel, or ROW_NONE */
+    row_t *before;          /* per kernel: the preceding kernel of its stream */
     double *done;           /* as in timeline_spans */
     struct timeline_edges *edges;
     struct timeline_report *report;
 };
 
-/* The CPU node that the kernel waits for: that of the first cut at or after its launch's start, moved on to later cuts
- * up to the launch's end and before the kernel's start. */
+/* The CPU node that the kernel waits for: the first cut at or after the start of its launch, moved to later cuts up
+ * to the end of the launch and before the start of the kernel. */
 static row_t launching_node(const struct readying *readying, row_t kernel) {
     const struct timeline_kernels *kernels = &readying->work->input->kernels;
     const struct timeline_chain *chain = readying->chain;
@@ -90,7 +85,7 @@ static row_t launching_node(const struct readying *readying, row_t kernel) {
     return last > first + 1 ? last - 1 : first;
 }
 
-/* Adds an edge to a kernel, and gives when it ends, or `ready` if that is later. */
+/* Adds an edge to a kernel. Returns its end, or `ready` if `ready` is later. */
 static double wait_for_kernel(const struct readying *readying, row_t kernel, row_t awaited, double ready) {
     const struct timeline_kernels *kernels = &readying->work->input->kernels;
     timeline_edge(readying->edges, kernel, awaited);
@@ -98,14 +93,14 @@ static double wait_for_kernel(const struct readying *readying, row_t kernel, row
     return fmax(ready, kernels->end[awaited]);
 }
 
-/* The last kernel of the same stream that had ended when this one began: a stream's kernels may overlap, where they are
- * launched by a graph or by each other. */
+/* The last kernel of the same stream that had ended when this one started. Kernels of a stream overlap if a graph or
+ * another kernel launched them. */
 static row_t stream_before(const struct readying *readying, row_t kernel) {
     const struct timeline_kernels *kernels = &readying->work->input->kernels;
     row_t *last = &readying->stream_last[kernels->stream[kernel]], before = *last;
     readying->before[kernel] = before;
     *last = kernel;
-    for (row_t looked = 0; before != ROW_NONE && looked < CANDIDATES_MAX; looked++) {
+    for (row_t n_inspected = 0; before != ROW_NONE && n_inspected < CANDIDATES_MAX; n_inspected++) {
         if (kernels->end[before] <= kernels->start[kernel] + EARLY_START_US)
             return before;
         before = readying->before[before];
@@ -113,27 +108,11 @@ static row_t stream_before(const struct readying *readying, row_t kernel) {
     return ROW_NONE;
 }
 
-/* What the traces say. */
-static double recorded_ready(const struct readying *readying, row_t kernel) {
-    double ready = readying->work->origin;
-    if (readying->chain->n) {
-        row_t node = launching_node(readying, kernel);
-        timeline_edge(readying->edges, kernel, timeline_chain_place(readying->work, node));
-        ready = fmax(ready, readying->chain->cut[node]);
-    }
-    row_t before = stream_before(readying, kernel);
-    if (before != ROW_NONE)
-        ready = wait_for_kernel(readying, kernel, before, ready);
-    for (row_t h = readying->held->first[kernel]; h != ROW_NONE; h = readying->held->list[h].next)
-        ready = wait_for_kernel(readying, kernel, readying->held->list[h].awaited, ready);
-    return ready;
-}
-
-/* A kernel of another stream, launched before, that ended just before this one began. */
-static row_t likely_awaited(const struct readying *readying, row_t kernel) {
+/* A kernel of another stream, launched earlier, that ended just before this one started. */
+static row_t find_likely_cause(const struct readying *readying, row_t kernel) {
     const struct timeline_kernels *kernels = &readying->work->input->kernels;
     row_t ended = times_up_to(readying->end_time, kernels->n, kernels->start[kernel]);
-    for (row_t looked = 0; ended-- > 0 && looked < CANDIDATES_MAX; looked++) {
+    for (row_t n_inspected = 0; ended-- > 0 && n_inspected < CANDIDATES_MAX; n_inspected++) {
         row_t other = readying->by_end[ended];
         if (kernels->end[other] <= kernels->start[kernel] - LATENCY_US)
             break;
@@ -144,29 +123,38 @@ static row_t likely_awaited(const struct readying *readying, row_t kernel) {
     return ROW_NONE;
 }
 
-/* What explains a longer wait than the traces do, if anything does. */
-static double explained_ready(const struct readying *readying, row_t kernel, double ready) {
-    const struct timeline_kernels *kernels = &readying->work->input->kernels;
-    const struct timeline_chain *chain = readying->chain;
-    row_t awaited = likely_awaited(readying, kernel);
-    if (awaited != ROW_NONE) {
-        ready = wait_for_kernel(readying, kernel, awaited, ready);
-        readying->report->n_inferred++;
-    }
-    row_t cuts = times_below(chain->cut, chain->n, kernels->start[kernel]);
-    if (kernels->start[kernel] - ready > LATENCY_US && cuts && chain->cut[cuts - 1] > ready) {
-        timeline_edge(readying->edges, kernel, timeline_chain_place(readying->work, cuts - 1));
-        ready = chain->cut[cuts - 1];
-        readying->report->n_clocked++;
-    }
-    return ready;
-}
-
 static double kernel_ready(const struct readying *readying, row_t kernel) {
     double start = readying->work->input->kernels.start[kernel];
-    double ready = recorded_ready(readying, kernel);
-    if (start - ready > LATENCY_US)
-        ready = explained_ready(readying, kernel, ready);
+    /* The dependencies that the traces record: launch, stream, stream waits. */
+    double ready = readying->work->origin;
+    if (readying->chain->n) {
+        row_t node = launching_node(readying, kernel);
+        timeline_edge(readying->edges, kernel, timeline_chain_row(readying->work, node));
+        ready = fmax(ready, readying->chain->cut[node]);
+    }
+    row_t before = stream_before(readying, kernel);
+    if (before != ROW_NONE)
+        ready = wait_for_kernel(readying, kernel, before, ready);
+    for (row_t h = readying->deps->first[kernel]; h != ROW_NONE; h = readying->deps->list[h].next)
+        ready = wait_for_kernel(readying, kernel, readying->deps->list[h].awaited, ready);
+
+    if (start - ready > LATENCY_US) {
+        /* If the traces do not explain the wait, infer its cause. */
+        const struct timeline_kernels *kernels = &readying->work->input->kernels;
+        const struct timeline_chain *chain = readying->chain;
+        row_t awaited = find_likely_cause(readying, kernel);
+        if (awaited != ROW_NONE) {
+            ready = wait_for_kernel(readying, kernel, awaited, ready);
+            readying->report->n_inferred++;
+        }
+        row_t cuts = times_below(chain->cut, chain->n, kernels->start[kernel]);
+        if (kernels->start[kernel] - ready > LATENCY_US && cuts && chain->cut[cuts - 1] > ready) {
+            timeline_edge(readying->edges, kernel, timeline_chain_row(readying->work, cuts - 1));
+            ready = chain->cut[cuts - 1];
+            readying->report->n_clocked++;
+        }
+        ready = ready;
+    }
     if (start - ready > LATENCY_US) {
         readying->report->n_late++;
         readying->report->late_us += start - ready;
@@ -174,9 +162,19 @@ static double kernel_ready(const struct readying *readying, row_t kernel) {
     return fmin(ready, start);
 }
 
-/* Kernels by their ends, and the ends. */
-static bool sort_ends(const struct timeline_work *work, struct readying *readying) {
+bool timeline_ready_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
+                            const struct timeline_deps *deps, const struct timeline_chain *chain,
+                            struct timeline_spans *spans, struct timeline_edges *edges,
+                            struct timeline_report *report) {
     const struct timeline_kernels *kernels = &work->input->kernels;
+    struct readying readying = {
+        .work = work, .queues = queues, .deps = deps, .chain = chain, .edges = edges, .report = report};
+    spans->ready = arena_take(work->arena, kernels->n, sizeof *spans->ready);
+    readying.done = spans->done = arena_take(work->arena, kernels->n, sizeof *spans->done);
+    readying.stream_last = arena_take(work->arena, kernels->n_streams, sizeof *readying.stream_last);
+    readying.before = arena_take(work->arena, kernels->n, sizeof *readying.before);
+    if (work->arena->failed)
+        return false;
     row_t *by_end = arena_take(work->arena, kernels->n, sizeof *by_end);
     double *end_time = arena_take(work->arena, kernels->n, sizeof *end_time);
     const double *keys[] = {kernels->end};
@@ -184,24 +182,8 @@ static bool sort_ends(const struct timeline_work *work, struct readying *readyin
         return false;
     for (row_t i = 0; i < kernels->n; i++)
         end_time[i] = kernels->end[by_end[i]];
-    readying->by_end = by_end;
-    readying->end_time = end_time;
-    return true;
-}
-
-bool timeline_ready_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
-                            const struct timeline_held *held, const struct timeline_chain *chain,
-                            struct timeline_spans *spans, struct timeline_edges *edges,
-                            struct timeline_report *report) {
-    const struct timeline_kernels *kernels = &work->input->kernels;
-    struct readying readying = {
-        .work = work, .queues = queues, .held = held, .chain = chain, .edges = edges, .report = report};
-    spans->ready = arena_take(work->arena, kernels->n, sizeof *spans->ready);
-    readying.done = spans->done = arena_take(work->arena, kernels->n, sizeof *spans->done);
-    readying.stream_last = arena_take(work->arena, kernels->n_streams, sizeof *readying.stream_last);
-    readying.before = arena_take(work->arena, kernels->n, sizeof *readying.before);
-    if (work->arena->failed || !sort_ends(work, &readying))
-        return false;
+    readying.by_end = by_end;
+    readying.end_time = end_time;
     memset(readying.stream_last, 0xff, kernels->n_streams * sizeof *readying.stream_last);
     memcpy(spans->done, kernels->end, kernels->n * sizeof *spans->done);
     for (row_t i = 0; i < kernels->n; i++)
@@ -210,15 +192,14 @@ bool timeline_ready_kernels(const struct timeline_work *work, const struct timel
 }
 
 /*
- * One chain of CPU nodes through all threads: in come the cuts of operators, the waits and the
- * launches that need a cut; out go nodes that last from cut to cut.
+ * ---- One chain of CPU nodes through all threads: nodes last from cut to cut ----
  *
- *     boundaries by time   | op a cut | wait at | until | op b cut |       of one moment: launches and rests first, then
- *     nodes                [ a        ][ b part ]         [ b      ]       waits, then resumptions, then operators' cuts
+ *     boundaries by time   | op a cut | wait at | until | op b cut |       at one time: launches and rests first, then
+ *     nodes                [ a        ][ b part ]         [ b      ]       waits, then resumptions, then operator cuts
  *
- * Where the processor waits, the node behind has no duration for it, but waits for the kernels. If other threads have
- * worked meanwhile, or launched something that this part depends on, the time until then is kept as a node, so that a
- * kernel never depends on what comes after the wait for it.
+ * Where the CPU waits, the next node has no duration for the wait, but depends on the kernels. If other threads ran
+ * meanwhile, or launched something that this part depends on, the time until then becomes a node, so that a kernel never
+ * depends on a node after the wait for it.
  */
 
 enum boundary_kind { AT_REST, AT_WAIT, AT_RESUMPTION, AT_CUT };
@@ -229,8 +210,8 @@ static void add_boundary(struct timeline_boundaries *boundaries, enum boundary_k
     boundaries->of[boundaries->n++] = of;
 }
 
-/* Sorting is stable, so they are added kind after kind. Where no rest becomes a node nobody asks for begins; nor for
- * one at which an operator ends, whose own time it is up to there. */
+/* Sorting is stable, so boundaries are added kind by kind. Starts are only needed if rests become nodes, and not
+ * where an operator ends, whose self time lasts until then. */
 bool timeline_list_boundaries(const struct timeline_work *work, const struct timeline_order *ops,
                               const struct timeline_waits *waits, struct timeline_boundaries *boundaries) {
     const row_t n_ops = work->input->ops.n, n_begins = isinf(work->input->options.rest_us) ? 0 : n_ops;
@@ -261,9 +242,9 @@ struct chaining {
     const struct timeline_queues *queues;
     const struct timeline_waits *waits;
     struct timeline_chain *chain;
-    bool *is_used; /* per operator: its first part is there */
-    double now;    /* up to where time is accounted for */
-    row_t n_waits; /* that nodes wait for */
+    bool *is_used; /* per operator: its first part exists */
+    double now;    /* the time up to which nodes exist */
+    row_t n_waits; /* waits that nodes depend on */
 };
 
 static double last_cut(const struct chaining *chaining) {
@@ -271,12 +252,12 @@ static double last_cut(const struct chaining *chaining) {
     return chain->n ? chain->cut[chain->n - 1] : -INFINITY;
 }
 
-/* Resumptions that the next node waits for. */
+/* Whether the next node waits for resumptions. */
 static bool is_waiting(const struct chaining *chaining) {
     return chaining->n_waits > chaining->chain->first_wait[chaining->chain->n];
 }
 
-/* A node from now until the time. */
+/* Adds a node from now until the time. */
 static void add_node(struct chaining *chaining, enum timeline_role role, row_t op, double time) {
     struct timeline_chain *chain = chaining->chain;
     row_t i = chain->n;
@@ -293,20 +274,7 @@ static void add_node(struct chaining *chaining, enum timeline_role role, row_t o
     chaining->now = fmax(chaining->now, time);
 }
 
-/* A rest that is too long for the next node to take gets one of its own. */
-static void at_rest(struct chaining *chaining, double time) {
-    if (time - chaining->now > chaining->work->input->options.rest_us) {
-        add_node(chaining, NODE_REST, ROW_NONE, time);
-        chaining->chain->n_rests++;
-    }
-}
-
-static void at_wait(struct chaining *chaining, double time, row_t wait) {
-    if (time > chaining->now || chaining->chain->n == 0 || chaining->waits->last_launch[wait] > last_cut(chaining))
-        add_node(chaining, NODE_OP, chaining->waits->op_at[wait], time);
-}
-
-/* Whether a kernel was launched after the last cut and by now. */
+/* Whether a kernel was launched after the last cut and up to now. */
 static bool has_launched(const struct chaining *chaining, double time) {
     const double *launches = chaining->queues->launch_time;
     row_t n = chaining->work->input->kernels.n;
@@ -314,71 +282,21 @@ static bool has_launched(const struct chaining *chaining, double time) {
     return next < n && launches[next] <= time;
 }
 
-static void at_resumption(struct chaining *chaining, double time, row_t wait) {
-    if (last_cut(chaining) > chaining->waits->at[wait] || has_launched(chaining, time))
-        add_node(chaining, NODE_OP, chaining->waits->op_until[wait], time);
-    chaining->chain->waits[chaining->n_waits++] = wait;
-    chaining->now = fmax(chaining->now, time);
-}
-
-/* The end of an operator of which nothing is left after its last part makes no node. */
-static void at_cut(struct chaining *chaining, double time, row_t op) {
-    if (!chaining->is_used[op] || time > chaining->now || is_waiting(chaining))
-        add_node(chaining, NODE_OP, op, time);
-}
-
-static void at_launch(struct chaining *chaining, double time, row_t op) {
-    if (time > chaining->now)
-        add_node(chaining, NODE_OP, op, time);
-}
-
-/* Launches come first of what has one time. */
-static void walk_boundaries(struct chaining *chaining, const struct timeline_boundaries *boundaries,
-                            const struct timeline_launch_cuts *launches) {
-    row_t launch = 0;
-    for (row_t i = 0; i <= boundaries->n; i++) {
-        row_t boundary = i < boundaries->n ? boundaries->order[i] : 0,
-              of = i < boundaries->n ? boundaries->of[boundary] : 0;
-        double time = i < boundaries->n ? boundaries->time[boundary] : INFINITY;
-        for (; launch < launches->n && launches->time[launches->order[launch]] <= time; launch++)
-            at_launch(chaining, launches->time[launches->order[launch]], launches->op[launches->order[launch]]);
-        if (i == boundaries->n)
-            return;
-        switch ((enum boundary_kind)boundaries->kind[boundary]) {
-        case AT_REST:
-            at_rest(chaining, time);
-            break;
-        case AT_WAIT:
-            at_wait(chaining, time, of);
-            break;
-        case AT_RESUMPTION:
-            at_resumption(chaining, time, of);
-            break;
-        case AT_CUT:
-            at_cut(chaining, time, of);
-            break;
-        }
-    }
-}
-
-static struct timeline_chain take_chain(struct arena *arena, size_t most, size_t most_waits) {
-    return (struct timeline_chain){
-        .role = arena_take(arena, most, sizeof(uint8_t)),
-        .op = arena_take(arena, most, sizeof(row_t)),
-        .is_first = arena_take(arena, most, sizeof(bool)),
-        .start = arena_take(arena, most, sizeof(double)),
-        .cut = arena_take(arena, most, sizeof(double)),
-        .duration_us = arena_take(arena, most, sizeof(uint64_t)),
-        .first_wait = arena_zeros(arena, most + 1, sizeof(row_t)),
-        .waits = arena_take(arena, most_waits, sizeof(row_t)),
-    };
-}
-
 bool timeline_chain_ops(const struct timeline_work *work, const struct timeline_order *ops,
                         const struct timeline_boundaries *boundaries, const struct timeline_queues *queues,
                         const struct timeline_waits *waits, const struct timeline_launch_cuts *launches,
                         struct timeline_chain *chain) {
-    *chain = take_chain(work->arena, (size_t)boundaries->n + launches->n + 1, waits->n);
+    size_t most = (size_t)boundaries->n + launches->n + 1;
+    *chain = (struct timeline_chain){
+        .role = arena_take(work->arena, most, sizeof(uint8_t)),
+        .op = arena_take(work->arena, most, sizeof(row_t)),
+        .is_first = arena_take(work->arena, most, sizeof(bool)),
+        .start = arena_take(work->arena, most, sizeof(double)),
+        .cut = arena_take(work->arena, most, sizeof(double)),
+        .duration_us = arena_take(work->arena, most, sizeof(uint64_t)),
+        .first_wait = arena_zeros(work->arena, most + 1, sizeof(row_t)),
+        .waits = arena_take(work->arena, waits->n, sizeof(row_t)),
+    };
     struct chaining chaining = {.work = work,
                                 .queues = queues,
                                 .waits = waits,
@@ -387,18 +305,55 @@ bool timeline_chain_ops(const struct timeline_work *work, const struct timeline_
                                 .now = work->origin};
     if (work->arena->failed || (size_t)boundaries->n + launches->n >= ROW_LIMIT)
         return false;
-    walk_boundaries(&chaining, boundaries, launches);
+    /* At one time launches precede all other boundaries. */
+    row_t launch = 0;
+    for (row_t i = 0; i <= boundaries->n; i++) {
+        row_t boundary = i < boundaries->n ? boundaries->order[i] : 0,
+              of = i < boundaries->n ? boundaries->of[boundary] : 0;
+        double time = i < boundaries->n ? boundaries->time[boundary] : INFINITY;
+        for (; launch < launches->n && launches->time[launches->order[launch]] <= time; launch++) {
+            double cut = launches->time[launches->order[launch]];
+            if (cut > chaining.now)
+                add_node(&chaining, NODE_OP, launches->op[launches->order[launch]], cut);
+        }
+        if (i == boundaries->n)
+            break;
+        switch ((enum boundary_kind)boundaries->kind[boundary]) {
+        case AT_REST:
+            /* A rest that is too long for the next node becomes a node. */
+            if (time - chaining.now > chaining.work->input->options.rest_us) {
+                add_node(&chaining, NODE_REST, ROW_NONE, time);
+                chaining.chain->n_rests++;
+            }
+            break;
+        case AT_WAIT:
+            if (time > chaining.now || chaining.chain->n == 0 || chaining.waits->last_launch[of] > last_cut(&chaining))
+                add_node(&chaining, NODE_OP, chaining.waits->op_at[of], time);
+            break;
+        case AT_RESUMPTION:
+            if (last_cut(&chaining) > chaining.waits->at[of] || has_launched(&chaining, time))
+                add_node(&chaining, NODE_OP, chaining.waits->op_until[of], time);
+            chaining.chain->waits[chaining.n_waits++] = of;
+            chaining.now = fmax(chaining.now, time);
+            break;
+        case AT_CUT:
+            /* The end of an operator makes no node if its last part has ended. */
+            if (!chaining.is_used[of] || time > chaining.now || is_waiting(&chaining))
+                add_node(&chaining, NODE_OP, of, time);
+            break;
+        }
+    }
     if (work->input->ops.n &&
         (is_waiting(&chaining) || timeline_us(work, ops->last_end) > timeline_us(work, chaining.now)))
         add_node(&chaining, NODE_GAP, ROW_NONE, ops->last_end);
     return true;
 }
 
-/* A rest ends where an operator begins: it was in what was running then. */
+/* A rest ends where an operator starts: it belongs to the operator that ran then. */
 bool timeline_own_rests(const struct timeline_work *work, const struct timeline_order *ops,
                         struct timeline_chain *chain) {
     struct arena_mark mark = arena_mark(work->arena);
-    struct owner_queries queries = owner_queries_take(work->arena, (row_t)chain->n_rests);
+    struct owner_queries queries = owner_queries_alloc(work->arena, (row_t)chain->n_rests);
     row_t *rests = arena_take(work->arena, chain->n_rests, sizeof *rests), n = 0;
     bool done = !work->arena->failed;
     for (row_t i = 0; i < chain->n && done; i++)

@@ -274,7 +274,7 @@ static struct timeline_call call_at(const struct timeline_sources *sources, row_
 
 static enum sutra_status read_calls(const struct timeline_sources *sources, struct timeline_calls *made,
                                     struct sutra_error *error) {
-    *made = timeline_calls_take(sources->arena, sources->n_calls);
+    *made = timeline_calls_alloc(sources->arena, sources->n_calls);
     if (sources->arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < sources->n_calls; i++) {

@@ -1,10 +1,9 @@
 /*
- * timeline_waits.c - where the processor waits for the GPU; in come kernels and the calls that wait, out go pairs of
- * moments with the kernels that end the wait.
+ * timeline_waits.c - finds when the CPU waits for the GPU, and which kernels wait for kernels of other streams.
  *
- * A call waits for the last kernel of its stream, or of each stream. Calls that wait for all streams would make
- * (calls x streams) pairs; but a kernel for which such a call has waited, and which let it go on before a later call
- * begins, needs not be named again. So streams are looked at only while their last kernel is news.
+ * A synchronizing call waits for the last kernel of its stream, or of each stream. Calls that wait for all streams would
+ * make (calls x streams) pairs. But a kernel that an earlier call has waited for, and that let this call return before a
+ * later call starts, needs no second mention. So the sweep visits a stream only while its last kernel is new.
  */
 #include <math.h>
 #include <string.h>
@@ -13,25 +12,12 @@
 #include "simulate/timeline.h"
 
 static row_t timeline_event_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
-                                    const struct timeline_held *held, uint32_t stream, double time,
+                                    const struct timeline_deps *deps, uint32_t stream, double time,
                                     row_t kernels[EVENT_KERNELS_MAX]);
-/* A kernel may end so much after the call that waited for it: their clocks are read by different hands. */
+/* A kernel may end this much after the call that waited for it: their clocks differ. */
 #define END_TOLERANCE_US 1.0
 
-/* ---- Kernels in the order of their launches ---- */
-
-/* Which operator launched each kernel. */
-static bool find_launch_ops(const struct timeline_work *work, const struct timeline_order *ops,
-                            struct timeline_queues *queues) {
-    const struct timeline_kernels *kernels = &work->input->kernels;
-    struct owner_queries queries = owner_queries_take(work->arena, kernels->n);
-    if (work->arena->failed)
-        return false;
-    memcpy(queries.time, kernels->launch_start, kernels->n * sizeof *queries.time);
-    memcpy(queries.thread, kernels->launch_thread, kernels->n * sizeof *queries.thread);
-    queues->launch_op = queries.op;
-    return timeline_find_owners(work, ops, &queries);
-}
+/* ---- Kernels in launch order ---- */
 
 bool timeline_queue_kernels(const struct timeline_work *work, const struct timeline_order *ops,
                             struct timeline_queues *queues) {
@@ -49,7 +35,15 @@ bool timeline_queue_kernels(const struct timeline_work *work, const struct timel
     for (row_t i = 0; i < kernels->n; i++)
         queues->launch_time[i] = kernels->launch_start[queues->by_launch[i]];
     rows_bucket(queues->by_launch, kernels->n, kernels->stream, kernels->n_streams, queues->first, queues->queued);
-    return find_launch_ops(work, ops, queues);
+
+    /* The operator that launched each kernel. */
+    struct owner_queries queries = owner_queries_alloc(work->arena, kernels->n);
+    if (work->arena->failed)
+        return false;
+    memcpy(queries.time, kernels->launch_start, kernels->n * sizeof *queries.time);
+    memcpy(queries.thread, kernels->launch_thread, kernels->n * sizeof *queries.thread);
+    queues->launch_op = queries.op;
+    return timeline_find_owners(work, ops, &queries);
 }
 
 /* Position of the first of the kernels queued[low] .. queued[high - 1] that was launched at the time or later. */
@@ -74,7 +68,7 @@ static row_t timeline_last_launched(const struct timeline_work *work, const stru
     return position > queues->first[stream] ? queues->queued[position - 1] : ROW_NONE;
 }
 
-/* The first one that was launched at that time or later. */
+/* The first kernel of the stream that was launched at the time or later, or ROW_NONE. */
 static row_t timeline_next_launched(const struct timeline_work *work, const struct timeline_queues *queues,
                                     uint32_t stream, double time) {
     row_t position = queue_position(work, queues, stream, time);
@@ -86,13 +80,13 @@ static row_t timeline_next_launched(const struct timeline_work *work, const stru
 struct waits_making {
     const struct timeline_work *work;
     const struct timeline_queues *queues;
-    const struct timeline_held *held;
+    const struct timeline_deps *deps;
     struct timeline_waits *waits;
-    struct owner_queries owners; /* wait i asks twice, at 2 i and 2 i + 1 */
+    struct owner_queries owners; /* wait i has the queries 2 i and 2 i + 1 */
     uint64_t n_kernels, capacity;
 };
 
-static bool add_kernel_timeline_waits(struct waits_making *making, row_t kernel) {
+static bool add_awaited_kernel(struct waits_making *making, row_t kernel) {
     if (making->n_kernels == making->capacity) {
         uint64_t capacity = making->capacity * 2 + 64;
         row_t *kernels = arena_take(making->work->arena, capacity, sizeof *kernels);
@@ -107,7 +101,7 @@ static bool add_kernel_timeline_waits(struct waits_making *making, row_t kernel)
     return true;
 }
 
-/* Ends the list of the kernels added since the last wait: the processor waits for them from `at` on. */
+/* Ends the list of the kernels added since the last wait: the CPU waits for them from `at` on. */
 static void add_wait(struct waits_making *making, double at, uint32_t thread) {
     const struct timeline_kernels *kernels = &making->work->input->kernels;
     struct timeline_waits *waits = making->waits;
@@ -127,72 +121,42 @@ static void add_wait(struct waits_making *making, double at, uint32_t thread) {
     making->owners.thread[2 * i + 1] = THREAD_ALL;
 }
 
-/* The same of a job: what an event of the stream would stand for. */
-static bool wait_for_event(struct waits_making *making, row_t call) {
-    const struct timeline_calls *calls = &making->work->input->calls;
-    const double *end = making->work->input->kernels.end;
-    row_t awaited[EVENT_KERNELS_MAX];
-    row_t n = timeline_event_kernels(making->work, making->queues, making->held, calls->stream[call],
-                                     calls->before[call], awaited);
-    bool done = true;
-    for (row_t i = 0; i < n && done; i++)
-        done = end[awaited[i]] > calls->end[call] + END_TOLERANCE_US || add_kernel_timeline_waits(making, awaited[i]);
-    return done;
-}
-
 /* Adds the kernel that a call for one stream waits for, if there is one. False: out of memory. */
 static bool wait_for_stream(struct waits_making *making, row_t call) {
     const struct timeline_calls *calls = &making->work->input->calls;
     const struct timeline_kernels *kernels = &making->work->input->kernels;
-    if (making->work->input->options.of_job)
-        return wait_for_event(making, call);
+    if (making->work->input->options.of_job) {
+        /* For a rank of a job: the kernels that an event of the stream would represent. */
+        const double *end = making->work->input->kernels.end;
+        row_t awaited[EVENT_KERNELS_MAX];
+        row_t n = timeline_event_kernels(making->work, making->queues, making->deps, calls->stream[call],
+                                         calls->before[call], awaited);
+        bool done = true;
+        for (row_t i = 0; i < n && done; i++)
+            done = end[awaited[i]] > calls->end[call] + END_TOLERANCE_US || add_awaited_kernel(making, awaited[i]);
+        return done;
+    }
     if (calls->stream[call] >= kernels->n_streams)
         return true;
     row_t kernel = timeline_last_launched(making->work, making->queues, calls->stream[call], calls->before[call]);
     return kernel == ROW_NONE || kernels->end[kernel] > calls->end[call] + END_TOLERANCE_US ||
-           add_kernel_timeline_waits(making, kernel);
+           add_awaited_kernel(making, kernel);
 }
 
-/* Streams whose last kernel is news, as a sweep over calls that wait for all streams has it. */
+/* The state of a sweep over calls that wait for all streams. */
 struct news {
     row_t *last;          /* per stream: its last kernel so far */
-    struct row_heap heap; /* kernels that no call has waited for, by their ends; some are no longer the last ones */
-    row_t *recent;        /* kernels that calls wait for which may not yet have gone on */
+    struct row_heap heap; /* kernels that no call has waited for, by their ends; some are no longer the last of their
+                           * stream */
+    row_t *recent;        /* kernels of waits that may not have ended yet */
     double *recent_until;
     row_t n_recent;
-    row_t n_launched; /* of by_launch[] */
+    row_t n_launched; /* number of by_launch[] passed */
 };
 
 static bool ends_before(const void *ends, row_t a, row_t b) {
     const double *end = ends;
     return end[a] < end[b];
-}
-
-/* Kernels launched before the time are the last ones of their streams. */
-static void news_advance(struct news *news, const struct waits_making *making, double time) {
-    const struct timeline_kernels *kernels = &making->work->input->kernels;
-    for (; news->n_launched < kernels->n && making->queues->launch_time[news->n_launched] < time; news->n_launched++) {
-        row_t kernel = making->queues->by_launch[news->n_launched];
-        news->last[kernels->stream[kernel]] = kernel;
-        row_heap_push(&news->heap, kernel, ends_before, kernels->end);
-    }
-}
-
-/* Adds the kernels that an earlier call waits for, and that this one may have to wait for, too. */
-static bool wait_for_recent(struct waits_making *making, struct news *news, double start, double latest) {
-    const struct timeline_kernels *kernels = &making->work->input->kernels;
-    row_t kept = 0;
-    for (row_t i = 0; i < news->n_recent; i++) {
-        row_t kernel = news->recent[i];
-        if (news->recent_until[i] <= start || news->last[kernels->stream[kernel]] != kernel)
-            continue;
-        if (kernels->end[kernel] <= latest && !add_kernel_timeline_waits(making, kernel))
-            return false;
-        news->recent[kept] = kernel;
-        news->recent_until[kept++] = news->recent_until[i];
-    }
-    news->n_recent = kept;
-    return true;
 }
 
 /* A call that waits for all streams. False: out of memory. */
@@ -201,13 +165,29 @@ static bool wait_for_all(struct waits_making *making, struct news *news, row_t c
     const struct timeline_kernels *kernels = &making->work->input->kernels;
     double latest = calls->end[call] + END_TOLERANCE_US;
     uint64_t first_new;
-    news_advance(news, making, calls->before[call]);
-    if (!wait_for_recent(making, news, calls->start[call], latest))
-        return false;
+    /* Kernels launched before the time are the last kernels of their streams. */
+    for (; news->n_launched < kernels->n && making->queues->launch_time[news->n_launched] < calls->before[call];
+         news->n_launched++) {
+        row_t kernel = making->queues->by_launch[news->n_launched];
+        news->last[kernels->stream[kernel]] = kernel;
+        row_heap_push(&news->heap, kernel, ends_before, kernels->end);
+    }
+    /* Adds the kernels that an earlier call waits for and that this call may wait for, too. */
+    row_t kept = 0;
+    for (row_t i = 0; i < news->n_recent; i++) {
+        row_t kernel = news->recent[i];
+        if (news->recent_until[i] <= calls->start[call] || news->last[kernels->stream[kernel]] != kernel)
+            continue;
+        if (kernels->end[kernel] <= latest && !add_awaited_kernel(making, kernel))
+            return false;
+        news->recent[kept] = kernel;
+        news->recent_until[kept++] = news->recent_until[i];
+    }
+    news->n_recent = kept;
     first_new = making->n_kernels;
     while (news->heap.n && kernels->end[news->heap.rows[0]] <= latest) {
         row_t kernel = row_heap_pop(&news->heap, ends_before, kernels->end);
-        if (news->last[kernels->stream[kernel]] == kernel && !add_kernel_timeline_waits(making, kernel))
+        if (news->last[kernels->stream[kernel]] == kernel && !add_awaited_kernel(making, kernel))
             return false;
     }
     double until = calls->start[call];
@@ -220,25 +200,21 @@ static bool wait_for_all(struct waits_making *making, struct news *news, row_t c
     return true;
 }
 
-static struct news take_news(struct arena *arena, const struct timeline_kernels *kernels) {
-    struct news news = {
-        .last = arena_take(arena, kernels->n_streams, sizeof *news.last),
-        .heap.rows = arena_take(arena, kernels->n, sizeof(row_t)),
-        .recent = arena_take(arena, kernels->n, sizeof *news.recent),
-        .recent_until = arena_take(arena, kernels->n, sizeof *news.recent_until),
-    };
-    if (!arena->failed)
-        memset(news.last, 0xff, kernels->n_streams * sizeof *news.last);
-    return news;
-}
-
-/* Synchronising calls, in the order of what they wait for. A call after the last operator has nothing behind it that it
- * could hold up. */
+/* Synchronizing calls, in the order of the times up to which they wait. A call after the last operator delays
+ * nothing. */
 static bool wait_for_calls(struct waits_making *making, double last_end, struct timeline_report *report) {
     const struct timeline_work *work = making->work;
     const struct timeline_calls *calls = &work->input->calls;
     row_t *order = arena_take(work->arena, calls->n, sizeof *order);
-    struct news news = take_news(work->arena, &work->input->kernels);
+    struct news news = {
+        .last = arena_take(work->arena, work->input->kernels.n_streams, sizeof *news.last),
+        .heap.rows = arena_take(work->arena, work->input->kernels.n, sizeof(row_t)),
+        .recent = arena_take(work->arena, work->input->kernels.n, sizeof *news.recent),
+        .recent_until = arena_take(work->arena, work->input->kernels.n, sizeof *news.recent_until),
+    };
+    if (!work->arena->failed)
+        memset(news.last, 0xff, work->input->kernels.n_streams * sizeof *news.last);
+
     const double *keys[] = {calls->before};
     if (work->arena->failed || !timeline_sort(work, calls->n, keys, 1, order))
         return false;
@@ -259,28 +235,13 @@ static bool wait_for_calls(struct waits_making *making, double last_end, struct 
     return true;
 }
 
-/* Kernels by the threads that launched them, in the order of their launches. */
+/* Kernels by their launching threads, in launch order. */
 struct thread_launches {
-    uint32_t *thread; /* per kernel: with the unknown ones numbered, too */
+    uint32_t *thread; /* per kernel; unknown threads have one number, too */
     row_t *first, *launched;
 };
 
-static bool sort_by_thread(const struct timeline_work *work, const struct timeline_queues *queues,
-                           struct thread_launches *launches) {
-    const struct timeline_kernels *kernels = &work->input->kernels;
-    const uint32_t n_threads = work->input->ops.n_threads;
-    launches->thread = arena_take(work->arena, kernels->n, sizeof *launches->thread);
-    launches->first = arena_take(work->arena, (size_t)n_threads + 2, sizeof *launches->first);
-    launches->launched = arena_take(work->arena, kernels->n, sizeof *launches->launched);
-    if (work->arena->failed)
-        return false;
-    for (row_t k = 0; k < kernels->n; k++)
-        launches->thread[k] = kernels->launch_thread[k] < n_threads ? kernels->launch_thread[k] : n_threads;
-    rows_bucket(queues->by_launch, kernels->n, launches->thread, n_threads + 1, launches->first, launches->launched);
-    return true;
-}
-
-/* Whether the kernel's thread launched nothing between the end of its launch and its own end. */
+/* Whether the thread launched nothing between the end of the launch and the end of the kernel. */
 static bool is_followed_by_none(const struct timeline_kernels *kernels, const struct thread_launches *launches,
                                 row_t kernel) {
     row_t first = launches->first[launches->thread[kernel]], end = launches->first[launches->thread[kernel] + 1];
@@ -289,14 +250,22 @@ static bool is_followed_by_none(const struct timeline_kernels *kernels, const st
     return next == end || kernels->launch_start[launches->launched[next]] >= kernels->end[kernel];
 }
 
-/* Copies block where the call ends after the copy; from or to pageable memory they block, too, though the call looks
- * short, if the operator goes on after the copy and nothing was launched in between. */
+/* A memcpy blocks if its call ends after the memcpy. A memcpy from or to pageable memory also blocks, though its call
+ * is short, if the operator continues after the memcpy and its thread launched nothing in between. */
 static bool wait_for_copies(struct waits_making *making, struct timeline_report *report) {
     const struct timeline_work *work = making->work;
     const struct timeline_kernels *kernels = &work->input->kernels;
     struct thread_launches launches;
-    if (!sort_by_thread(work, making->queues, &launches))
+    const uint32_t n_threads = work->input->ops.n_threads;
+    launches.thread = arena_take(work->arena, kernels->n, sizeof *launches.thread);
+    launches.first = arena_take(work->arena, (size_t)n_threads + 2, sizeof *launches.first);
+    launches.launched = arena_take(work->arena, kernels->n, sizeof *launches.launched);
+    if (work->arena->failed)
         return false;
+    for (row_t k = 0; k < kernels->n; k++)
+        launches.thread[k] = kernels->launch_thread[k] < n_threads ? kernels->launch_thread[k] : n_threads;
+    rows_bucket(making->queues->by_launch, kernels->n, launches.thread, n_threads + 1, launches.first,
+                launches.launched);
     for (row_t k = 0; k < kernels->n; k++) {
         row_t op = making->queues->launch_op[k];
         double at = kernels->launch_start[k], end = kernels->end[k];
@@ -309,7 +278,7 @@ static bool wait_for_copies(struct waits_making *making, struct timeline_report 
         } else {
             continue;
         }
-        if (!add_kernel_timeline_waits(making, k))
+        if (!add_awaited_kernel(making, k))
             return false;
         add_wait(making, at, kernels->launch_thread[k]);
     }
@@ -317,7 +286,7 @@ static bool wait_for_copies(struct waits_making *making, struct timeline_report 
 }
 
 bool timeline_find_waits(const struct timeline_work *work, const struct timeline_order *ops,
-                         const struct timeline_queues *queues, const struct timeline_held *held,
+                         const struct timeline_queues *queues, const struct timeline_deps *deps,
                          struct timeline_waits *waits, struct timeline_report *report) {
     size_t most = (size_t)work->input->calls.n + work->input->kernels.n;
     *waits = (struct timeline_waits){
@@ -328,8 +297,8 @@ bool timeline_find_waits(const struct timeline_work *work, const struct timeline
         .op_until = arena_take(work->arena, most, sizeof *waits->op_until),
         .first = arena_zeros(work->arena, most + 1, sizeof *waits->first),
     };
-    struct waits_making making = {.work = work, .queues = queues, .held = held, .waits = waits};
-    making.owners = owner_queries_take(work->arena, (row_t)(2 * most));
+    struct waits_making making = {.work = work, .queues = queues, .deps = deps, .waits = waits};
+    making.owners = owner_queries_alloc(work->arena, (row_t)(2 * most));
     if (work->arena->failed || !wait_for_calls(&making, ops->last_end, report) || !wait_for_copies(&making, report))
         return false;
     making.owners.n = 2 * waits->n;
@@ -343,22 +312,21 @@ bool timeline_find_waits(const struct timeline_work *work, const struct timeline
 }
 
 /*
- * Which kernels wait for kernels of other streams: in come the streams' queues and what streams
- * were told, out go, for each kernel, those that it waits for.
+ * ---- Kernels that wait for kernels of other streams ----
  *
- *     stream 7    [ a ] . record . . . . . . . . . . . .      an event stands for the stream's last kernel
+ *     stream 7    [ a ] . record . . . . . . . . . . . .      an event represents the last kernel of the stream
  *     stream 20           wait . . record [ c ]               c waits for a
- *     stream 24                     wait . [ b ]              of a job: and so does b, since stream 20 had no kernel
+ *     stream 24                     wait . [ b ]              of a job: so does b, since stream 20 had no kernel
  *                                                             between its wait and its record
  *
- * Where a trace of a job does not tell such orders they are guessed: as libraries launch them, a collective waits for
- * what was launched before it, and a kernel behind a call that tells a stream to wait waits for the last collective.
+ * Where the traces of a job do not record stream waits, guess them as libraries launch collectives: a collective waits for
+ * the kernel launched before it, and a kernel launched after a wait call waits for the last collective.
  *
- * Cost: O(n log n); an event stands for at most EVENT_KERNELS_MAX kernels, the last ones of as many streams.
+ * Cost: O(n log n); an event represents at most EVENT_KERNELS_MAX kernels, the last ones of as many streams.
  */
 
-/* Waits of a stream that are looked at for one event. */
-#define CARRIED_LOOKED_AT 256
+/* The maximum number of waits of a stream that are inspected for one event. */
+#define STREAM_WAITS_MAX 256
 
 bool timeline_is_earlier(const struct timeline_kernels *kernels, row_t a, row_t b) {
     if (kernels->start[a] != kernels->start[b])
@@ -370,12 +338,12 @@ bool timeline_is_earlier(const struct timeline_kernels *kernels, row_t a, row_t 
 
 /* ---- Lists ---- */
 
-/* Lets a kernel wait for another one. False: out of memory. */
-static bool hold(const struct timeline_work *work, struct timeline_held *held, row_t kernel, row_t awaited) {
-    if (held->n >= ROW_LIMIT || !arena_grow(work->arena, &held->list, held->n, &held->capacity, sizeof *held->list))
+/* Makes a kernel wait for another one. False: out of memory. */
+static bool add_kernel_dep(const struct timeline_work *work, struct timeline_deps *deps, row_t kernel, row_t awaited) {
+    if (deps->n >= ROW_LIMIT || !arena_grow(work->arena, &deps->list, deps->n, &deps->capacity, sizeof *deps->list))
         return false;
-    held->list[held->n] = (struct held_kernel){awaited, held->first[kernel]};
-    held->first[kernel] = (row_t)held->n++;
+    deps->list[deps->n] = (struct kernel_dep){awaited, deps->first[kernel]};
+    deps->first[kernel] = (row_t)deps->n++;
     return true;
 }
 
@@ -384,21 +352,21 @@ static bool has_ended(const struct timeline_kernels *kernels, row_t awaited, row
            timeline_is_earlier(kernels, awaited, kernel);
 }
 
-/* The same if times allow it. */
-static bool obey(const struct timeline_work *work, struct timeline_held *held, row_t kernel, row_t awaited,
-                 struct timeline_report *report) {
+/* The same, if the times allow it. */
+static bool apply_order(const struct timeline_work *work, struct timeline_deps *deps, row_t kernel, row_t awaited,
+                        struct timeline_report *report) {
     if (!has_ended(&work->input->kernels, awaited, kernel)) {
         report->n_orders_against_time++;
         return true;
     }
     report->n_orders++;
-    return hold(work, held, kernel, awaited);
+    return add_kernel_dep(work, deps, kernel, awaited);
 }
 
 /* ---- A rank alone ---- */
 
-static bool obey_orders(const struct timeline_work *work, const struct timeline_queues *queues,
-                        struct timeline_held *held, struct timeline_report *report) {
+static bool apply_orders(const struct timeline_work *work, const struct timeline_queues *queues,
+                         struct timeline_deps *deps, struct timeline_report *report) {
     const struct timeline_orders *orders = &work->input->orders;
     const uint32_t n_streams = work->input->kernels.n_streams;
     bool done = true;
@@ -408,15 +376,15 @@ static bool obey_orders(const struct timeline_work *work, const struct timeline_
         row_t awaited = timeline_last_launched(work, queues, orders->awaited[o], orders->record_start[o]);
         row_t kernel = timeline_next_launched(work, queues, orders->stream[o], orders->call_start[o]);
         if (awaited != ROW_NONE && kernel != ROW_NONE)
-            done = obey(work, held, kernel, awaited, report);
+            done = apply_order(work, deps, kernel, awaited, report);
     }
     return done;
 }
 
 /* ---- A rank of a job ---- */
 
-/* Of one stream only the kernel that was launched last counts. */
-static row_t add_kernel_timeline_orders(const struct timeline_kernels *kernels, row_t *list, row_t n, row_t kernel) {
+/* Of one stream only the kernel launched last counts. */
+static row_t merge_event_kernel(const struct timeline_kernels *kernels, row_t *list, row_t n, row_t kernel) {
     for (row_t i = 0; i < n; i++)
         if (kernels->stream[list[i]] == kernels->stream[kernel]) {
             if (kernels->launch_start[list[i]] < kernels->launch_start[kernel])
@@ -429,60 +397,61 @@ static row_t add_kernel_timeline_orders(const struct timeline_kernels *kernels, 
 }
 
 static row_t timeline_event_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
-                                    const struct timeline_held *held, uint32_t stream, double time,
+                                    const struct timeline_deps *deps, uint32_t stream, double time,
                                     row_t kernels[EVENT_KERNELS_MAX]) {
     const struct timeline_kernels *all = &work->input->kernels;
     row_t n = 0, last = stream < all->n_streams ? timeline_last_launched(work, queues, stream, time) : ROW_NONE;
     double since = last == ROW_NONE ? -INFINITY : all->launch_start[last];
     if (last != ROW_NONE)
         kernels[n++] = last;
-    row_t at = stream < work->input->orders.n_streams ? held->last_carried[stream] : ROW_NONE;
-    for (row_t looked = 0; at != ROW_NONE && looked < CARRIED_LOOKED_AT; looked++, at = held->carried[at].before) {
-        if (held->carried[at].time <= since)
+    row_t at = stream < work->input->orders.n_streams ? deps->last_stream_wait[stream] : ROW_NONE;
+    for (row_t n_inspected = 0; at != ROW_NONE && n_inspected < STREAM_WAITS_MAX;
+         n_inspected++, at = deps->stream_waits[at].before) {
+        if (deps->stream_waits[at].time <= since)
             break;
-        if (held->carried[at].time < time)
-            n = add_kernel_timeline_orders(all, kernels, n, held->carried[at].kernel);
+        if (deps->stream_waits[at].time < time)
+            n = merge_event_kernel(all, kernels, n, deps->stream_waits[at].kernel);
     }
     return n;
 }
 
-/* The stream has been told to wait for a kernel. */
-static bool carry(const struct timeline_work *work, struct timeline_held *held, uint32_t stream, double time,
-                  row_t kernel) {
-    if (held->n_carried >= ROW_LIMIT ||
-        !arena_grow(work->arena, &held->carried, held->n_carried, &held->carried_capacity, sizeof *held->carried))
+/* Records that the stream waits for a kernel. */
+static bool add_stream_wait(const struct timeline_work *work, struct timeline_deps *deps, uint32_t stream, double time,
+                            row_t kernel) {
+    if (deps->n_stream_waits >= ROW_LIMIT || !arena_grow(work->arena, &deps->stream_waits, deps->n_stream_waits,
+                                                         &deps->stream_waits_capacity, sizeof *deps->stream_waits))
         return false;
-    held->carried[held->n_carried] = (struct carried_wait){time, kernel, held->last_carried[stream]};
-    held->last_carried[stream] = (row_t)held->n_carried++;
+    deps->stream_waits[deps->n_stream_waits] = (struct stream_wait){time, kernel, deps->last_stream_wait[stream]};
+    deps->last_stream_wait[stream] = (row_t)deps->n_stream_waits++;
     return true;
 }
 
-/* Orders by the time at which they were given. */
-static bool follow_orders(const struct timeline_work *work, const struct timeline_queues *queues,
-                          struct timeline_held *held, struct timeline_report *report) {
+/* Stream waits by the time of the call. */
+static bool apply_job_orders(const struct timeline_work *work, const struct timeline_queues *queues,
+                             struct timeline_deps *deps, struct timeline_report *report) {
     const struct timeline_orders *orders = &work->input->orders;
     row_t *order = arena_take(work->arena, orders->n, sizeof *order);
-    held->last_carried = arena_take(work->arena, orders->n_streams, sizeof *held->last_carried);
+    deps->last_stream_wait = arena_take(work->arena, orders->n_streams, sizeof *deps->last_stream_wait);
     const double *keys[] = {orders->call_start};
     if (work->arena->failed || !timeline_sort(work, orders->n, keys, 1, order))
         return false;
-    memset(held->last_carried, 0xff, orders->n_streams * sizeof *held->last_carried);
+    memset(deps->last_stream_wait, 0xff, orders->n_streams * sizeof *deps->last_stream_wait);
     bool done = true;
     for (row_t i = 0; i < orders->n && done; i++) {
         row_t awaited[EVENT_KERNELS_MAX], o = order[i];
         const uint32_t stream = orders->stream[o];
-        row_t n = timeline_event_kernels(work, queues, held, orders->awaited[o], orders->record_start[o], awaited);
+        row_t n = timeline_event_kernels(work, queues, deps, orders->awaited[o], orders->record_start[o], awaited);
         row_t kernel = stream < work->input->kernels.n_streams
                            ? timeline_next_launched(work, queues, stream, orders->call_start[o])
                            : ROW_NONE;
         for (row_t k = 0; k < n && done; k++)
-            done = carry(work, held, stream, orders->call_start[o], awaited[k]) &&
-                   (kernel == ROW_NONE || obey(work, held, kernel, awaited[k], report));
+            done = add_stream_wait(work, deps, stream, orders->call_start[o], awaited[k]) &&
+                   (kernel == ROW_NONE || apply_order(work, deps, kernel, awaited[k], report));
     }
     return done;
 }
 
-/* ---- A job whose traces tell no orders ---- */
+/* ---- A job whose traces do not record stream waits ---- */
 
 static bool communicates(const struct timeline_kernels *kernels, row_t kernel) {
     return kernels->traits[kernel] & KERNEL_COMMUNICATES;
@@ -493,9 +462,9 @@ static bool may_wait(const struct timeline_kernels *kernels, row_t kernel, row_t
            has_ended(kernels, awaited, kernel);
 }
 
-/* A collective waits for the last other kernel that was launched before it. */
+/* A collective waits for the last other kernel launched before it. */
 static bool guess_before_collectives(const struct timeline_work *work, const struct timeline_queues *queues,
-                                     struct timeline_held *held, struct timeline_report *report) {
+                                     struct timeline_deps *deps, struct timeline_report *report) {
     const struct timeline_kernels *kernels = &work->input->kernels;
     row_t last = ROW_NONE;
     bool done = true;
@@ -505,53 +474,51 @@ static bool guess_before_collectives(const struct timeline_work *work, const str
             last = kernel;
         } else if (may_wait(kernels, kernel, last)) {
             report->n_guessed++;
-            done = hold(work, held, kernel, last);
+            done = add_kernel_dep(work, deps, kernel, last);
         }
     }
     return done;
 }
 
-/* The last collective launched before each position of by_launch[]. */
-static row_t *list_collectives(const struct timeline_work *work, const struct timeline_queues *queues) {
+/* The next kernel launched after a call that makes a stream wait, if it is no collective, waits for the last
+ * collective. */
+static bool guess_after_wait_calls(const struct timeline_work *work, const struct timeline_queues *queues,
+                                   struct timeline_deps *deps, struct timeline_report *report) {
     const struct timeline_kernels *kernels = &work->input->kernels;
+    const struct timeline_orders *orders = &work->input->orders;
+
+    /* The last collective launched before each position of by_launch[]. */
     row_t *before = arena_take(work->arena, (size_t)kernels->n + 1, sizeof *before);
     if (!before)
-        return NULL;
+        return false;
     before[0] = ROW_NONE;
     for (row_t i = 0; i < kernels->n; i++)
         before[i + 1] = communicates(kernels, queues->by_launch[i]) ? queues->by_launch[i] : before[i];
-    return before;
-}
 
-/* What is launched next behind a call that tells a stream to wait, if it is no collective, waits for the last one. */
-static bool guess_behind_calls(const struct timeline_work *work, const struct timeline_queues *queues,
-                               struct timeline_held *held, struct timeline_report *report) {
-    const struct timeline_kernels *kernels = &work->input->kernels;
-    const struct timeline_orders *orders = &work->input->orders;
-    const row_t *before = list_collectives(work, queues);
-    bool done = before != NULL;
+    bool done = true;
     for (row_t i = 0; i < orders->n_calls && done; i++) {
         row_t next = times_below(queues->launch_time, kernels->n, orders->calls[i]);
         if (next == kernels->n || communicates(kernels, queues->by_launch[next]) ||
             !may_wait(kernels, queues->by_launch[next], before[next]))
             continue;
         report->n_guessed++;
-        done = hold(work, held, queues->by_launch[next], before[next]);
+        done = add_kernel_dep(work, deps, queues->by_launch[next], before[next]);
     }
     return done;
 }
 
-bool timeline_find_held(const struct timeline_work *work, const struct timeline_queues *queues,
-                        struct timeline_held *held, struct timeline_report *report) {
+bool timeline_find_deps(const struct timeline_work *work, const struct timeline_queues *queues,
+                        struct timeline_deps *deps, struct timeline_report *report) {
     const row_t n = work->input->kernels.n;
-    *held = (struct timeline_held){.first = arena_take(work->arena, n, sizeof *held->first)};
+    *deps = (struct timeline_deps){.first = arena_take(work->arena, n, sizeof *deps->first)};
     if (work->arena->failed)
         return false;
-    memset(held->first, 0xff, n * sizeof *held->first);
+    memset(deps->first, 0xff, n * sizeof *deps->first);
     if (!work->input->options.of_job)
-        return obey_orders(work, queues, held, report);
-    bool done = follow_orders(work, queues, held, report);
+        return apply_orders(work, queues, deps, report);
+    bool done = apply_job_orders(work, queues, deps, report);
     if (done && !work->input->orders.told)
-        done = guess_before_collectives(work, queues, held, report) && guess_behind_calls(work, queues, held, report);
+        done =
+            guess_before_collectives(work, queues, deps, report) && guess_after_wait_calls(work, queues, deps, report);
     return done;
 }
