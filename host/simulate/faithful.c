@@ -432,7 +432,7 @@ static void mark_collectives(const struct rank_of_job *job, const struct timelin
 }
 
 /* The same times as whole nanoseconds; too large ones as they are. NULL: out of memory. */
-static const double *in_nanoseconds(const double *us, row_t n, struct arena *arena) {
+static double *in_nanoseconds(const double *us, row_t n, struct arena *arena) {
     double *whole = arena_take(arena, n, sizeof *whole);
     for (row_t i = 0; whole && i < n; i++)
         whole[i] = fabs(us[i]) < 1e14 ? (double)llround(us[i] * 1e3) / 1e3 : us[i];

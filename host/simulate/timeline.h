@@ -35,9 +35,9 @@
 struct timeline_ops {
     row_t n;
     uint32_t n_threads;
-    const uint64_t *id;
-    const double *start, *end;
-    const uint32_t *thread;
+    uint64_t *id;
+    double *start, *end;
+    uint32_t *thread;
 };
 
 enum kernel_trait {
@@ -51,13 +51,13 @@ enum kernel_trait {
 struct timeline_kernels {
     row_t n;
     uint32_t n_streams;
-    const uint64_t *id;
-    const double *start, *end;
-    const uint32_t *stream;
-    const double *launch_start, *launch_end;
-    const uint32_t *launch_thread; /* index of the thread in `ops`, or THREAD_UNKNOWN */
-    const row_t *event;            /* row in the device trace; NULL: not from a device trace */
-    uint8_t *traits;               /* KERNEL_... bits */
+    uint64_t *id;
+    double *start, *end;
+    uint32_t *stream;
+    double *launch_start, *launch_end;
+    uint32_t *launch_thread; /* index of the thread in `ops`, or THREAD_UNKNOWN */
+    row_t *event;            /* row in the device trace; NULL: not from a device trace */
+    uint8_t *traits;         /* KERNEL_... bits */
 };
 
 /* Calls that wait for the GPU: for all kernels launched before `before` on one stream or on all streams. */
@@ -83,13 +83,13 @@ void timeline_calls_add(struct timeline_calls *calls, struct timeline_call call)
  * on `awaited` before `record_start`. For a rank of a job, streams without kernels have the highest numbers. */
 struct timeline_orders {
     row_t n;
-    const uint32_t *stream, *awaited;
-    const double *call_start, *record_start;
+    uint32_t *stream, *awaited;
+    double *call_start, *record_start;
     uint32_t n_streams;
-    bool told; /* the trace records such waits */
+    bool recorded; /* the trace records such waits */
     /* If the trace records none: the start times of calls that make a stream wait. */
     row_t n_calls;
-    const double *calls;
+    double *calls;
 };
 
 struct timeline_options {

@@ -1,10 +1,22 @@
 /*
- * timeline_sources.c - calls, synchronisation events, streams and kernels of a device trace; see timeline_sources.h.
+ * timeline_sources.c - reads measured operators, kernels and waits from a device trace or from ET+.
+ *
+ *     device trace, alone or linked                       ET+ alone
+ *     operators: CPU operators and annotations, or the    operators: nodes with times
+ *         linked CPU operators                            kernels: nodes with times of kernels, memcpys and memsets
+ *     kernel --correlation--> call: its launch            launch: in the parent operator, after the preceding launch of
+ *     synchronizing call --correlation--> cuda_sync           the stream, or right before the kernel if its stream was
+ *         event: the stream or event to wait for              idle
+ *     cuda_sync "Stream Wait Event" --correlation-->      waits: sync_dep of an operator, and long intervals without
+ *         call: stream waits                                  operators that end with a kernel
+ *
+ * Cost: O(n log n).
  */
 #include <math.h>
 
 #include "base/error.h"
 #include "columns/hash_tables.h"
+#include "columns/rows.h"
 #include "context/context.h"
 #include "facts/launches.h"
 #include "facts/names.h"
@@ -12,52 +24,68 @@
 #include "match/key_index.h"
 #include "read/device_trace.h"
 #include "read/event_columns.h"
+#include "simulate/node_graph.h"
 #include "simulate/timeline.h"
 #include "simulate/timeline_sources.h"
 
-/*
- * What the measured timeline takes from a device trace, whoever says which operators there are:
- * kernels with their launches, calls that wait for the GPU, and streams that wait for each other.
- *
- *     kernel --correlation--> call                                          its launch
- *     calls that synchronise --correlation--> cuda_sync event               what they wait for
- *     cuda_sync events "Stream Wait Event" --correlation--> calls           what streams wait for
- *
- *     begin, threads, (kernels begin, add ..., finish), calls and orders, free
- */
+/* ---- Columns ---- */
+
+static struct timeline_ops ops_alloc(struct arena *arena, row_t n) {
+    return (struct timeline_ops){
+        .id = arena_take(arena, n, sizeof(uint64_t)),
+        .start = arena_take(arena, n, sizeof(double)),
+        .end = arena_take(arena, n, sizeof(double)),
+        .thread = arena_take(arena, n, sizeof(uint32_t)),
+    };
+}
+
+static struct timeline_kernels kernels_alloc(struct arena *arena, size_t n) {
+    return (struct timeline_kernels){
+        .id = arena_take(arena, n, sizeof(uint64_t)),
+        .start = arena_take(arena, n, sizeof(double)),
+        .end = arena_take(arena, n, sizeof(double)),
+        .stream = arena_take(arena, n, sizeof(uint32_t)),
+        .launch_start = arena_take(arena, n, sizeof(double)),
+        .launch_end = arena_take(arena, n, sizeof(double)),
+        .launch_thread = arena_take(arena, n, sizeof(uint32_t)),
+        .traits = arena_take(arena, n, 1),
+    };
+}
+
+static uint8_t traits_of_name(uint32_t roles) {
+    return (uint8_t)((roles & NAME_COPY ? KERNEL_COPIES : 0) | (roles & NAME_PAGEABLE ? KERNEL_PAGEABLE : 0));
+}
+
+/* The number of a key, the next one if it is new. False: out of memory. */
+static bool number_key(struct pair_table *table, uint64_t key, uint32_t kind, uint32_t *n, uint32_t *number) {
+    struct pair_entry *entry = pair_table_take(table, key, kind);
+    if (!entry)
+        return false;
+    if (entry->number == PAIR_NONE)
+        entry->number = (*n)++;
+    *number = entry->number;
+    return true;
+}
+
+/* ---- Device trace ---- */
 
 struct timeline_sources {
     struct sutra_context *context;
-    const struct sutra_device_trace *trace;
     const struct device_events *events;
     struct arena *arena; /* of all columns */
     const struct string_roles *roles;
 
-    row_t *calls, *syncs; /* events, as the file has them */
+    row_t *calls, *syncs; /* rows of events */
     row_t n_calls, n_syncs;
-    struct key_index call_of, sync_of;          /* correlation -> first call, last synchronisation event */
-    struct asked_column awaited_stream, record; /* of synchronisation events */
+    struct key_index call_of, sync_of;          /* correlation -> first call, last synchronization event */
+    struct asked_column awaited_column, record; /* of synchronization events */
 
     struct key_index thread_of; /* tid -> position of an operator on it */
-    const uint32_t *op_thread;  /* by position: the thread's number */
+    const uint32_t *op_thread;  /* by position: the number of the thread */
 
     struct pair_table stream_of; /* stream -> its number */
     uint32_t n_streams;
 };
-
-/* ---- Kernels ---- */
-
-/* The columns while they are filled. */
-struct kernel_columns {
-    row_t n;
-    uint64_t *id;
-    double *start, *end, *launch_start, *launch_end;
-    uint32_t *stream, *thread;
-    row_t *event;
-    uint8_t *traits;
-};
-
-/* ---- Calls and orders, once the streams of all kernels are known ---- */
 
 static double timeline_event_start(const struct timeline_sources *sources, row_t event) {
     return number_as_double(number_at(sources->events->ts, event));
@@ -67,42 +95,22 @@ static double timeline_event_end(const struct timeline_sources *sources, row_t e
     return number_as_double(number_add(number_at(sources->events->ts, event), number_at(sources->events->dur, event)));
 }
 
-/* Whether the event lasts from one time to another. */
+/* Whether the event has a start and an end. */
 static bool timeline_event_lasts(const struct timeline_sources *sources, row_t event) {
     return sources->events->phase[event] == 'X' && isfinite(timeline_event_start(sources, event)) &&
            isfinite(timeline_event_end(sources, event));
 }
 
-/* ---- Calls and synchronisation events ---- */
-
-static enum sutra_status list_calls(struct timeline_sources *sources, struct sutra_error *error) {
-    const struct device_events *events = sources->events;
-    sources->calls = arena_take(sources->arena, events->n, sizeof *sources->calls);
-    sources->syncs = arena_take(sources->arena, events->n, sizeof *sources->syncs);
-    if (sources->arena->failed)
-        return error_memory(error);
-    for (row_t event = 0; event < events->n; event++) {
-        uint32_t category = category_roles(events, sources->roles, event);
-        if (!(category & (CATEGORY_CALL | CATEGORY_SYNC)) || !timeline_event_lasts(sources, event))
-            continue;
-        if (category & CATEGORY_SYNC)
-            sources->syncs[sources->n_syncs++] = event;
-        else
-            sources->calls[sources->n_calls++] = event;
-    }
-    return SUTRA_OK;
-}
-
-/* From correlations to positions among the rows. */
-static enum sutra_status index_correlations(const struct timeline_sources *sources, const row_t *rows, row_t n,
-                                            enum key_choice choice, struct key_index *index,
-                                            struct sutra_error *error) {
+/* Indexes the events of rows[] by the key in `column`. */
+static enum sutra_status index_rows(const struct timeline_sources *sources, const value_key *column, const row_t *rows,
+                                    row_t n, enum key_choice choice, struct key_index *index,
+                                    struct sutra_error *error) {
     struct arena_mark mark = arena_mark(sources->arena);
     value_key *keys = arena_take(sources->arena, n, sizeof *keys);
     if (!keys)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
-        keys[i] = sources->events->correlation[rows[i]];
+        keys[i] = column[rows[i]];
     enum sutra_status status = key_index_build(index, &sources->context->engine, keys, n, choice, NULL, error);
     arena_release(sources->arena, mark);
     return status;
@@ -116,42 +124,8 @@ static row_t find_call(const struct timeline_sources *sources, value_key correla
     return position == ROW_NONE ? ROW_NONE : sources->calls[position];
 }
 
-/* The call with the event's correlation, or ROW_NONE. */
 static row_t timeline_call_of(const struct timeline_sources *sources, row_t event) {
     return find_call(sources, sources->events->correlation[event]);
-}
-
-static enum sutra_status read_syncs(struct timeline_sources *sources, struct sutra_error *error) {
-    static const struct asked_field fields[] = {{"wait_on_stream", ASK_KEY, false},
-                                                {"wait_on_cuda_event_record_corr_id", ASK_KEY, false}};
-    struct asked_column columns[2];
-    enum sutra_status status = event_columns_ask(sources->context, sources->trace, fields, 2, sources->syncs,
-                                                 sources->n_syncs, columns, error);
-    if (status)
-        return status;
-    sources->awaited_stream = columns[0];
-    sources->record = columns[1];
-    status = index_correlations(sources, sources->calls, sources->n_calls, KEY_FIRST, &sources->call_of, error);
-    return status ? status
-                  : index_correlations(sources, sources->syncs, sources->n_syncs, KEY_LAST, &sources->sync_of, error);
-}
-
-/* ---- Threads and streams ---- */
-
-/* Tells the threads of the operators: events[i] runs on thread[i], which outlives the sources. */
-static enum sutra_status timeline_sources_thread(struct timeline_sources *sources, const row_t *events,
-                                                 const uint32_t *thread, row_t n, struct sutra_error *error) {
-    struct arena_mark mark = arena_mark(sources->arena);
-    value_key *tids = arena_take(sources->arena, n, sizeof *tids);
-    if (!tids)
-        return error_memory(error);
-    for (row_t i = 0; i < n; i++)
-        tids[i] = sources->events->tid[events[i]];
-    enum sutra_status status =
-        key_index_build(&sources->thread_of, &sources->context->engine, tids, n, KEY_FIRST, NULL, error);
-    arena_release(sources->arena, mark);
-    sources->op_thread = thread;
-    return status;
 }
 
 static uint32_t thread_of(const struct timeline_sources *sources, row_t event) {
@@ -159,24 +133,49 @@ static uint32_t thread_of(const struct timeline_sources *sources, row_t event) {
     return op == ROW_NONE ? THREAD_UNKNOWN : sources->op_thread[op];
 }
 
-/* A stream's number; that of one without kernels is n_streams. */
+/* The number of a stream; n_streams for a stream without kernels. */
 static uint32_t stream_of(const struct timeline_sources *sources, value_key stream) {
     uint32_t number = pair_table_find(&sources->stream_of, (uint64_t)stream, 0);
     return number == PAIR_NONE ? sources->n_streams : number;
 }
 
-/* ---- Begin and end ---- */
-
-/* Finds calls and synchronisation events. To be freed also after a failure. SUTRA_SYSTEM: out of memory. */
+/* Finds calls and synchronization events. To be freed also after a failure. SUTRA_SYSTEM: out of memory. */
 static enum sutra_status timeline_sources_begin(struct timeline_sources *sources, struct sutra_context *context,
                                                 const struct sutra_device_trace *trace, struct arena *arena,
                                                 struct sutra_error *error) {
-    *sources = (struct timeline_sources){.context = context, .trace = trace, .events = &trace->events, .arena = arena};
-    sources->roles = names_find(&trace->strings, READER_SIMULATE, arena);
-    enum sutra_status status = sources->roles && pair_table_init(&sources->stream_of) ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = list_calls(sources, error);
-    return status ? status : read_syncs(sources, error);
+    static const struct asked_field fields[] = {{"wait_on_stream", ASK_KEY, false},
+                                                {"wait_on_cuda_event_record_corr_id", ASK_KEY, false}};
+    const struct device_events *events = &trace->events;
+    struct asked_column columns[2];
+    *sources = (struct timeline_sources){.context = context,
+                                         .events = events,
+                                         .arena = arena,
+                                         .roles = names_find(&trace->strings, READER_SIMULATE, arena),
+                                         .calls = arena_take(arena, events->n, sizeof *sources->calls),
+                                         .syncs = arena_take(arena, events->n, sizeof *sources->syncs)};
+    if (!sources->roles || !pair_table_init(&sources->stream_of) || arena->failed)
+        return error_memory(error);
+    for (row_t event = 0; event < events->n; event++) {
+        uint32_t category = category_roles(events, sources->roles, event);
+        if (!(category & (CATEGORY_CALL | CATEGORY_SYNC)) || !timeline_event_lasts(sources, event))
+            continue;
+        if (category & CATEGORY_SYNC)
+            sources->syncs[sources->n_syncs++] = event;
+        else
+            sources->calls[sources->n_calls++] = event;
+    }
+    enum sutra_status status =
+        event_columns_ask(context, trace, fields, 2, sources->syncs, sources->n_syncs, columns, error);
+    if (status)
+        return status;
+    sources->awaited_column = columns[0];
+    sources->record = columns[1];
+    status =
+        index_rows(sources, events->correlation, sources->calls, sources->n_calls, KEY_FIRST, &sources->call_of, error);
+    if (status)
+        return status;
+    return index_rows(sources, events->correlation, sources->syncs, sources->n_syncs, KEY_LAST, &sources->sync_of,
+                      error);
 }
 
 static void timeline_sources_free(struct timeline_sources *sources) {
@@ -186,221 +185,115 @@ static void timeline_sources_free(struct timeline_sources *sources) {
     pair_table_free(&sources->stream_of);
 }
 
-/* ---- Kernels ---- */
-
-/* Room for n kernels; false: out of memory. */
-static bool timeline_kernels_begin(const struct timeline_sources *sources, size_t n, struct kernel_columns *columns) {
-    *columns = (struct kernel_columns){
-        .id = arena_take(sources->arena, n, sizeof(uint64_t)),
-        .start = arena_take(sources->arena, n, sizeof(double)),
-        .end = arena_take(sources->arena, n, sizeof(double)),
-        .launch_start = arena_take(sources->arena, n, sizeof(double)),
-        .launch_end = arena_take(sources->arena, n, sizeof(double)),
-        .stream = arena_take(sources->arena, n, sizeof(uint32_t)),
-        .thread = arena_take(sources->arena, n, sizeof(uint32_t)),
-        .event = arena_take(sources->arena, n, sizeof(row_t)),
-        .traits = arena_take(sources->arena, n, 1),
-    };
-    return !sources->arena->failed;
+/* Adds a kernel, by ascending id. False: out of memory. */
+static bool add_kernel(struct timeline_sources *sources, struct timeline_kernels *kernels, uint64_t id, row_t event) {
+    row_t i = kernels->n++, call = timeline_call_of(sources, event);
+    kernels->id[i] = id;
+    kernels->start[i] = timeline_event_start(sources, event);
+    kernels->end[i] = timeline_event_end(sources, event);
+    kernels->launch_start[i] = call == ROW_NONE ? kernels->start[i] : timeline_event_start(sources, call);
+    kernels->launch_end[i] = call == ROW_NONE ? kernels->start[i] : timeline_event_end(sources, call);
+    kernels->launch_thread[i] = call == ROW_NONE ? THREAD_UNKNOWN : thread_of(sources, call);
+    kernels->event[i] = event;
+    kernels->traits[i] = traits_of_name(name_roles(sources->events, sources->roles, event));
+    return number_key(&sources->stream_of, (uint64_t)sources->events->stream[event], 0, &sources->n_streams,
+                      &kernels->stream[i]);
 }
 
-static uint8_t traits_of(const struct timeline_sources *sources, row_t event) {
-    uint32_t name = name_roles(sources->events, sources->roles, event);
-    return (uint8_t)((name & NAME_COPY ? KERNEL_COPIES : 0) | (name & NAME_PAGEABLE ? KERNEL_PAGEABLE : 0));
-}
-
-/* Adds one, by rising id; false: out of memory. */
-static bool timeline_kernels_add(struct timeline_sources *sources, struct kernel_columns *columns, uint64_t id,
-                                 row_t event) {
-    struct pair_entry *stream = pair_table_take(&sources->stream_of, (uint64_t)sources->events->stream[event], 0);
-    if (!stream)
-        return false;
-    if (stream->number == PAIR_NONE)
-        stream->number = sources->n_streams++;
-    row_t i = columns->n++, call = timeline_call_of(sources, event);
-    columns->id[i] = id;
-    columns->start[i] = timeline_event_start(sources, event);
-    columns->end[i] = timeline_event_end(sources, event);
-    columns->launch_start[i] = call == ROW_NONE ? columns->start[i] : timeline_event_start(sources, call);
-    columns->launch_end[i] = call == ROW_NONE ? columns->start[i] : timeline_event_end(sources, call);
-    columns->thread[i] = call == ROW_NONE ? THREAD_UNKNOWN : thread_of(sources, call);
-    columns->stream[i] = stream->number;
-    columns->event[i] = event;
-    columns->traits[i] = traits_of(sources, event);
-    return true;
-}
-
-static struct timeline_kernels timeline_kernels_finish(const struct timeline_sources *sources,
-                                                       const struct kernel_columns *columns) {
-    return (struct timeline_kernels){.n = columns->n,
-                                     .n_streams = sources->n_streams,
-                                     .id = columns->id,
-                                     .start = columns->start,
-                                     .end = columns->end,
-                                     .stream = columns->stream,
-                                     .launch_start = columns->launch_start,
-                                     .launch_end = columns->launch_end,
-                                     .launch_thread = columns->thread,
-                                     .event = columns->event,
-                                     .traits = columns->traits};
-}
-
-/* ---- Calls and orders ---- */
-
-/* Whether a stream is told; -1 stands for all. */
-static bool is_stream(value_key stream) {
-    return key_is_value(stream) && stream != -1;
-}
-
-/* A call with what it waits for. */
+/* A call with the stream and the time up to which it waits. */
 static struct timeline_call call_at(const struct timeline_sources *sources, row_t call, uint32_t role) {
     row_t position = key_index_find(&sources->sync_of, sources->events->correlation[call]);
-    bool told = is_correlation(sources->events->correlation[call]) && position != ROW_NONE;
-    row_t sync = told ? sources->syncs[position] : ROW_NONE;
+    bool has_sync = is_correlation(sources->events->correlation[call]) && position != ROW_NONE;
+    row_t sync = has_sync ? sources->syncs[position] : ROW_NONE;
     struct timeline_call made = {.start = timeline_event_start(sources, call),
                                  .end = timeline_event_end(sources, call),
                                  .before = timeline_event_start(sources, call),
                                  .stream = STREAM_ANY,
                                  .thread = thread_of(sources, call)};
     if (role & NAME_EVENT_SYNC) {
-        row_t record = told ? find_call(sources, sources->record.key[sync]) : ROW_NONE;
-        made.stream = record == ROW_NONE ? sources->n_streams : stream_of(sources, sources->awaited_stream.key[sync]);
+        row_t record = has_sync ? find_call(sources, sources->record.key[sync]) : ROW_NONE;
+        made.stream = record == ROW_NONE ? sources->n_streams : stream_of(sources, sources->awaited_column.key[sync]);
         made.before = record == ROW_NONE ? made.before : timeline_event_start(sources, record);
-    } else if ((role & NAME_STREAM_SYNC) && told && is_stream(sources->events->stream[sync])) {
+    } else if ((role & NAME_STREAM_SYNC) && has_sync && key_is_value(sources->events->stream[sync]) &&
+               sources->events->stream[sync] != -1) { /* -1: all streams */
         made.stream = stream_of(sources, sources->events->stream[sync]);
     }
     return made;
 }
 
-static enum sutra_status read_calls(const struct timeline_sources *sources, struct timeline_calls *made,
+/* Reads stream waits and synchronizing calls; the streams of all kernels have numbers already. */
+static enum sutra_status read_waits(struct timeline_sources *sources, struct timeline_input *input,
                                     struct sutra_error *error) {
-    *made = timeline_calls_alloc(sources->arena, sources->n_calls);
-    if (sources->arena->failed)
+    struct arena *arena = sources->arena;
+    struct timeline_orders *orders = &input->orders;
+    *orders = (struct timeline_orders){.stream = arena_take(arena, sources->n_syncs, sizeof *orders->stream),
+                                       .awaited = arena_take(arena, sources->n_syncs, sizeof *orders->awaited),
+                                       .call_start = arena_take(arena, sources->n_syncs, sizeof(double)),
+                                       .record_start = arena_take(arena, sources->n_syncs, sizeof(double))};
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t s = 0; s < sources->n_syncs; s++) {
+        row_t sync = sources->syncs[s], i = orders->n;
+        if (!(name_roles(sources->events, sources->roles, sync) & NAME_STREAM_WAIT))
+            continue;
+        orders->recorded = true;
+        row_t call = timeline_call_of(sources, sync), record = find_call(sources, sources->record.key[sync]);
+        if (call == ROW_NONE || record == ROW_NONE)
+            continue;
+        orders->call_start[i] = timeline_event_start(sources, call);
+        orders->record_start[i] = timeline_event_start(sources, record);
+        /* Streams without kernels get numbers, too. */
+        if (!number_key(&sources->stream_of, (uint64_t)sources->events->stream[sync], 0, &sources->n_streams,
+                        &orders->stream[i]) ||
+            !number_key(&sources->stream_of, (uint64_t)sources->awaited_column.key[sync], 0, &sources->n_streams,
+                        &orders->awaited[i]))
+            return error_memory(error);
+        orders->n++;
+    }
+    orders->n_streams = sources->n_streams;
+
+    if (!orders->recorded)
+        orders->calls = arena_take(arena, sources->n_calls, sizeof *orders->calls);
+    input->calls = timeline_calls_alloc(arena, sources->n_calls);
+    if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < sources->n_calls; i++) {
         uint32_t role = name_roles(sources->events, sources->roles, sources->calls[i]);
+        if (!orders->recorded && (role & NAME_WAIT_CALL))
+            orders->calls[orders->n_calls++] = timeline_event_start(sources, sources->calls[i]);
         if (role & (NAME_STREAM_SYNC | NAME_CONTEXT_SYNC | NAME_EVENT_SYNC))
-            timeline_calls_add(made, call_at(sources, sources->calls[i], role));
+            timeline_calls_add(&input->calls, call_at(sources, sources->calls[i], role));
     }
     return SUTRA_OK;
 }
 
-/* The number of a stream that is told something; one without kernels gets one. STREAM_ANY: out of memory. */
-static uint32_t number_stream(struct timeline_sources *sources, value_key stream) {
-    struct pair_entry *entry = pair_table_take(&sources->stream_of, (uint64_t)stream, 0);
-    if (!entry)
-        return STREAM_ANY;
-    if (entry->number == PAIR_NONE)
-        entry->number = sources->n_streams++;
-    return entry->number;
-}
-
-/* Columns of orders while they are filled. */
-struct stream_order_columns {
-    row_t n;
-    uint32_t *stream, *awaited;
-    double *call_start, *record_start;
-};
-
-/* Adds the order that an event tells, if its calls are there. False: out of memory. */
-static bool add_order(struct timeline_sources *sources, row_t sync, row_t record,
-                      struct stream_order_columns *columns) {
-    row_t call = find_call(sources, sources->events->correlation[sync]), i = columns->n;
-    if (call == ROW_NONE || record == ROW_NONE)
-        return true;
-    columns->stream[i] = number_stream(sources, sources->events->stream[sync]);
-    columns->awaited[i] = number_stream(sources, sources->awaited_stream.key[sync]);
-    columns->call_start[i] = timeline_event_start(sources, call);
-    columns->record_start[i] = timeline_event_start(sources, record);
-    columns->n++;
-    return columns->stream[i] != STREAM_ANY && columns->awaited[i] != STREAM_ANY;
-}
-
-/* When streams were told to wait. */
-static bool list_wait_calls(const struct timeline_sources *sources, struct timeline_orders *made) {
-    double *calls = arena_take(sources->arena, sources->n_calls, sizeof *calls);
-    for (row_t i = 0; calls && i < sources->n_calls; i++)
-        if (name_roles(sources->events, sources->roles, sources->calls[i]) & NAME_WAIT_CALL)
-            calls[made->n_calls++] = timeline_event_start(sources, sources->calls[i]);
-    made->calls = calls;
-    return calls;
-}
-
-static enum sutra_status read_orders(struct timeline_sources *sources, struct timeline_orders *made,
-                                     struct sutra_error *error) {
-    const row_t n_syncs = sources->n_syncs;
-    struct stream_order_columns columns = {.stream = arena_take(sources->arena, n_syncs, sizeof(uint32_t)),
-                                           .awaited = arena_take(sources->arena, n_syncs, sizeof(uint32_t)),
-                                           .call_start = arena_take(sources->arena, n_syncs, sizeof(double)),
-                                           .record_start = arena_take(sources->arena, n_syncs, sizeof(double))};
-    bool done = !sources->arena->failed;
-    *made = (struct timeline_orders){0};
-    for (row_t i = 0; i < n_syncs && done; i++) {
-        row_t sync = sources->syncs[i];
-        if (!(name_roles(sources->events, sources->roles, sync) & NAME_STREAM_WAIT))
-            continue;
-        made->told = true;
-        done = add_order(sources, sync, find_call(sources, sources->record.key[sync]), &columns);
-    }
-    if (!done || (!made->told && !list_wait_calls(sources, made)))
-        return error_memory(error);
-    made->n = columns.n;
-    made->stream = columns.stream;
-    made->awaited = columns.awaited;
-    made->call_start = columns.call_start;
-    made->record_start = columns.record_start;
-    made->n_streams = sources->n_streams;
-    return SUTRA_OK;
-}
-
-static enum sutra_status timeline_read_waits(struct timeline_sources *sources, struct timeline_input *input,
-                                             struct sutra_error *error) {
-    enum sutra_status status = read_orders(sources, &input->orders, error);
-    return status ? status : read_calls(sources, &input->calls, error);
-}
-
-/*
- * Operators and kernels by their categories; calls and synchronisation events beside them are
- * timeline_sources.c's.
- */
-
-static bool begins_inside(struct timeline_window window, double time) {
+static bool is_inside(struct timeline_window window, double time) {
     return time >= window.begin && time < window.end;
 }
 
-static bool is_op(const struct timeline_sources *sources, struct timeline_window window, row_t event) {
-    return category_roles(sources->events, sources->roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION) &&
-           !(name_roles(sources->events, sources->roles, event) & NAME_STEP) && timeline_event_lasts(sources, event) &&
-           begins_inside(window, timeline_event_start(sources, event));
-}
-
-static enum sutra_status read_ops_device_timeline(struct timeline_sources *sources, struct timeline_window window,
-                                                  struct timeline_ops *made, struct sutra_error *error) {
+static enum sutra_status read_ops(struct timeline_sources *sources, struct timeline_window window,
+                                  struct timeline_ops *ops, struct sutra_error *error) {
     const struct device_events *events = sources->events;
     row_t *rows = arena_take(sources->arena, events->n, sizeof *rows), n = 0;
     if (!rows)
         return error_memory(error);
     for (row_t event = 0; event < events->n; event++)
-        if (is_op(sources, window, event))
+        if (category_roles(events, sources->roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION) &&
+            !(name_roles(events, sources->roles, event) & NAME_STEP) && timeline_event_lasts(sources, event) &&
+            is_inside(window, timeline_event_start(sources, event)))
             rows[n++] = event;
-    uint64_t *id = arena_take(sources->arena, n, sizeof *id);
-    double *start = arena_take(sources->arena, n, sizeof *start);
-    double *end = arena_take(sources->arena, n, sizeof *end);
-    uint32_t *thread = arena_take(sources->arena, n, sizeof *thread), n_threads;
+    *ops = ops_alloc(sources->arena, n);
     if (sources->arena->failed)
         return error_memory(error);
+    ops->n = n;
     for (row_t i = 0; i < n; i++) {
-        id[i] = rows[i];
-        start[i] = timeline_event_start(sources, rows[i]);
-        end[i] = timeline_event_end(sources, rows[i]);
+        ops->id[i] = rows[i];
+        ops->start[i] = timeline_event_start(sources, rows[i]);
+        ops->end[i] = timeline_event_end(sources, rows[i]);
     }
-    enum sutra_status status = threads_number(events, rows, n, &sources->context->engine, sources->arena,
-                                              &sources->thread_of, thread, &n_threads, error);
-    if (status)
-        return status;
-    sources->op_thread = thread;
-    *made = (struct timeline_ops){n, n_threads, id, start, end, thread};
-    return SUTRA_OK;
+    sources->op_thread = ops->thread;
+    return threads_number(events, rows, n, &sources->context->engine, sources->arena, &sources->thread_of, ops->thread,
+                          &ops->n_threads, error);
 }
 
 static bool is_kernel(const struct timeline_sources *sources, struct timeline_window window, row_t event) {
@@ -408,31 +301,28 @@ static bool is_kernel(const struct timeline_sources *sources, struct timeline_wi
         !timeline_event_lasts(sources, event))
         return false;
     row_t call = timeline_call_of(sources, event);
-    return begins_inside(window, timeline_event_start(sources, call == ROW_NONE ? event : call));
-}
-
-static bool add_kernels_device_timeline(struct timeline_sources *sources, struct timeline_window window,
-                                        struct kernel_columns *columns) {
-    for (row_t event = 0; event < sources->events->n; event++) {
-        if (!is_kernel(sources, window, event))
-            continue;
-        if (!timeline_kernels_add(sources, columns, event, event))
-            return false;
-        if (name_roles(sources->events, sources->roles, event) & NAME_NCCL)
-            columns->traits[columns->n - 1] |= KERNEL_COMMUNICATES;
-    }
-    return true;
+    return is_inside(window, timeline_event_start(sources, call == ROW_NONE ? event : call));
 }
 
 static enum sutra_status read_kernels(struct timeline_sources *sources, struct timeline_window window,
-                                      struct timeline_kernels *made, struct sutra_error *error) {
-    struct kernel_columns columns;
+                                      struct timeline_kernels *kernels, struct sutra_error *error) {
+    const struct device_events *events = sources->events;
     row_t n = 0;
-    for (row_t event = 0; event < sources->events->n; event++)
+    for (row_t event = 0; event < events->n; event++)
         n += is_kernel(sources, window, event);
-    if (!timeline_kernels_begin(sources, n, &columns) || !add_kernels_device_timeline(sources, window, &columns))
+    *kernels = kernels_alloc(sources->arena, n);
+    kernels->event = arena_take(sources->arena, n, sizeof *kernels->event);
+    if (sources->arena->failed)
         return error_memory(error);
-    *made = timeline_kernels_finish(sources, &columns);
+    for (row_t event = 0; event < events->n; event++) {
+        if (!is_kernel(sources, window, event))
+            continue;
+        if (!add_kernel(sources, kernels, event, event))
+            return error_memory(error);
+        if (name_roles(events, sources->roles, event) & NAME_NCCL)
+            kernels->traits[kernels->n - 1] |= KERNEL_COMMUNICATES;
+    }
+    kernels->n_streams = sources->n_streams;
     return SUTRA_OK;
 }
 
@@ -442,75 +332,55 @@ enum sutra_status device_timeline_read(struct sutra_context *context, const stru
     struct timeline_sources sources;
     enum sutra_status status = timeline_sources_begin(&sources, context, trace, arena, error);
     if (!status)
-        status = read_ops_device_timeline(&sources, window, &input->ops, error);
+        status = read_ops(&sources, window, &input->ops, error);
     if (!status)
         status = read_kernels(&sources, window, &input->kernels, error);
     if (!status)
-        status = timeline_read_waits(&sources, input, error);
+        status = read_waits(&sources, input, error);
     input->first_new_id = trace->events.n;
     timeline_sources_free(&sources);
     return status;
 }
 
 /*
- * Times of what was linked; calls and synchronisation events beside it are timeline_sources.c's.
+ * ---- Linked traces ----
  *
  *     unit of the host trace --linked to--> CPU operator     an operator of the timeline
  *             \--its GPU operators--> event                  a kernel
  */
-
-static enum sutra_status read_ops_linked_timeline(const struct timeline_sources *sources,
-                                                  const struct sutra_linked *linked, struct timeline_ops *made,
-                                                  struct sutra_error *error) {
-    const struct device_ops *ops = &linked->ops;
+static enum sutra_status read_linked(struct timeline_sources *sources, const struct sutra_linked *linked,
+                                     struct timeline_input *input, struct sutra_error *error) {
+    const struct device_ops *device_ops = &linked->ops;
     const row_t n_units = linked->units.n_units;
-    uint64_t *id = arena_take(sources->arena, n_units, sizeof *id);
-    double *start = arena_take(sources->arena, n_units, sizeof *start);
-    double *end = arena_take(sources->arena, n_units, sizeof *end);
-    uint32_t *thread = arena_take(sources->arena, n_units, sizeof *thread);
+    struct timeline_ops *ops = &input->ops;
+    struct timeline_kernels *kernels = &input->kernels;
+    sources->op_thread = device_ops->cpu.thread;
+    enum sutra_status status = index_rows(sources, sources->events->tid, device_ops->cpu_event, device_ops->cpu.n,
+                                          KEY_FIRST, &sources->thread_of, error);
+    if (status)
+        return status;
+    *ops = ops_alloc(sources->arena, n_units);
+    *kernels = kernels_alloc(sources->arena, linked->report.n_gpu_nodes);
+    kernels->event = arena_take(sources->arena, linked->report.n_gpu_nodes, sizeof *kernels->event);
     if (sources->arena->failed)
         return error_memory(error);
-    row_t n = 0;
+    ops->n_threads = device_ops->cpu.n_threads;
     for (row_t unit = 0; unit < n_units; unit++) {
-        row_t op = linked->unit_op[unit];
-        if (op == ROW_NONE || !timeline_event_lasts(sources, ops->cpu_event[op]))
-            continue;
-        id[n] = linked->unit_id[unit];
-        start[n] = timeline_event_start(sources, ops->cpu_event[op]);
-        end[n] = timeline_event_end(sources, ops->cpu_event[op]);
-        thread[n++] = ops->cpu.thread[op];
-    }
-    *made = (struct timeline_ops){n, ops->cpu.n_threads, id, start, end, thread};
-    return SUTRA_OK;
-}
-
-static bool add_kernels_linked_timeline(struct timeline_sources *sources, const struct sutra_linked *linked,
-                                        struct kernel_columns *columns) {
-    for (row_t unit = 0; unit < linked->units.n_units; unit++) {
-        row_t n;
+        row_t op = linked->unit_op[unit], n;
+        if (op != ROW_NONE && timeline_event_lasts(sources, device_ops->cpu_event[op])) {
+            ops->id[ops->n] = linked->unit_id[unit];
+            ops->start[ops->n] = timeline_event_start(sources, device_ops->cpu_event[op]);
+            ops->end[ops->n] = timeline_event_end(sources, device_ops->cpu_event[op]);
+            ops->thread[ops->n++] = device_ops->cpu.thread[op];
+        }
         const row_t *events = linked_gpu_ops(linked, unit, &n);
         for (row_t i = 0; i < n; i++)
             if (timeline_event_lasts(sources, events[i]) &&
-                !timeline_kernels_add(sources, columns, (uint64_t)linked->unit_id[unit] + 1 + i, events[i]))
-                return false;
+                !add_kernel(sources, kernels, (uint64_t)linked->unit_id[unit] + 1 + i, events[i]))
+                return error_memory(error);
     }
-    return true;
-}
-
-static enum sutra_status read_all(struct timeline_sources *sources, const struct sutra_linked *linked,
-                                  struct timeline_input *input, struct sutra_error *error) {
-    const struct device_ops *ops = &linked->ops;
-    struct kernel_columns columns;
-    enum sutra_status status = timeline_sources_thread(sources, ops->cpu_event, ops->cpu.thread, ops->cpu.n, error);
-    if (!status)
-        status = read_ops_linked_timeline(sources, linked, &input->ops, error);
-    if (status)
-        return status;
-    if (!timeline_kernels_begin(sources, linked->report.n_gpu_nodes, &columns) ||
-        !add_kernels_linked_timeline(sources, linked, &columns))
-        return error_memory(error);
-    input->kernels = timeline_kernels_finish(sources, &columns);
-    return timeline_read_waits(sources, input, error);
+    kernels->n_streams = sources->n_streams;
+    return read_waits(sources, input, error);
 }
 
 enum sutra_status linked_timeline_read(struct sutra_context *context, const struct sutra_linked *linked,
@@ -518,7 +388,308 @@ enum sutra_status linked_timeline_read(struct sutra_context *context, const stru
     struct timeline_sources sources;
     enum sutra_status status = timeline_sources_begin(&sources, context, linked->device, arena, error);
     if (!status)
-        status = read_all(&sources, linked, input, error);
+        status = read_linked(&sources, linked, input, error);
     timeline_sources_free(&sources);
     return status;
+}
+
+/* ---- ET+ ---- */
+
+struct plus_timing {
+    const struct node_graph *graph;
+    const struct plus_nodes *plus;
+    struct timeline_input *input;
+    struct timeline_work work; /* to sort with */
+    struct arena *arena;
+    row_t *rows; /* with times, by ascending id */
+    row_t n;
+    const row_t *op_row, *kernel_row;   /* of the operators and kernels of the timeline */
+    struct pair_table threads, streams; /* key -> number */
+};
+
+static bool lasts(const struct plus_nodes *plus, row_t row) {
+    return isfinite(plus->start[row]) && isfinite(plus->end[row]) && plus->end[row] >= plus->start[row];
+}
+
+static bool list_rows(struct plus_timing *timing) {
+    const struct node_graph *graph = timing->graph;
+    const struct engine *engine = &graph->context->engine;
+    uint64_t *ids = arena_take(timing->arena, graph->n_made, sizeof *ids);
+    timing->rows = arena_take(timing->arena, graph->n_made, sizeof *timing->rows);
+    if (timing->arena->failed)
+        return false;
+    for (row_t i = 0; i < graph->n_made; i++) {
+        row_t row = graph->message[graph->made[i]];
+        if (!lasts(timing->plus, row) || (timing->plus->flags[row] & PLUS_IS_META))
+            continue;
+        ids[timing->n] = timing->plus->id[row];
+        timing->rows[timing->n++] = row;
+    }
+    return !engine->sort_keys(engine->state, &(struct sort_keys_step){ids, timing->rows, timing->n}, NULL);
+}
+
+static uint64_t thread_id(const struct plus_timing *timing, row_t row) {
+    return (uint64_t)timing->plus->number[PLUS_TID - PLUS_FIRST_NUMBER][row];
+}
+
+static bool read_plus_ops(struct plus_timing *timing) {
+    struct timeline_ops *ops = &timing->input->ops;
+    row_t *rows = arena_take(timing->arena, timing->n, sizeof *rows);
+    *ops = ops_alloc(timing->arena, timing->n);
+    if (timing->arena->failed)
+        return false;
+    for (row_t i = 0; i < timing->n; i++) {
+        row_t row = timing->rows[i], op = ops->n;
+        if (graph_is_gpu(timing->graph, row))
+            continue;
+        ops->id[op] = timing->plus->id[row];
+        ops->start[op] = timing->plus->start[row];
+        ops->end[op] = timing->plus->end[row];
+        rows[ops->n++] = row;
+        if (!number_key(&timing->threads, thread_id(timing, row), 0, &ops->n_threads, &ops->thread[op]))
+            return false;
+    }
+    timing->op_row = rows;
+    return true;
+}
+
+static bool read_plus_kernels(struct plus_timing *timing) {
+    struct timeline_kernels *kernels = &timing->input->kernels;
+    const row_t most = timing->n - timing->input->ops.n;
+    row_t *rows = arena_take(timing->arena, most, sizeof *rows);
+    *kernels = kernels_alloc(timing->arena, most);
+    if (timing->arena->failed)
+        return false;
+    for (row_t i = 0; i < timing->n; i++) {
+        row_t row = timing->rows[i], kernel = kernels->n;
+        if (!graph_is_gpu(timing->graph, row))
+            continue;
+        bool none = timing->plus->flags[row] & PLUS_NO_STREAM;
+        kernels->id[kernel] = timing->plus->id[row];
+        kernels->start[kernel] = timing->plus->start[row];
+        kernels->end[kernel] = timing->plus->end[row];
+        rows[kernels->n++] = row;
+        if (!number_key(&timing->streams, none ? 0 : (uint64_t)timing->plus->stream[row], none, &kernels->n_streams,
+                        &kernels->stream[kernel]))
+            return false;
+    }
+    timing->kernel_row = rows;
+    /* Copies and pageable memory, by the names of the kernels, of which there are few. */
+    struct strings names = {0};
+    uint32_t *name = arena_take(timing->arena, kernels->n, sizeof *name);
+    bool done = strings_init(&names) && name;
+    for (row_t i = 0; i < kernels->n && done; i++) {
+        struct et_text text = timing->plus->name[rows[i]];
+        name[i] = strings_intern(&names, text.bytes, text.length);
+        done = name[i] != STRING_NONE;
+    }
+    const struct string_roles *roles = done ? names_find(&names, READER_SIMULATE, timing->arena) : NULL;
+    for (row_t i = 0; i < kernels->n && roles; i++)
+        kernels->traits[i] = traits_of_name(roles[name[i]].name);
+    strings_free(&names);
+    return roles != NULL;
+}
+
+/* The parent of a kernel, if it is an operator with times; else ROW_NONE. */
+static row_t launching_row(const struct plus_timing *timing, row_t kernel) {
+    row_t parent = timing->graph->parent[timing->kernel_row[kernel]];
+    bool is_op = parent != ROW_NONE && !graph_is_gpu(timing->graph, parent) && lasts(timing->plus, parent);
+    return is_op ? parent : ROW_NONE;
+}
+
+/* The last kernel of a stream. */
+struct stream_state {
+    double launch, end;
+};
+
+/* The earliest launch of a kernel: in its operator, after the preceding launch of its stream. If the stream was idle,
+ * the kernel started at once. */
+static double earliest_launch(const struct plus_timing *timing, row_t kernel, row_t op,
+                              const struct stream_state *before) {
+    double start = timing->input->kernels.start[kernel];
+    bool was_idle = start - before->end > LATENCY_US;
+    double begin = was_idle ? timing->plus->end[op] : timing->plus->start[op];
+    return fmin(fmax(begin, before->launch), start);
+}
+
+static bool guess_launches(struct plus_timing *timing) {
+    struct timeline_kernels *kernels = &timing->input->kernels;
+    double *launch_start = kernels->launch_start, *launch_end = kernels->launch_end;
+    row_t *order = arena_take(timing->arena, kernels->n, sizeof *order);
+    struct stream_state *streams = arena_take(timing->arena, kernels->n_streams, sizeof *streams);
+    const double *keys[] = {kernels->end, kernels->start};
+    if (timing->arena->failed || !timeline_sort(&timing->work, kernels->n, keys, 2, order))
+        return false;
+    for (uint32_t s = 0; s < kernels->n_streams; s++)
+        streams[s] = (struct stream_state){-INFINITY, -INFINITY};
+    for (row_t i = 0; i < kernels->n; i++) {
+        row_t kernel = order[i], op = launching_row(timing, kernel);
+        struct stream_state *stream = &streams[kernels->stream[kernel]];
+        double start = kernels->start[kernel];
+        launch_start[kernel] = op == ROW_NONE ? start : earliest_launch(timing, kernel, op, stream);
+        launch_end[kernel] = op == ROW_NONE ? start : fmax(launch_start[kernel], fmin(timing->plus->end[op], start));
+        kernels->launch_thread[kernel] =
+            op == ROW_NONE ? THREAD_UNKNOWN : pair_table_find(&timing->threads, thread_id(timing, op), 0);
+        *stream = (struct stream_state){launch_start[kernel], fmax(stream->end, kernels->end[kernel])};
+    }
+    return true;
+}
+
+/* Times of each thread: times[first[t]] .. ascending. */
+struct thread_times {
+    double *times;
+    row_t *first;
+};
+
+/* Groups n times by thread and sorts them. */
+static bool sort_times(const struct plus_timing *timing, const double *times, const uint32_t *thread, row_t n,
+                       uint32_t n_threads, struct thread_times *sorted_times) {
+    row_t *order = arena_take(timing->arena, n, sizeof *order);
+    row_t *sorted = arena_take(timing->arena, n, sizeof *sorted);
+    const double *keys[] = {times};
+    sorted_times->times = arena_take(timing->arena, n, sizeof *sorted_times->times);
+    sorted_times->first = arena_take(timing->arena, (size_t)n_threads + 1, sizeof *sorted_times->first);
+    if (timing->arena->failed || !timeline_sort(&timing->work, n, keys, 1, order))
+        return false;
+    rows_bucket(order, n, thread, n_threads, sorted_times->first, sorted);
+    for (row_t i = 0; i < n; i++)
+        sorted_times->times[i] = times[sorted[i]];
+    return true;
+}
+
+/* The last time of the thread before `time`, or -INFINITY. */
+static double last_time_before(const struct thread_times *sorted_times, uint32_t thread, double time) {
+    row_t first = sorted_times->first[thread], n = sorted_times->first[thread + 1] - first;
+    row_t before = times_below(sorted_times->times + first, n, time);
+    return before ? sorted_times->times[first + before - 1] : -INFINITY;
+}
+
+/* The first time of the thread that is not before `time`, or INFINITY. */
+static double first_time_from(const struct thread_times *sorted_times, uint32_t thread, double time) {
+    row_t first = sorted_times->first[thread], n = sorted_times->first[thread + 1] - first;
+    row_t before = times_below(sorted_times->times + first, n, time);
+    return before < n ? sorted_times->times[first + before] : INFINITY;
+}
+
+/* Starts of operators, starts and ends of operators, and the same over all threads. */
+struct op_times {
+    struct thread_times begins, all, any;
+};
+
+/* Whether a kernel ended between the starts of the preceding operator of the thread and of this one. Then the CPU
+ * waited for it from *begin on, the last start or end before. */
+static bool waited_before(const struct plus_timing *timing, const struct op_times *op_times, row_t op, row_t kernel,
+                          double *begin) {
+    const struct timeline_ops *ops = &timing->input->ops;
+    const uint32_t thread = ops->thread[op];
+    const double end = timing->input->kernels.end[kernel];
+    if (end > ops->start[op] + 1 || end < last_time_before(&op_times->begins, thread, ops->start[op]))
+        return false;
+    *begin = fmax(last_time_before(&op_times->all, thread, end), timing->work.origin);
+    return true;
+}
+
+/* If no operator starts or ends in such an interval and a kernel ends near its end, the CPU waited for the kernel. */
+#define INTERVAL_US   20.0
+#define INTERVAL_TAIL 0.1
+
+static bool waited_in_interval(const struct op_times *op_times, double end, double *begin, double *until) {
+    *begin = last_time_before(&op_times->any, 0, end);
+    *until = first_time_from(&op_times->any, 0, end);
+    return isfinite(*begin) && *until - *begin > INTERVAL_US && *until - end < INTERVAL_TAIL * (*until - *begin);
+}
+
+/* Reads the next id of a list; *at is after the "[" or the preceding element. False at the end of the list. Other
+ * elements are UINT64_MAX. */
+static bool next_id(const char **at, uint64_t *id) {
+    while (**at == ' ' || **at == '\t' || **at == '\n' || **at == '\r' || **at == ',')
+        (*at)++;
+    if (**at == ']' || !**at)
+        return false;
+    if (!unsigned_parse(*at, id))
+        *id = UINT64_MAX;
+    while (**at && **at != ',' && **at != ']')
+        (*at)++;
+    return true;
+}
+
+/* The list in sync_dep of an operator, after its "["; or an empty one. */
+static const char *sync_list(const struct plus_timing *timing, row_t op) {
+    uint64_t at = timing->plus->sync[timing->op_row[op]];
+    return at ? timing->graph->plus->document->source.bytes + at + 1 : "]";
+}
+
+static void add_plus_wait(struct plus_timing *timing, double start, double end, uint32_t thread, row_t kernel) {
+    const struct timeline_kernels *kernels = &timing->input->kernels;
+    const struct timeline_call call = {start, end, nextafter(kernels->launch_start[kernel], INFINITY),
+                                       kernels->stream[kernel], thread};
+    timeline_calls_add(&timing->input->calls, call);
+}
+
+static bool read_plus_waits(struct plus_timing *timing) {
+    size_t n_syncs = 0;
+    for (row_t op = 0; op < timing->input->ops.n; op++) {
+        uint64_t id;
+        for (const char *at = sync_list(timing, op); next_id(&at, &id);)
+            n_syncs++;
+    }
+    const size_t most = n_syncs + timing->input->kernels.n;
+    struct op_times op_times;
+    timing->input->calls = timeline_calls_alloc(timing->arena, most);
+    if (timing->arena->failed || most > ROW_LIMIT)
+        return false;
+    const struct timeline_ops *ops = &timing->input->ops;
+    const row_t n = ops->n;
+    double *times = arena_take(timing->arena, 2 * (size_t)n, sizeof *times);
+    uint32_t *thread = arena_take(timing->arena, 2 * (size_t)n, sizeof *thread);
+    if (timing->arena->failed || n > ROW_LIMIT / 2)
+        return false;
+    for (row_t i = 0; i < n; i++) {
+        times[i] = ops->start[i];
+        times[n + i] = ops->end[i];
+        thread[i] = thread[n + i] = ops->thread[i];
+    }
+    const uint32_t *same = arena_zeros(timing->arena, 2 * (size_t)n, sizeof *same);
+    if (!sort_times(timing, times, thread, n, ops->n_threads, &op_times.begins) ||
+        !sort_times(timing, times, thread, 2 * n, ops->n_threads, &op_times.all) || !same ||
+        !sort_times(timing, times, same, 2 * n, 1, &op_times.any))
+        return false;
+    /* Kernels that sync_dep names. */
+    for (row_t op = 0; op < ops->n; op++) {
+        uint64_t id;
+        double begin;
+        for (const char *at = sync_list(timing, op); next_id(&at, &id);) {
+            row_t kernel = rising_id_place(timing->input->kernels.id, timing->input->kernels.n, id);
+            if (kernel != timing->input->kernels.n && waited_before(timing, &op_times, op, kernel, &begin))
+                add_plus_wait(timing, begin, ops->start[op], ops->thread[op], kernel);
+        }
+    }
+    /* Kernels that end a long interval without starts and ends. */
+    const struct timeline_kernels *kernels = &timing->input->kernels;
+    double begin, until;
+    for (row_t k = 0; k < kernels->n; k++)
+        if (waited_in_interval(&op_times, kernels->end[k], &begin, &until))
+            add_plus_wait(timing, begin, until, kernels->launch_thread[k], k);
+    return true;
+}
+
+enum sutra_status plus_timeline_read(const struct node_graph *graph, struct arena *arena, struct timeline_input *input,
+                                     struct sutra_error *error) {
+    struct plus_timing timing = {.graph = graph,
+                                 .plus = &graph->plus->nodes,
+                                 .input = input,
+                                 .work = {.input = input, .engine = &graph->context->engine, .arena = arena},
+                                 .arena = arena};
+    *input = (struct timeline_input){0};
+    bool done = pair_table_init(&timing.threads) && pair_table_init(&timing.streams) && list_rows(&timing) &&
+                read_plus_ops(&timing) && read_plus_kernels(&timing) && guess_launches(&timing);
+    /* The origin is the first start. */
+    double first = INFINITY;
+    for (row_t i = 0; i < input->ops.n; i++)
+        first = fmin(first, input->ops.start[i]);
+    timing.work.origin = first;
+    done = done && read_plus_waits(&timing);
+    pair_table_free(&timing.streams);
+    pair_table_free(&timing.threads);
+    return done ? SUTRA_OK : error_memory(error);
 }

@@ -517,7 +517,7 @@ bool timeline_find_deps(const struct timeline_work *work, const struct timeline_
     if (!work->input->options.of_job)
         return apply_orders(work, queues, deps, report);
     bool done = apply_job_orders(work, queues, deps, report);
-    if (done && !work->input->orders.told)
+    if (done && !work->input->orders.recorded)
         done =
             guess_before_collectives(work, queues, deps, report) && guess_after_wait_calls(work, queues, deps, report);
     return done;
