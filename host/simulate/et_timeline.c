@@ -1,7 +1,8 @@
 /*
- * et_timeline.c - each node of the timeline takes its words from a plain node; see et_timeline.h.
+ * et_timeline.c - implements et_timeline.h.
  */
-#include <math.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include "simulate/et_timeline.h"
 #include "simulate/timeline.h"
 
-/* The row of the plain node with an id, or ROW_NONE; plain nodes have rising ids. */
+/* The row of the plain node with an id, or ROW_NONE; plain nodes ascend by id. */
 static row_t plain_row(const struct et_nodes *plain, uint64_t id) {
     row_t row = rising_id_place(plain->id, plain->n, id);
     return row == plain->n ? ROW_NONE : row;
@@ -33,10 +34,10 @@ void et_timeline_prepare(const struct et_nodes *plain, struct timeline_input *in
     input->first_new_id = most + 1;
 }
 
-/* A node to be: a node of the timeline, or a plain one without times. */
+/* A node to make: a node of the timeline, or a plain node without times. */
 struct source_node {
-    row_t timeline; /* ROW_NONE: it has no times */
-    row_t plain;    /* whose words it has; ROW_NONE: none */
+    row_t timeline; /* ROW_NONE: no times */
+    row_t plain;    /* source of its fields; ROW_NONE: none */
 };
 
 struct timeline_making {
@@ -48,16 +49,16 @@ struct timeline_making {
     struct arena *arena;
 
     row_t *op_row, *kernel_row; /* per operator and kernel: its plain node, or ROW_NONE */
-    row_t *row_op;   /* per plain node: its operator; of one without times the one up to its id; or ROW_NONE */
-    row_t *op_place; /* per operator: place of its first part in the timeline */
-    struct source_node *sources; /* by rising id */
+    row_t *row_op;        /* per plain node: its operator; without times: the operator up to its id; or ROW_NONE */
+    row_t *op_first_part; /* per operator: the timeline row of its first part */
+    struct source_node *sources; /* by ascending id */
     row_t n;
-    row_t *parent;   /* per source: place of the node that its parent has become, or ROW_NONE */
+    row_t *parent;   /* per source: the timeline row of its parent, or ROW_NONE */
     uint64_t *total; /* per kernel: nanoseconds of its parts */
-    uint64_t *given; /* per source that is a part of a kernel: nanoseconds of the parts before it */
+    uint64_t *given; /* per part of a kernel: nanoseconds of the preceding parts */
 };
 
-/* Nodes that a task does. */
+/* Nodes per task. */
 #define TASK_NODES 4096
 
 static size_t count_tasks(row_t n) {
@@ -68,10 +69,13 @@ static row_t task_end(row_t n, size_t task) {
     return (task + 1) * TASK_NODES < n ? (row_t)((task + 1) * TASK_NODES) : n;
 }
 
-/* ---- Which node is which ---- */
-
-/* Goes through both lists of rising ids at once. */
-static void pair_ops(struct timeline_making *making) {
+static bool pair_rows(struct timeline_making *making) {
+    making->op_row = arena_take(making->arena, making->input->ops.n, sizeof *making->op_row);
+    making->kernel_row = arena_take(making->arena, making->input->kernels.n, sizeof *making->kernel_row);
+    making->row_op = arena_take(making->arena, making->plain->n, sizeof *making->row_op);
+    if (making->arena->failed)
+        return false;
+    /* Merge both lists, which ascend by id. */
     const struct timeline_ops *ops = &making->input->ops;
     row_t op = 0;
     for (row_t i = 0; i < ops->n; i++)
@@ -83,45 +87,30 @@ static void pair_ops(struct timeline_making *making) {
         if (op && ops->id[op - 1] == making->plain->id[row])
             making->op_row[op - 1] = row;
     }
-}
-
-static void pair_kernels(struct timeline_making *making) {
     const struct timeline_kernels *kernels = &making->input->kernels;
-    row_t row = 0;
+    row_t r = 0;
     for (row_t k = 0; k < kernels->n; k++) {
-        while (row < making->plain->n && making->plain->id[row] < kernels->id[k])
-            row++;
-        bool found = row < making->plain->n && making->plain->id[row] == kernels->id[k];
-        making->kernel_row[k] = found ? row : ROW_NONE;
+        while (r < making->plain->n && making->plain->id[r] < kernels->id[k])
+            r++;
+        bool found = r < making->plain->n && making->plain->id[r] == kernels->id[k];
+        making->kernel_row[k] = found ? r : ROW_NONE;
     }
-}
-
-static bool pair_rows(struct timeline_making *making) {
-    making->op_row = arena_take(making->arena, making->input->ops.n, sizeof *making->op_row);
-    making->kernel_row = arena_take(making->arena, making->input->kernels.n, sizeof *making->kernel_row);
-    making->row_op = arena_take(making->arena, making->plain->n, sizeof *making->row_op);
-    if (making->arena->failed)
-        return false;
-    pair_ops(making);
-    pair_kernels(making);
     return true;
 }
 
-/* ---- Which nodes there are ---- */
-
-/* The plain row of the operator or kernel that a node of the timeline is a part of. */
-static row_t words_of(const struct timeline_making *making, row_t place) {
-    row_t of = making->timeline->of[place];
+/* The plain row of the operator or kernel that a timeline node is a part of. */
+static row_t plain_row_of(const struct timeline_making *making, row_t at_row) {
+    row_t of = making->timeline->of[at_row];
     if (of == ROW_NONE)
         return ROW_NONE;
-    return making->timeline->role[place] == NODE_KERNEL ? making->kernel_row[of] : making->op_row[of];
+    return making->timeline->role[at_row] == NODE_KERNEL ? making->kernel_row[of] : making->op_row[of];
 }
 
 static uint64_t source_id(const struct timeline_making *making, struct source_node source) {
     return source.timeline == ROW_NONE ? making->plain->id[source.plain] : making->timeline->id[source.timeline];
 }
 
-/* All nodes by rising id. What is of the timeline stands in for the plain nodes of the same ids. */
+/* Lists all nodes by ascending id. Timeline nodes replace the plain nodes with their ids. */
 static bool list_sources(struct timeline_making *making, const struct engine *engine, struct sutra_error *error) {
     const size_t most = (size_t)making->timeline->n + making->plain->n;
     struct source_node *found = arena_take(making->arena, most, sizeof *found);
@@ -131,11 +120,11 @@ static bool list_sources(struct timeline_making *making, const struct engine *en
     making->sources = arena_take(making->arena, most, sizeof *making->sources);
     if (making->arena->failed || most > ROW_LIMIT)
         return false;
-    for (row_t place = 0; place < making->timeline->n; place++) {
-        row_t words = words_of(making, place);
-        if (words != ROW_NONE)
-            is_timed[words] = true;
-        found[making->n++] = (struct source_node){place, words};
+    for (row_t at_row = 0; at_row < making->timeline->n; at_row++) {
+        row_t origin = plain_row_of(making, at_row);
+        if (origin != ROW_NONE)
+            is_timed[origin] = true;
+        found[making->n++] = (struct source_node){at_row, origin};
     }
     for (row_t row = 0; row < making->plain->n; row++)
         if (!is_timed[row] && making->plain->type[row] != ET_METADATA)
@@ -151,74 +140,67 @@ static bool list_sources(struct timeline_making *making, const struct engine *en
     return true;
 }
 
-/* Where the first part of each operator stands: it has the operator's id. */
+/* The first part of each operator has the id of the operator. */
 static bool find_first_parts(struct timeline_making *making) {
     const struct timeline_ops *ops = &making->input->ops;
-    making->op_place = arena_take(making->arena, ops->n, sizeof *making->op_place);
+    making->op_first_part = arena_take(making->arena, ops->n, sizeof *making->op_first_part);
     if (making->arena->failed)
         return false;
     for (row_t op = 0; op < ops->n; op++)
-        making->op_place[op] = ROW_NONE;
-    for (row_t place = 0; place < making->timeline->n; place++) {
-        row_t of = making->timeline->of[place];
-        if (making->timeline->role[place] == NODE_OP && of != ROW_NONE && making->timeline->id[place] == ops->id[of])
-            making->op_place[of] = place;
+        making->op_first_part[op] = ROW_NONE;
+    for (row_t at_row = 0; at_row < making->timeline->n; at_row++) {
+        row_t of = making->timeline->of[at_row];
+        if (making->timeline->role[at_row] == NODE_OP && of != ROW_NONE && making->timeline->id[at_row] == ops->id[of])
+            making->op_first_part[of] = at_row;
     }
     return true;
 }
 
-/* What a part of a kernel counts among the others. */
-static uint64_t part_weight(const struct timeline_nodes *timeline, row_t place) {
-    double run_ns = timeline->run_us[place] * 1000;
+/* The weight of a part of a kernel. */
+static uint64_t part_weight(const struct timeline_nodes *timeline, row_t at_row) {
+    double run_ns = timeline->run_us[at_row] * 1000;
     return run_ns >= 1 ? (uint64_t)run_ns : 1;
 }
 
-/* By rising id. */
 static bool measure_parts(struct timeline_making *making) {
     const struct timeline_nodes *timeline = making->timeline;
     making->total = arena_zeros(making->arena, making->input->kernels.n, sizeof *making->total);
     making->given = arena_take(making->arena, making->n, sizeof *making->given);
     for (row_t node = 0; !making->arena->failed && node < making->n; node++) {
-        row_t place = making->sources[node].timeline;
-        if (place == ROW_NONE || timeline->role[place] != NODE_KERNEL)
+        row_t at_row = making->sources[node].timeline;
+        if (at_row == ROW_NONE || timeline->role[at_row] != NODE_KERNEL)
             continue;
-        uint64_t *total = &making->total[timeline->of[place]];
+        uint64_t *total = &making->total[timeline->of[at_row]];
         making->given[node] = *total;
-        *total += part_weight(timeline, place);
+        *total += part_weight(timeline, at_row);
     }
     return !making->arena->failed;
 }
 
-/* ---- Dependencies ---- */
-
-/* Places of the chain rise with time, and lie behind those of the kernels. */
-static row_t chain_dep(const struct timeline_making *making, row_t place) {
+/* The last dependency in the chain. Rows of the chain ascend with time and follow the rows of the kernels. */
+static row_t chain_dep(const struct timeline_making *making, row_t at_row) {
     const struct timeline_nodes *timeline = making->timeline;
     row_t last = ROW_NONE;
-    for (uint64_t d = timeline->first_dep[place]; d < timeline->first_dep[place + 1]; d++)
+    for (uint64_t d = timeline->first_dep[at_row]; d < timeline->first_dep[at_row + 1]; d++)
         if (timeline->role[timeline->deps[d]] != NODE_KERNEL && (last == ROW_NONE || timeline->deps[d] > last))
             last = timeline->deps[d];
     return last;
 }
 
-static bool is_first_part(const struct timeline_making *making, struct source_node source) {
-    return source.plain != ROW_NONE && making->timeline->role[source.timeline] != NODE_REST &&
-           making->timeline->id[source.timeline] == making->plain->id[source.plain];
-}
-
-/* The place of the node that a node's parent has become, if that is sure to come before it in the chain; else
- * ROW_NONE. */
-static row_t parent_place(const struct timeline_making *making, struct source_node source) {
+/* The timeline row of a node's parent, if it certainly precedes the node in the chain; else ROW_NONE. */
+static row_t find_parent(const struct timeline_making *making, struct source_node source) {
     const struct et_ids *ctrl = &making->plain->ctrl;
-    if (source.timeline == ROW_NONE || !is_first_part(making, source) ||
+    if (source.timeline == ROW_NONE ||
+        !(source.plain != ROW_NONE && making->timeline->role[source.timeline] != NODE_REST &&
+          making->timeline->id[source.timeline] == making->plain->id[source.plain]) ||
         ctrl->first[source.plain] == ctrl->first[source.plain + 1])
         return ROW_NONE;
     row_t row = plain_row(making->plain, ctrl->ids[ctrl->first[source.plain]]);
     row_t op = row == ROW_NONE ? ROW_NONE : making->row_op[row];
-    if (op == ROW_NONE || making->op_row[op] != row || making->op_place[op] == ROW_NONE)
+    if (op == ROW_NONE || making->op_row[op] != row || making->op_first_part[op] == ROW_NONE)
         return ROW_NONE;
     row_t before = chain_dep(making, source.timeline);
-    return before != ROW_NONE && making->op_place[op] <= before ? making->op_place[op] : ROW_NONE;
+    return before != ROW_NONE && making->op_first_part[op] <= before ? making->op_first_part[op] : ROW_NONE;
 }
 
 static uint64_t count_data_deps(const struct timeline_making *making, struct source_node source) {
@@ -232,7 +214,7 @@ static int compare_ids(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void put_data_deps(const struct timeline_making *making, row_t node) {
+static void fill_data_deps(const struct timeline_making *making, row_t node) {
     struct source_node source = making->sources[node];
     uint64_t *ids = making->made->data.ids + making->made->data.first[node];
     uint64_t n = making->made->data.first[node + 1] - making->made->data.first[node];
@@ -248,8 +230,6 @@ static void put_data_deps(const struct timeline_making *making, row_t node) {
         qsort(ids, n, sizeof *ids, compare_ids);
 }
 
-/* ---- Words ---- */
-
 static uint64_t count_attributes(const struct timeline_making *making, struct source_node source) {
     const struct et_nodes *plain = making->plain;
     if (source.plain == ROW_NONE)
@@ -258,7 +238,7 @@ static uint64_t count_attributes(const struct timeline_making *making, struct so
     return n + (source.timeline != ROW_NONE && making->timeline->role[source.timeline] == NODE_KERNEL);
 }
 
-static void put_attribute(struct et_attributes *attributes, uint64_t at, enum et_name name, enum et_kind kind,
+static void set_attribute(struct et_attributes *attributes, uint64_t at, enum et_name name, enum et_kind kind,
                           uint64_t bits) {
     attributes->name[at] = (uint32_t)name;
     attributes->kind[at] = (uint8_t)kind;
@@ -266,11 +246,18 @@ static void put_attribute(struct et_attributes *attributes, uint64_t at, enum et
     attributes->value[at].bits = bits;
 }
 
-/* A part of a kernel does a part of its work. */
-static void share_work(const struct timeline_making *making, row_t node, struct et_attributes *attributes,
-                       uint64_t begin, uint64_t end) {
-    const row_t place = making->sources[node].timeline;
-    const uint64_t weight = part_weight(making->timeline, place), total = making->total[making->timeline->of[place]];
+static void copy_attribute(struct et_attributes *to, uint64_t at, const struct et_attributes *from, uint64_t i) {
+    to->name[at] = from->name[i];
+    to->kind[at] = from->kind[i];
+    to->length[at] = from->length[i];
+    to->value[at] = from->value[i];
+}
+
+/* A part of a kernel gets its share of operations and bytes. */
+static void share_operations(const struct timeline_making *making, row_t node, struct et_attributes *attributes,
+                             uint64_t begin, uint64_t end) {
+    const row_t at_row = making->sources[node].timeline;
+    const uint64_t weight = part_weight(making->timeline, at_row), total = making->total[making->timeline->of[at_row]];
     for (uint64_t i = begin; i < end; i++) {
         uint64_t *amount = &attributes->value[i].bits;
         if (attributes->name[i] == ET_NAME_NUM_OPS || attributes->name[i] == ET_NAME_TENSOR_SIZE) {
@@ -280,47 +267,36 @@ static void share_work(const struct timeline_making *making, row_t node, struct 
     }
 }
 
-static void put_attributes(const struct timeline_making *making, row_t node) {
+static void fill_attributes(const struct timeline_making *making, row_t node) {
     struct source_node source = making->sources[node];
     struct et_attributes *to = &making->made->attributes;
     const struct et_attributes *from = &making->plain->attributes;
     uint64_t at = making->made->attr_first[node];
     if (source.plain == ROW_NONE) {
-        put_attribute(to, at, ET_NAME_IS_CPU_OP, ET_BOOL, 1);
+        set_attribute(to, at, ET_NAME_IS_CPU_OP, ET_BOOL, 1);
         return;
     }
-    for (uint64_t i = making->plain->attr_first[source.plain]; i < making->plain->attr_first[source.plain + 1]; i++) {
-        to->name[at] = from->name[i];
-        to->kind[at] = from->kind[i];
-        to->length[at] = from->length[i];
-        to->value[at++] = from->value[i];
-    }
+    for (uint64_t i = making->plain->attr_first[source.plain]; i < making->plain->attr_first[source.plain + 1]; i++)
+        copy_attribute(to, at++, from, i);
     if (at < making->made->attr_first[node + 1]) {
-        share_work(making, node, to, making->made->attr_first[node], at);
-        put_attribute(to, at, ET_NAME_KERNEL_EXEC_NS, ET_INT64,
+        share_operations(making, node, to, making->made->attr_first[node], at);
+        set_attribute(to, at, ET_NAME_KERNEL_EXEC_NS, ET_INT64,
                       (uint64_t)(making->timeline->run_us[source.timeline] * 1000 + 0.5));
     }
 }
 
-/* "[rest] operator"; the text lies in the arena of the nodes. */
-static struct et_text rest_name(const struct timeline_making *making, row_t plain) {
-    static const char before[] = "[rest] ";
-    struct et_text name = et_text_at(making->plain->text[ET_NODE_NAME], plain);
-    size_t length = sizeof before - 1 + name.length;
-    char *bytes = arena_take(&making->made->arena, length, 1);
+/* The name of a node with a prefix; its text is in the arena. */
+static struct et_text prefixed_name(struct arena *arena, const char *prefix, struct et_text name) {
+    size_t before = strlen(prefix), length = before + name.length;
+    char *bytes = arena_take(arena, length, 1);
     if (!bytes)
         return (struct et_text){"", 0};
-    memcpy(bytes, before, sizeof before - 1);
-    memcpy(bytes + sizeof before - 1, name.bytes, name.length);
+    memcpy(bytes, prefix, before);
+    memcpy(bytes + before, name.bytes, name.length);
     return (struct et_text){bytes, (uint32_t)length};
 }
 
-static bool is_rest(const struct timeline_making *making, struct source_node source) {
-    return source.plain != ROW_NONE && source.timeline != ROW_NONE &&
-           making->timeline->role[source.timeline] == NODE_REST;
-}
-
-static void put_node(const struct timeline_making *making, row_t node) {
+static void fill_node(const struct timeline_making *making, row_t node) {
     struct source_node source = making->sources[node];
     struct et_nodes *made = making->made;
     const struct timeline_nodes *timeline = making->timeline;
@@ -338,33 +314,24 @@ static void put_node(const struct timeline_making *making, row_t node) {
                     plain ? et_text_at(making->plain->text[column], source.plain) : (struct et_text){"", 0});
     if (making->parent[node] != ROW_NONE)
         made->ctrl.ids[made->ctrl.first[node]] = timeline->id[making->parent[node]];
-    put_data_deps(making, node);
-    put_attributes(making, node);
+    fill_data_deps(making, node);
+    fill_attributes(making, node);
 }
-
-/* ---- All nodes ---- */
 
 static void count_task(void *arg, size_t task) {
     const struct timeline_making *making = arg;
     for (row_t node = (row_t)(task * TASK_NODES); node < task_end(making->n, task); node++) {
         struct source_node source = making->sources[node];
-        making->parent[node] = parent_place(making, source);
+        making->parent[node] = find_parent(making, source);
         making->made->data.first[node + 1] = count_data_deps(making, source);
         making->made->attr_first[node + 1] = count_attributes(making, source);
     }
 }
 
-static void put_task(void *arg, size_t task) {
+static void fill_task(void *arg, size_t task) {
     const struct timeline_making *making = arg;
     for (row_t node = (row_t)(task * TASK_NODES); node < task_end(making->n, task); node++)
-        put_node(making, node);
-}
-
-/* Names that are new lie in the arena, which one thread takes from at a time. */
-static void name_rests(const struct timeline_making *making) {
-    for (row_t node = 0; node < making->n; node++)
-        if (is_rest(making, making->sources[node]))
-            et_text_put(making->made->text[ET_NODE_NAME], node, rest_name(making, making->sources[node].plain));
+        fill_node(making, node);
 }
 
 static enum sutra_status fill(struct timeline_making *making, struct sutra_error *error) {
@@ -383,24 +350,25 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
     status = et_attributes_take(made, &made->attributes, made->attr_first[making->n], error);
     if (status)
         return status;
-    pool_run(making->pool, count_tasks(making->n), put_task, making);
-    name_rests(making);
+    pool_run(making->pool, count_tasks(making->n), fill_task, making);
+
+    /* Names of rests are in the arena, which is not shared by threads. */
+    for (row_t node = 0; node < making->n; node++) {
+        struct source_node source = making->sources[node];
+        if (source.plain == ROW_NONE || source.timeline == ROW_NONE ||
+            making->timeline->role[source.timeline] != NODE_REST)
+            continue;
+        struct et_text name = et_text_at(making->plain->text[ET_NODE_NAME], source.plain);
+        et_text_put(made->text[ET_NODE_NAME], node, prefixed_name(&made->arena, "[rest] ", name));
+    }
     return made->arena.failed ? error_memory(error) : SUTRA_OK;
 }
 
-/* Its text, which lies in the arena of `plain`, once more in our own; out of memory the arena tells. */
-static void copy_text(struct arena *arena, struct et_attributes *attributes, uint64_t at) {
-    const uint32_t length = attributes->length[at];
-    char *bytes = arena_take(arena, length, 1);
-    if (bytes && length)
-        memcpy(bytes, attributes->value[at].bytes, length);
-    attributes->value[at].bytes = bytes;
-}
-
-/* The file's own attributes. Names have the same numbers in all files that we make. */
-static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_nodes *plain, struct sutra_error *error) {
+/* Copies the attributes of the file, and allocates n_more. The ids of names are the same in all files made here. */
+static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_nodes *plain, uint64_t n_more,
+                                       struct sutra_error *error) {
     const struct et_attributes *from = &plain->metadata;
-    enum sutra_status status = et_attributes_take(made, &made->metadata, from->n, error);
+    enum sutra_status status = et_attributes_take(made, &made->metadata, from->n + n_more, error);
     if (status)
         return status;
     made->version = plain->version;
@@ -408,9 +376,14 @@ static enum sutra_status copy_metadata(struct et_nodes *made, const struct et_no
     memcpy(made->metadata.kind, from->kind, from->n * sizeof *from->kind);
     memcpy(made->metadata.length, from->length, from->n * sizeof *from->length);
     memcpy(made->metadata.value, from->value, from->n * sizeof *from->value);
-    for (uint64_t i = 0; i < from->n; i++)
-        if (et_kind_is_text(from->kind[i]))
-            copy_text(&made->arena, &made->metadata, i);
+    for (uint64_t i = 0; i < from->n; i++) {
+        if (!et_kind_is_text(from->kind[i]))
+            continue;
+        char *bytes = arena_take(&made->arena, from->length[i], 1);
+        if (bytes && from->length[i])
+            memcpy(bytes, from->value[i].bytes, from->length[i]);
+        made->metadata.value[i].bytes = bytes;
+    }
     return arena_status(&made->arena, error);
 }
 
@@ -426,7 +399,282 @@ enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes 
     if (!status)
         status = fill(&making, error);
     if (!status)
-        status = copy_metadata(made, plain, error);
+        status = copy_metadata(made, plain, 0, error);
     arena_free(&scratch);
     return status;
+}
+
+/*
+ * ---- The file of a rank for its job ----
+ *
+ * Copies all nodes. Collectives get their durations and matches; a node [start] delays the first CPU node, and for
+ * ASTRA-sim a node [meet] precedes each matched collective.
+ */
+
+/* The maximum number of new attributes of a collective: the four of its match, its execution time, and those of its
+ * type. */
+#define MORE_ATTRIBUTES 9
+
+struct job_copy {
+    struct et_nodes *made;
+    const struct et_nodes *alone;
+    const struct rank_meetings *rank;
+    row_t first;      /* row of the first CPU node, or ROW_NONE */
+    row_t *row;       /* of each collective */
+    uint64_t next_id; /* of new nodes */
+    uint64_t start_id;
+    uint64_t *meet_id;                     /* per matched collective, for ASTRA-sim: its node [meet] */
+    uint64_t n_ctrl, n_data, n_attributes; /* so far */
+};
+
+static bool is_matched(const struct meeting_node *node) {
+    return node->meeting != MEETING_NONE;
+}
+
+static bool has_meet_node(const struct job_copy *copy, row_t i) {
+    return copy->rank->astra && is_matched(&copy->rank->nodes[i]);
+}
+
+/* Finds the rows of the collectives, numbers the new nodes and allocates all nodes. */
+static enum sutra_status prepare_copy(struct job_copy *copy, struct arena *arena, struct sutra_error *error) {
+    const struct et_nodes *alone = copy->alone;
+    const struct rank_meetings *rank = copy->rank;
+    uint64_t n_nodes = (uint64_t)alone->n + rank->has_start;
+    copy->row = arena_take(arena, rank->n, sizeof *copy->row);
+    copy->meet_id = arena_take(arena, rank->n, sizeof *copy->meet_id);
+    if (arena->failed)
+        return error_memory(error);
+    copy->next_id = alone->n ? alone->id[alone->n - 1] + 1 : 0;
+    copy->first = rank->has_start ? rising_id_place(alone->id, alone->n, rank->first_node) : alone->n;
+    if (rank->has_start && copy->first == alone->n)
+        return error_set(error, SUTRA_DATA, "node %" PRIu64 " is not in the file; it is the first node of the rank",
+                         rank->first_node);
+    if (rank->has_start)
+        copy->start_id = copy->next_id++;
+    for (row_t i = 0; i < rank->n; i++) {
+        copy->row[i] = rising_id_place(alone->id, alone->n, rank->nodes[i].node);
+        if (copy->row[i] == alone->n)
+            return error_set(error, SUTRA_DATA, "node %" PRIu64 " is not in the file; it is a collective",
+                             rank->nodes[i].node);
+        copy->meet_id[i] = has_meet_node(copy, i) ? copy->next_id++ : 0;
+        n_nodes += has_meet_node(copy, i);
+    }
+    if (n_nodes > ROW_LIMIT)
+        return error_set(error, SUTRA_DATA, "too many nodes: the rank has more than %u", ROW_LIMIT);
+    return et_nodes_take(copy->made, (row_t)n_nodes, alone->ctrl.first[alone->n],
+                         alone->data.first[alone->n] + 3 * (uint64_t)rank->n + 1,
+                         alone->attr_first[alone->n] + (uint64_t)rank->n * 2 * MORE_ATTRIBUTES + 1, error);
+}
+
+static void add_integer(struct job_copy *copy, enum et_name name, enum et_kind kind, uint64_t bits) {
+    set_attribute(&copy->made->attributes, copy->n_attributes++, name, kind, bits);
+}
+
+static void add_text(struct job_copy *copy, enum et_name name, const char *words) {
+    struct et_attributes *to = &copy->made->attributes;
+    uint64_t at = copy->n_attributes++;
+    to->name[at] = (uint32_t)name;
+    to->kind[at] = ET_STRING;
+    to->length[at] = (uint32_t)strlen(words);
+    to->value[at].bytes = words;
+}
+
+/* Whether an attribute of a collective is replaced. */
+static bool is_replaced(const struct job_copy *copy, uint32_t name) {
+    static const enum et_name always[] = {ET_NAME_KERNEL_EXEC_NS, ET_NAME_MEETING, ET_NAME_MEETING_KIND,
+                                          ET_NAME_MEETING_RANKS, ET_NAME_MEETING_BYTES};
+    static const enum et_name astra[] = {ET_NAME_COMM_TYPE, ET_NAME_COMM_SIZE, ET_NAME_PG_NAME,  ET_NAME_COMM_SRC,
+                                         ET_NAME_COMM_DST,  ET_NAME_COMM_TAG,  ET_NAME_IS_CPU_OP};
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (name == (uint32_t)always[i])
+            return true;
+    for (size_t i = 0; i < sizeof astra / sizeof *astra && copy->rank->astra; i++)
+        if (name == (uint32_t)astra[i])
+            return true;
+    return false;
+}
+
+/* The group for ASTRA-sim: by number; all ranks have none. */
+static void add_astra_attributes(struct job_copy *copy, uint32_t group, enum et_collective type, uint64_t bytes) {
+    char digits[16];
+    int length = snprintf(digits, sizeof digits, "%" PRIu32, group);
+    char *kept = group ? arena_take(&copy->made->arena, (size_t)length + 1, 1) : NULL;
+    add_integer(copy, ET_NAME_IS_CPU_OP, ET_BOOL, 0);
+    add_integer(copy, ET_NAME_COMM_TYPE, ET_INT64, (uint64_t)type);
+    add_integer(copy, ET_NAME_COMM_SIZE, ET_INT64, bytes);
+    if (kept)
+        add_text(copy, ET_NAME_PG_NAME, memcpy(kept, digits, (size_t)length + 1));
+}
+
+static enum et_collective type_of_kind(enum comm_kind kind) {
+    static const enum et_collective types[N_COMM_KINDS] = {
+        [COMM_ALL_REDUCE] = ET_ALL_REDUCE,
+        [COMM_ALL_GATHER] = ET_ALL_GATHER,
+        [COMM_REDUCE_SCATTER] = ET_REDUCE_SCATTER,
+        [COMM_ALL_TO_ALL] = ET_ALL_TO_ALL,
+        [COMM_ALL_TO_ALL_V] = ET_ALL_TO_ALL,
+        [COMM_MESSAGE] = ET_ALL_TO_ALL,
+        [COMM_BROADCAST] = ET_BROADCAST,
+        [COMM_REDUCE] = ET_REDUCE,
+        [COMM_GATHER] = ET_GATHER,
+        [COMM_SCATTER] = ET_SCATTER,
+        [COMM_BARRIER] = ET_BARRIER,
+        [COMM_OTHER] = ET_ALL_REDUCE,
+    };
+    return types[kind];
+}
+
+static void add_data_dep(struct job_copy *copy, uint64_t id) {
+    copy->made->data.ids[copy->n_data++] = id;
+}
+
+static void copy_data_deps(struct job_copy *copy, row_t row) {
+    const struct et_ids *data = &copy->alone->data;
+    for (uint64_t d = data->first[row]; d < data->first[row + 1]; d++)
+        add_data_dep(copy, data->ids[d]);
+}
+
+/* The dependencies of a collective on its rank. */
+static void add_rank_deps(struct job_copy *copy, row_t i) {
+    copy_data_deps(copy, copy->row[i]);
+    if (copy->rank->nodes[i].has_before)
+        add_data_dep(copy, copy->rank->nodes[i].before);
+}
+
+/* Ends the lists of a node. */
+static void end_node(struct job_copy *copy, row_t row) {
+    copy->made->ctrl.first[row + 1] = copy->n_ctrl;
+    copy->made->data.first[row + 1] = copy->n_data;
+    copy->made->attr_first[row + 1] = copy->n_attributes;
+}
+
+/* Its start by the clock of the job. */
+static uint64_t aligned_start(const struct job_copy *copy, row_t row) {
+    uint64_t start = copy->alone->start_us[row];
+    int64_t aligned;
+    if (start == 0 || __builtin_sub_overflow((int64_t)start, copy->rank->ahead_us, &aligned) || aligned < 1)
+        return start;
+    return (uint64_t)aligned;
+}
+
+static void copy_node(struct job_copy *copy, row_t row) {
+    const struct et_nodes *alone = copy->alone;
+    struct et_nodes *made = copy->made;
+    made->id[row] = alone->id[row];
+    made->type[row] = alone->type[row];
+    made->start_us[row] = aligned_start(copy, row);
+    made->duration_us[row] = alone->duration_us[row];
+    made->flags[row] = alone->flags[row];
+    for (int column = 0; column < ET_TEXT_COLUMNS; column++)
+        et_text_put(made->text[column], row, et_text_at(alone->text[column], row));
+    for (uint64_t c = alone->ctrl.first[row]; c < alone->ctrl.first[row + 1]; c++)
+        made->ctrl.ids[copy->n_ctrl++] = alone->ctrl.ids[c];
+}
+
+static void add_collective(struct job_copy *copy, row_t i) {
+    const struct meeting_node *node = &copy->rank->nodes[i];
+    const row_t row = copy->row[i];
+    copy_node(copy, row);
+    copy->made->duration_us[row] = node->duration_us;
+    if (copy->rank->astra || !et_is_communication(copy->made->type[row]))
+        copy->made->type[row] = ET_COMM_COLL;
+    if (has_meet_node(copy, i))
+        add_data_dep(copy, copy->meet_id[i]);
+    else
+        add_rank_deps(copy, i);
+    const struct et_nodes *alone = copy->alone;
+    for (uint64_t i = alone->attr_first[row]; i < alone->attr_first[row + 1]; i++)
+        if (!is_replaced(copy, alone->attributes.name[i]))
+            copy_attribute(&copy->made->attributes, copy->n_attributes++, &copy->alone->attributes, i);
+    if (copy->rank->astra) {
+        add_astra_attributes(copy, node->group, ET_BROADCAST, node->bytes ? node->bytes : 1);
+    } else if (!et_is_communication(alone->type[row])) {
+        add_integer(copy, ET_NAME_COMM_TYPE, ET_INT64, (uint64_t)type_of_kind(node->kind));
+        add_integer(copy, ET_NAME_COMM_SIZE, ET_INT64, node->bytes);
+    }
+    add_integer(copy, ET_NAME_KERNEL_EXEC_NS, ET_INT64, node->run_ns);
+    if (is_matched(node) && !copy->rank->astra)
+        add_integer(copy, ET_NAME_MEETING, ET_INT64, node->meeting);
+    add_text(copy, ET_NAME_MEETING_KIND, collective_kind_names[node->kind]);
+    add_integer(copy, ET_NAME_MEETING_RANKS, ET_INT64, node->n_ranks);
+    add_integer(copy, ET_NAME_MEETING_BYTES, ET_INT64, node->bytes);
+    end_node(copy, row);
+}
+
+/* Fills a new node. */
+static void fill_new_node(struct job_copy *copy, row_t row, uint64_t id, enum et_type type, struct et_text name) {
+    struct et_nodes *made = copy->made;
+    made->id[row] = id;
+    made->type[row] = (int32_t)type;
+    made->duration_us[row] = 0;
+    made->flags[row] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
+    for (int column = 0; column < ET_TEXT_COLUMNS; column++)
+        et_text_put(made->text[column], row, (struct et_text){"", 0});
+    et_text_put(made->text[ET_NODE_NAME], row, name);
+}
+
+static void add_meet_node(struct job_copy *copy, row_t row, row_t i) {
+    const struct meeting_node *node = &copy->rank->nodes[i];
+    fill_new_node(
+        copy, row, copy->meet_id[i], ET_COMM_COLL,
+        prefixed_name(&copy->made->arena, "[meet] ", et_text_at(copy->alone->text[ET_NODE_NAME], copy->row[i])));
+    add_rank_deps(copy, i);
+    add_astra_attributes(copy, node->group, ET_ALL_REDUCE, 8 * (uint64_t)node->n_ranks);
+    add_integer(copy, ET_NAME_MEETING, ET_INT64, node->meeting);
+    end_node(copy, row);
+}
+
+/* By ascending id: the nodes of the rank alone, then the new ones. */
+static void add_nodes(struct job_copy *copy) {
+    row_t next = 0, n = copy->alone->n;
+    for (row_t row = 0; row < n; row++) {
+        if (next < copy->rank->n && copy->row[next] == row)
+            add_collective(copy, next++);
+        else {
+            copy_node(copy, row);
+            copy_data_deps(copy, row);
+            if (row == copy->first)
+                add_data_dep(copy, copy->start_id);
+            for (uint64_t i = copy->alone->attr_first[row]; i < copy->alone->attr_first[row + 1]; i++)
+                copy_attribute(&copy->made->attributes, copy->n_attributes++, &copy->alone->attributes, i);
+            end_node(copy, row);
+        }
+    }
+    if (copy->rank->has_start) {
+        row_t start_row = n++;
+        fill_new_node(copy, start_row, copy->start_id, ET_COMP, (struct et_text){"[start]", 7});
+        copy->made->duration_us[start_row] = copy->rank->start_us;
+        add_integer(copy, ET_NAME_IS_CPU_OP, ET_BOOL, 1);
+        end_node(copy, start_row);
+    }
+    for (row_t i = 0; i < copy->rank->n; i++)
+        if (has_meet_node(copy, i))
+            add_meet_node(copy, n++, i);
+}
+
+enum sutra_status et_meet(struct et_nodes *made, const struct et_nodes *alone, const struct rank_meetings *rank,
+                          struct sutra_error *error) {
+    static const char streams[] = "streams";
+    struct arena scratch = {0};
+    struct job_copy copy = {.made = made, .alone = alone, .rank = rank};
+    const uint64_t n_metadata = alone->metadata.n;
+    enum sutra_status status = SUTRA_OK;
+    /* Unknown names of attributes keep their ids. */
+    for (uint32_t i = made->names.n; i < alone->names.n && !status; i++)
+        if (strings_intern(&made->names, strings_text(&alone->names, i), strings_length(&alone->names, i)) != i)
+            status = error_memory(error);
+    if (!status)
+        status = prepare_copy(&copy, &scratch, error);
+    if (!status) {
+        add_nodes(&copy);
+        status = copy_metadata(made, alone, rank->per_stream, error);
+    }
+    if (!status && rank->per_stream) {
+        made->metadata.name[n_metadata] = ET_NAME_GPU;
+        made->metadata.kind[n_metadata] = ET_STRING;
+        made->metadata.length[n_metadata] = sizeof streams - 1;
+        made->metadata.value[n_metadata].bytes = streams;
+    }
+    arena_free(&scratch);
+    return status ? status : arena_status(&made->arena, error);
 }
