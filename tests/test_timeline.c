@@ -124,7 +124,7 @@ static struct timeline_calls take_calls(const struct drawn *drawn, struct arena 
     row_t n = 0;
     while (n < CALLS_MAX && drawn->calls[n].end > 0)
         n++;
-    struct timeline_calls calls = timeline_calls_take(arena, n);
+    struct timeline_calls calls = timeline_calls_alloc(arena, n);
     for (row_t i = 0; i < n; i++) {
         const struct drawn_call *call = &drawn->calls[i];
         timeline_calls_add(&calls,
@@ -154,7 +154,7 @@ static struct timeline_orders take_orders(const struct drawn *drawn, struct aren
                                     .call_start = call,
                                     .record_start = record,
                                     .n_streams = 5,
-                                    .told = drawn->told,
+                                    .recorded = drawn->told,
                                     .n_calls = n_calls,
                                     .calls = drawn->wait_calls};
 }

@@ -628,9 +628,9 @@ static void add_meet_node(struct job_copy *copy, row_t row, row_t i) {
 static void add_nodes(struct job_copy *copy) {
     row_t next = 0, n = copy->alone->n;
     for (row_t row = 0; row < n; row++) {
-        if (next < copy->rank->n && copy->row[next] == row)
+        if (next < copy->rank->n && copy->row[next] == row) {
             add_collective(copy, next++);
-        else {
+        } else {
             copy_node(copy, row);
             copy_data_deps(copy, row);
             if (row == copy->first)

@@ -5,9 +5,9 @@
  *                                                    --> nodes that reproduce the measured time
  *     timeline      parts, durations, dependencies  /
  *
- * Nodes keep their own fields. Parts of operators and kernels are copies with new ids; rests are nodes "[rest] operator" or
- * "[gap]". Nodes without times get no duration and follow the operator with the next lower id. GPU nodes get the attribute
- * kernel_exec_ns: their execution time without launch latency.
+ * Nodes keep their own fields. Parts of operators and kernels are copies with new ids; rests are nodes "[rest]
+ * operator" or "[gap]". Nodes without times get no duration and follow the operator with the next lower id. GPU nodes
+ * get the attribute kernel_exec_ns: their execution time without launch latency.
  */
 #ifndef SIMULATE_ET_TIMELINE_H
 #define SIMULATE_ET_TIMELINE_H

@@ -5,8 +5,8 @@
  *                                       timeline --timeline--> nodes --et_timeline--> .et nodes --replay--> time
  *     ET+ -----------plus_timeline-----/
  *
- * The nodes of a rank of a job are not simulated, since their times depend on other ranks. Instead the times at which its
- * communication was ready and done are reported.
+ * The nodes of a rank of a job are not simulated, since their times depend on other ranks. Instead the times at which
+ * its communication was ready and done are reported.
  */
 #ifndef SIMULATE_FAITHFUL_H
 #define SIMULATE_FAITHFUL_H

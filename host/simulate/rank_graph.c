@@ -1,5 +1,5 @@
 /*
- * rank_graph.c - from the columns of an .et file to what a simulator runs; see rank_graph.h.
+ * rank_graph.c - implements rank_graph.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,30 +13,18 @@
 #include "simulate/rank_graph.h"
 #include "text/numbers.h"
 
-/*
- * Numbering meetings, rank by rank; see rank_meetings.h.
- */
+/* ---- Matches of collectives and messages, rank by rank ---- */
 
-struct meeting_numbers {
-    struct strings groups;     /* of collectives: their names; of pairs of ranks: "from>to#tag" */
-    struct pair_table counts;  /* (rank, group) -> how many so far */
-    struct pair_table numbers; /* (order, group) -> meeting; (number that a file tells, 0) where they tell meetings */
-    bool told;                 /* files tell them */
+struct match_numbers {
+    struct strings groups;     /* names of groups; of messages: "from>to#tag" */
+    struct pair_table counts;  /* (rank, group) -> number so far */
+    struct pair_table numbers; /* (order, group) -> match; (recorded number, 0) -> match */
+    bool recorded;             /* files record matches */
     uint32_t n_meetings;
 };
 
-/* The pair of ranks of a message, interned; STRING_NONE: out of memory. */
-static uint32_t pair_group(struct meeting_numbers *numbers, const struct contact *contact, uint64_t rank) {
-    char text[96];
-    uint64_t peer = (uint64_t)contact->peer;
-    uint64_t from = contact->sends ? rank : peer, to = contact->sends ? peer : rank;
-    int length = snprintf(text, sizeof text, "%llu>%llu#%lld", (unsigned long long)from, (unsigned long long)to,
-                          (long long)contact->tag);
-    return strings_intern(&numbers->groups, text, (size_t)length);
-}
-
-/* The meeting of a key, new if it has none. False: out of memory. */
-static bool number_of(struct meeting_numbers *numbers, uint64_t first, uint32_t second, uint32_t *meeting) {
+/* The match of a key, new if the key is new. False: out of memory. */
+static bool number_of(struct match_numbers *numbers, uint64_t first, uint32_t second, uint32_t *meeting) {
     struct pair_entry *entry = pair_table_take(&numbers->numbers, first, second);
     if (!entry)
         return false;
@@ -46,9 +34,26 @@ static bool number_of(struct meeting_numbers *numbers, uint64_t first, uint32_t 
     return true;
 }
 
-/* The meeting of the rank's next node of the group. False: out of memory. */
-static bool number_next(struct meeting_numbers *numbers, uint32_t rank, uint32_t group, uint32_t *meeting) {
-    struct pair_entry *count = group == STRING_NONE ? NULL : pair_table_take(&numbers->counts, rank, group);
+/* Numbers the match of a node: by its recorded number; if files record none, by its order in the group. A message
+ * without a peer is unmatched. False: out of memory. */
+static bool number_contact(struct match_numbers *numbers, uint32_t r, uint64_t rank, const struct contact *contact,
+                           const uint32_t *groups, uint32_t *meeting) {
+    if (numbers->recorded)
+        return !contact->is_told || number_of(numbers, (uint64_t)contact->told, 0, meeting);
+    uint32_t group;
+    if (contact->is_message) {
+        if (contact->peer < 0)
+            return true;
+        char text[96];
+        uint64_t peer = (uint64_t)contact->peer;
+        uint64_t from = contact->sends ? rank : peer, to = contact->sends ? peer : rank;
+        int length = snprintf(text, sizeof text, "%llu>%llu#%lld", (unsigned long long)from, (unsigned long long)to,
+                              (long long)contact->tag);
+        group = strings_intern(&numbers->groups, text, (size_t)length);
+    } else {
+        group = groups[contact->group];
+    }
+    struct pair_entry *count = group == STRING_NONE ? NULL : pair_table_take(&numbers->counts, r, group);
     if (!count)
         return false;
     uint32_t order = count->number == PAIR_NONE ? 0 : count->number;
@@ -56,39 +61,24 @@ static bool number_next(struct meeting_numbers *numbers, uint32_t rank, uint32_t
     return number_of(numbers, order, group, meeting);
 }
 
-/* A node meets where the file says so; one of files that do not, by its order; one that tells no peer, nobody. */
-static bool number_contact(struct meeting_numbers *numbers, uint32_t number, uint64_t rank,
-                           const struct contact *contact, const uint32_t *groups, uint32_t *meeting) {
-    if (numbers->told)
-        return !contact->is_told || number_of(numbers, (uint64_t)contact->told, 0, meeting);
-    if (contact->is_message && contact->peer < 0)
-        return true;
-    return number_next(numbers, number,
-                       contact->is_message ? pair_group(numbers, contact, rank) : groups[contact->group], meeting);
-}
-
-static bool number_rank(struct meeting_numbers *numbers, struct rank_graph *graph, uint32_t number, uint64_t rank,
-                        const struct strings *names) {
-    uint32_t *groups = strings_join(&numbers->groups, names);
-    bool done = groups;
-    memset(graph->meeting, 0xff, graph->n * sizeof *graph->meeting); /* NO_MEETING */
-    for (row_t c = 0; c < graph->n_contacts && done; c++) {
-        const struct contact *contact = &graph->contacts[c];
-        done = number_contact(numbers, number, rank, contact, groups, &graph->meeting[contact->node]);
-    }
-    free(groups);
-    return done;
-}
-
 enum sutra_status rank_graphs_meet(struct rank_graph *graphs, const uint64_t *ranks, const struct rank_names *names,
                                    uint32_t n, struct arena *arena, uint32_t *n_meetings, struct sutra_error *error) {
-    struct meeting_numbers numbers = {0};
+    struct match_numbers numbers = {0};
     for (uint32_t r = 0; r < n; r++)
-        numbers.told |= graphs[r].tells;
+        numbers.recorded |= graphs[r].tells;
     bool done = strings_init(&numbers.groups) && pair_table_init(&numbers.counts) && pair_table_init(&numbers.numbers);
     for (uint32_t r = 0; r < n && done; r++) {
-        graphs[r].meeting = arena_take(arena, graphs[r].n, sizeof *graphs[r].meeting);
-        done = graphs[r].meeting && number_rank(&numbers, &graphs[r], r, ranks[r], &names[r].groups);
+        struct rank_graph *graph = &graphs[r];
+        graph->meeting = arena_take(arena, graph->n, sizeof *graph->meeting);
+        uint32_t *groups = graph->meeting ? strings_join(&numbers.groups, &names[r].groups) : NULL;
+        done = groups;
+        if (done)
+            memset(graph->meeting, 0xff, graph->n * sizeof *graph->meeting); /* NO_MEETING */
+        for (row_t c = 0; c < graph->n_contacts && done; c++) {
+            const struct contact *contact = &graph->contacts[c];
+            done = number_contact(&numbers, r, ranks[r], contact, groups, &graph->meeting[contact->node]);
+        }
+        free(groups);
     }
     *n_meetings = numbers.n_meetings;
     pair_table_free(&numbers.numbers);
@@ -99,40 +89,40 @@ enum sutra_status rank_graphs_meet(struct rank_graph *graphs, const uint64_t *ra
 
 /* ---- Nodes by id ---- */
 
-struct numbered {
+struct node_id {
     uint64_t id;
     row_t node;
 };
 
-ORDER_BY(compare_numbered, struct numbered, ASCENDING(id) ASCENDING(node))
+ORDER_BY(compare_node_ids, struct node_id, ASCENDING(id) ASCENDING(node))
 
-/* Rows of nodes by rising id; of equal ids only the last one. Files mostly are in that order. */
+/* Lists rows by ascending id; of equal ids the last. Most files are in this order. */
 static bool sort_nodes(struct rank_graph *graph, const struct et_nodes *nodes, struct arena *arena) {
     graph->node = arena_take(arena, nodes->n, sizeof *graph->node);
     graph->id = arena_take(arena, nodes->n, sizeof *graph->id);
     struct arena_mark mark = arena_mark(arena);
-    struct numbered *numbered = arena_take(arena, nodes->n, sizeof *numbered);
+    struct node_id *node_id = arena_take(arena, nodes->n, sizeof *node_id);
     if (arena->failed)
         return false;
     bool sorted = true;
     for (row_t i = 0; i < nodes->n; i++) {
-        numbered[i] = (struct numbered){nodes->id[i], i};
+        node_id[i] = (struct node_id){nodes->id[i], i};
         sorted = sorted && (i == 0 || nodes->id[i - 1] < nodes->id[i]);
     }
     if (!sorted)
-        qsort(numbered, nodes->n, sizeof *numbered, compare_numbered);
+        qsort(node_id, nodes->n, sizeof *node_id, compare_node_ids);
     for (row_t i = 0; i < nodes->n; i++)
-        if (i + 1 == nodes->n || numbered[i + 1].id != numbered[i].id) {
-            graph->id[graph->n] = numbered[i].id;
-            graph->node[graph->n++] = numbered[i].node;
+        if (i + 1 == nodes->n || node_id[i + 1].id != node_id[i].id) {
+            graph->id[graph->n] = node_id[i].id;
+            graph->node[graph->n++] = node_id[i].node;
         }
     arena_release(arena, mark);
     return true;
 }
 
-/* ---- What nodes are ---- */
+/* ---- Columns of nodes ---- */
 
-/* An attribute that is an integer; `other` where there is none. */
+/* An integer attribute; `other` if there is none. */
 static int64_t integer_or(const struct et_nodes *nodes, row_t node, enum et_name name, int64_t other) {
     int64_t value;
     return et_integer(nodes, node, name, &value) ? value : other;
@@ -144,12 +134,12 @@ static enum work_kind node_work(const struct et_nodes *nodes, row_t node) {
     return et_is_communication(nodes->type[node]) ? WORK_COMMUNICATION : WORK_COMPUTATION;
 }
 
-/* What of a node of the processor is execution: nothing of the time before its rank starts; -1: all. */
+/* The execution time of a CPU node: 0 for [start], which waits for its rank; -1: its duration. */
 static int64_t start_run(const struct et_nodes *nodes, row_t node) {
     return et_text_is(et_text_at(nodes->text[ET_NODE_NAME], node), "[start]") ? 0 : -1;
 }
 
-/* Nodes that a task does. */
+/* Nodes per task. */
 #define TASK_NODES 8192
 
 struct graph_task {
@@ -185,29 +175,6 @@ static void describe_task(void *arg, size_t task) {
     }
 }
 
-static bool intern_names(const struct rank_graph *graph, const struct et_nodes *nodes, struct strings *names) {
-    for (row_t i = 0; i < graph->n; i++) {
-        struct et_text name = et_text_at(nodes->text[ET_NODE_NAME], graph->node[i]);
-        graph->name[i] = strings_intern(names, name.bytes, name.length);
-        if (graph->name[i] == STRING_NONE)
-            return false;
-    }
-    return true;
-}
-
-/* When nodes were measured, where any was. */
-static bool keep_starts(struct rank_graph *graph, const struct et_nodes *nodes, struct arena *arena) {
-    bool told = false;
-    for (row_t i = 0; i < nodes->n && !told; i++)
-        told = nodes->start_us[i];
-    if (!told)
-        return true;
-    graph->start_us = arena_take(arena, graph->n, sizeof *graph->start_us);
-    for (row_t i = 0; i < graph->n && graph->start_us; i++)
-        graph->start_us[i] = nodes->start_us[graph->node[i]];
-    return graph->start_us;
-}
-
 static bool describe_nodes(struct rank_graph *graph, const struct et_nodes *nodes, struct pool *pool,
                            struct arena *arena) {
     graph->work = arena_take(arena, graph->n, sizeof *graph->work);
@@ -227,15 +194,15 @@ static bool describe_nodes(struct rank_graph *graph, const struct et_nodes *node
 /* ---- Transfers ---- */
 
 static uint64_t count_or(const struct et_nodes *nodes, row_t node, enum et_name name) {
-    int64_t told = integer_or(nodes, node, name, 0);
-    return told > 0 ? (uint64_t)told : 0;
+    int64_t value = integer_or(nodes, node, name, 0);
+    return value > 0 ? (uint64_t)value : 0;
 }
 
-static enum comm_kind told_kind(const struct et_nodes *nodes, row_t node) {
+static enum comm_kind recorded_kind(const struct et_nodes *nodes, row_t node) {
     uint64_t at = et_attribute_find(nodes, node, ET_NAME_MEETING_KIND);
-    struct et_text told = {nodes->attributes.value[at].bytes, nodes->attributes.length[at]};
+    struct et_text name = {nodes->attributes.value[at].bytes, nodes->attributes.length[at]};
     for (int kind = 0; kind < N_COMM_KINDS && nodes->attributes.kind[at] == ET_STRING; kind++)
-        if (et_text_is(told, collective_kind_names[kind]))
+        if (et_text_is(name, collective_kind_names[kind]))
             return (enum comm_kind)kind;
     return COMM_OTHER;
 }
@@ -256,7 +223,7 @@ static bool list_transfers(struct rank_graph *graph, const struct et_nodes *node
         uint64_t n_ranks = count_or(nodes, node, ET_NAME_MEETING_RANKS);
         graph->transfers[graph->n_transfers++] =
             (struct transfer){.node = i,
-                              .kind = told_kind(nodes, node),
+                              .kind = recorded_kind(nodes, node),
                               .n_ranks = n_ranks < UINT32_MAX ? (uint32_t)n_ranks : UINT32_MAX,
                               .bytes = count_or(nodes, node, ET_NAME_MEETING_BYTES)};
     }
@@ -264,21 +231,6 @@ static bool list_transfers(struct rank_graph *graph, const struct et_nodes *node
 }
 
 /* ---- Contacts ---- */
-
-static struct contact message_of(const struct et_nodes *nodes, row_t node) {
-    const bool sends = nodes->type[node] == ET_COMM_SEND;
-    return (struct contact){.is_message = true,
-                            .sends = sends,
-                            .peer = integer_or(nodes, node, sends ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, -1),
-                            .tag = integer_or(nodes, node, ET_NAME_COMM_TAG, 0)};
-}
-
-static struct contact collective_of(const struct et_nodes *nodes, row_t node, struct strings *groups) {
-    struct et_text name = et_group_name(nodes, node);
-    if (name.length == 0)
-        name = (struct et_text){"0", 1}; /* all ranks, as simulators take it */
-    return (struct contact){.group = strings_intern(groups, name.bytes, name.length)};
-}
 
 static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes, struct strings *groups,
                           struct arena *arena) {
@@ -290,31 +242,28 @@ static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes
         const row_t node = graph->node[i];
         if (graph->work[i] != WORK_COMMUNICATION)
             continue;
-        struct contact contact =
-            et_is_message(nodes->type[node]) ? message_of(nodes, node) : collective_of(nodes, node, groups);
-        if (contact.group == STRING_NONE)
-            return false;
-        contact.node = i;
-        contact.is_told = et_integer(nodes, node, ET_NAME_MEETING, &contact.told);
-        graph->contacts[graph->n_contacts++] = contact;
+        struct contact *contact = &graph->contacts[graph->n_contacts++];
+        *contact = (struct contact){.node = i, .is_message = et_is_message(nodes->type[node])};
+        contact->is_told = et_integer(nodes, node, ET_NAME_MEETING, &contact->told);
+        if (contact->is_message) {
+            contact->sends = nodes->type[node] == ET_COMM_SEND;
+            contact->peer = integer_or(nodes, node, contact->sends ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, -1);
+            contact->tag = integer_or(nodes, node, ET_NAME_COMM_TAG, 0);
+        } else {
+            struct et_text name = et_group_name(nodes, node);
+            if (name.length == 0)
+                name = (struct et_text){"0", 1}; /* all ranks, as in simulators */
+            contact->group = strings_intern(groups, name.bytes, name.length);
+            if (contact->group == STRING_NONE)
+                return false;
+        }
     }
     return graph->contacts;
 }
 
-/* All durations together must be a time. */
-static enum sutra_status check_durations(const struct et_nodes *nodes, struct sutra_error *error) {
-    uint64_t sum_us = 0;
-    for (row_t i = 0; i < nodes->n; i++)
-        if (__builtin_add_overflow(sum_us, nodes->duration_us[i], &sum_us) || sum_us > TIME_NEVER / NS_PER_US / 4)
-            return error_set(error, SUTRA_DATA,
-                             "node %llu: the durations of all nodes up to this node exceed 146 years",
-                             (unsigned long long)nodes->id[i]);
-    return SUTRA_OK;
-}
-
 /* ---- Dependencies ---- */
 
-/* Appends the rows of a node's dependencies of one kind; gives how many there are then. */
+/* Appends the rows of one kind of dependencies. Returns the new number. */
 static uint64_t add_deps(const struct rank_graph *graph, const struct et_ids *list, row_t node, uint64_t n,
                          uint64_t *n_absent) {
     for (uint64_t d = list->first[node]; d < list->first[node + 1]; d++) {
@@ -327,7 +276,7 @@ static uint64_t add_deps(const struct rank_graph *graph, const struct et_ids *li
     return n;
 }
 
-/* The lists of some nodes, each from where it stands if all lists are as long as in the file. */
+/* Fills the lists of some nodes, each at its offset if all dependencies were in the file. */
 static void list_task(void *arg, size_t task) {
     const struct graph_task *work = arg;
     struct rank_graph *graph = work->graph;
@@ -339,21 +288,6 @@ static void list_task(void *arg, size_t task) {
         end = add_deps(graph, &nodes->data, graph->node[i], end, &work->n_absent[task]);
         graph->n_waits[i] = (row_t)rows_sort_unique(graph->deps + first, end - first);
     }
-}
-
-static uint64_t list_length(const struct et_ids *list, row_t node) {
-    return list->first[node + 1] - list->first[node];
-}
-
-/* Moves the lists together. */
-static void close_lists(struct rank_graph *graph) {
-    for (row_t i = 0; i < graph->n; i++) {
-        memmove(graph->deps + graph->n_deps, graph->deps + graph->first_dep[i],
-                graph->n_waits[i] * sizeof *graph->deps);
-        graph->first_dep[i] = graph->n_deps;
-        graph->n_deps += graph->n_waits[i];
-    }
-    graph->first_dep[graph->n] = graph->n_deps;
 }
 
 static bool list_deps(struct rank_graph *graph, const struct et_nodes *nodes, struct pool *pool, struct arena *arena) {
@@ -368,43 +302,66 @@ static bool list_deps(struct rank_graph *graph, const struct et_nodes *nodes, st
         return false;
     for (row_t i = 0; i < graph->n; i++) {
         graph->first_dep[i] = n;
-        n += list_length(&nodes->ctrl, graph->node[i]) + list_length(&nodes->data, graph->node[i]);
+        const row_t node = graph->node[i];
+        n += nodes->ctrl.first[node + 1] - nodes->ctrl.first[node] + nodes->data.first[node + 1] -
+             nodes->data.first[node];
     }
     pool_run(pool, n_tasks, list_task, &work);
     for (size_t task = 0; task < n_tasks; task++)
         graph->n_absent += work.n_absent[task];
-    close_lists(graph);
+    /* Close the gaps between the lists. */
+    for (row_t i = 0; i < graph->n; i++) {
+        memmove(graph->deps + graph->n_deps, graph->deps + graph->first_dep[i],
+                graph->n_waits[i] * sizeof *graph->deps);
+        graph->first_dep[i] = graph->n_deps;
+        graph->n_deps += graph->n_waits[i];
+    }
+    graph->first_dep[graph->n] = graph->n_deps;
     return true;
 }
 
-/* Turns the lists around. */
-static bool list_waiters(struct rank_graph *graph, struct arena *arena) {
-    graph->first_waiter = arena_zeros(arena, (size_t)graph->n + 1, sizeof *graph->first_waiter);
-    graph->waiters = arena_take(arena, graph->n_deps, sizeof *graph->waiters);
-    if (arena->failed)
-        return false;
-    rows_turn(graph->n, graph->first_dep, graph->deps, graph->first_waiter, graph->waiters);
-    return true;
-}
-
-/* What a job asks for, and a rank by itself does not. */
+/* Columns that only a job needs: names, measured starts, and fields that match communication. */
 static bool name_nodes(struct rank_graph *graph, const struct et_nodes *nodes, struct rank_names *names,
                        struct arena *arena) {
-    return intern_names(graph, nodes, &names->names) && keep_starts(graph, nodes, arena) &&
-           list_contacts(graph, nodes, &names->groups, arena);
+    for (row_t i = 0; i < graph->n; i++) {
+        struct et_text name = et_text_at(nodes->text[ET_NODE_NAME], graph->node[i]);
+        graph->name[i] = strings_intern(&names->names, name.bytes, name.length);
+        if (graph->name[i] == STRING_NONE)
+            return false;
+    }
+    bool has_starts = false;
+    for (row_t i = 0; i < nodes->n && !has_starts; i++)
+        has_starts = nodes->start_us[i];
+    if (has_starts) {
+        graph->start_us = arena_take(arena, graph->n, sizeof *graph->start_us);
+        if (!graph->start_us)
+            return false;
+        for (row_t i = 0; i < graph->n; i++)
+            graph->start_us[i] = nodes->start_us[graph->node[i]];
+    }
+    return list_contacts(graph, nodes, &names->groups, arena);
 }
 
 enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct rank_names *names,
                                   struct pool *pool, struct arena *arena, struct sutra_error *error) {
     *graph = (struct rank_graph){0};
-    enum sutra_status status = check_durations(nodes, error);
-    if (status)
-        return status;
-    bool done = sort_nodes(graph, nodes, arena) && describe_nodes(graph, nodes, pool, arena) &&
-                (!names || name_nodes(graph, nodes, names, arena)) &&
-                (!graph->tells || list_transfers(graph, nodes, arena)) && list_deps(graph, nodes, pool, arena) &&
-                list_waiters(graph, arena);
-    return done ? SUTRA_OK : error_memory(error);
+    /* The sum of all durations must be a time. */
+    uint64_t sum_us = 0;
+    for (row_t i = 0; i < nodes->n; i++)
+        if (__builtin_add_overflow(sum_us, nodes->duration_us[i], &sum_us) || sum_us > TIME_NEVER / NS_PER_US / 4)
+            return error_set(error, SUTRA_DATA,
+                             "node %llu: the durations of all nodes up to this node exceed 146 years",
+                             (unsigned long long)nodes->id[i]);
+    if (!sort_nodes(graph, nodes, arena) || !describe_nodes(graph, nodes, pool, arena) ||
+        (names && !name_nodes(graph, nodes, names, arena)) || (graph->tells && !list_transfers(graph, nodes, arena)) ||
+        !list_deps(graph, nodes, pool, arena))
+        return error_memory(error);
+    graph->first_waiter = arena_zeros(arena, (size_t)graph->n + 1, sizeof *graph->first_waiter);
+    graph->waiters = arena_take(arena, graph->n_deps, sizeof *graph->waiters);
+    if (arena->failed)
+        return error_memory(error);
+    rows_turn(graph->n, graph->first_dep, graph->deps, graph->first_waiter, graph->waiters);
+    return SUTRA_OK;
 }
 
 /* ---- Resources ---- */

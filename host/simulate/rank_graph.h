@@ -1,11 +1,12 @@
 /*
- * rank_graph.h - a rank's .et file as a simulator runs it: nodes by rising id, what each runs on, takes and waits for.
+ * rank_graph.h - the .et file of a rank as a simulator runs it: nodes by ascending id with resource, duration and
+ * dependencies.
  *
- *     columns of the file (et_nodes.h)  -->  struct rank_graph  -->  struct replay_graph (replay.h)
+ *     columns of the file (et_format.h)  -->  struct rank_graph  -->  struct replay_graph (replay.h)
  *
- * Dependencies of both kinds count, each once; those on nodes that the file lacks do not. One on the node itself keeps
- * it from ever running, as any ring does. Of nodes with one id the last counts. Of the file's columns nothing is needed
- * once the graph is made.
+ * Control and data dependencies count, each once; dependencies on nodes that are not in the file are dropped. A node
+ * that depends on itself never runs, as in any cycle. Of nodes with one id the last counts. The columns of the file are
+ * not needed once the graph is made.
  */
 #ifndef SIMULATE_RANK_GRAPH_H
 #define SIMULATE_RANK_GRAPH_H
@@ -20,87 +21,85 @@
 #include "simulate/et_format.h"
 #include "simulate/replay.h"
 
-/* A transfer of a collective, whose file tells meetings. */
+/* A transfer of a collective, if its file records matches. */
 struct transfer {
     row_t node; /* of the graph */
     enum comm_kind kind;
     uint32_t n_ranks;
     uint64_t bytes;
-    uint32_t link; /* its line among those of the network (network.h) */
+    uint32_t link; /* index of its link in the network (what_if.h) */
 };
 
-/* A communication, as its file tells whom it meets (rank_meetings.h). */
+/* A communication, with the fields that match it with other ranks. */
 struct contact {
     row_t node; /* of the graph */
     bool is_told, is_message, sends;
-    int64_t told;      /* the number of its meeting, where the file tells one */
-    int64_t peer, tag; /* of a send or receive; a peer below 0 is none */
-    uint32_t group;    /* of a collective: string of the groups */
+    int64_t told;      /* the number of its match, if the file records one */
+    int64_t peer, tag; /* of a send or receive; peer < 0: unknown */
+    uint32_t group;    /* of a collective: id of its name */
 };
 
 enum work_kind { WORK_CPU, WORK_COMPUTATION, WORK_COMMUNICATION, WORK_KINDS };
 
 struct rank_graph {
     row_t n;
-    row_t *node;        /* of the file's columns, by rising id */
-    uint64_t *id;       /* rising */
-    uint64_t *start_us; /* when it was measured, 0: not told; NULL: none was */
+    row_t *node;        /* row of the columns of the file, by ascending id */
+    uint64_t *id;       /* ascending */
+    uint64_t *start_us; /* measured start, 0: not recorded; NULL: not recorded for any node */
     uint8_t *work;      /* enum work_kind */
-    uint32_t *name;     /* string of the names */
-    uint64_t *dur_ns;   /* as the file has it */
-    uint64_t *run_ns;   /* of that, execution without launch latency; for nodes of the CPU all */
-    int64_t *lane;      /* stream of a GPU node, thread of a CPU node; 0 where the file tells none */
-    bool *is_shared;    /* a collective of a job's ranks: not what the GPU does by itself */
-    bool tells;         /* the file tells meetings */
-    row_t *parent;      /* the first node of its control dependencies, or ROW_NONE */
+    uint32_t *name;     /* id of the name */
+    uint64_t *dur_ns;   /* as in the file */
+    uint64_t *run_ns;   /* execution without launch latency; all of dur_ns for CPU nodes */
+    int64_t *lane;      /* stream of a GPU node, thread of a CPU node; 0: not recorded */
+    bool *is_shared;    /* a collective of several ranks of a job */
+    bool tells;         /* the file records matches */
+    row_t *parent;      /* the first control dependency, or ROW_NONE */
 
     uint64_t n_deps;
-    uint64_t *first_dep; /* n + 1: deps[first_dep[i]] .. are rows that node i depends on */
+    uint64_t *first_dep; /* n + 1: node i depends on the rows deps[first_dep[i]] .. */
     row_t *deps;
-    uint64_t *first_waiter; /* n + 1: the same the other way */
+    uint64_t *first_waiter; /* n + 1: the dependents of node i */
     row_t *waiters;
     row_t *n_waits;
-    uint64_t n_absent; /* dependencies on nodes that the file lacks */
+    uint64_t n_absent; /* dependencies on nodes that are not in the file */
 
     struct transfer *transfers; /* by row */
     row_t n_transfers;
     struct contact *contacts; /* by row */
     row_t n_contacts;
 
-    uint32_t *meeting; /* number of a meeting of the job, or NO_MEETING; NULL: the rank is alone */
+    uint32_t *meeting; /* index of its match in the job, or NO_MEETING; NULL: a rank alone */
     uint32_t *resource;
     uint32_t n_resources;
     uint8_t *resource_work; /* per resource: enum work_kind */
 };
 
-/* What a rank has: a resource for all its threads or one for each; the same for the GPU and its streams. */
+/* The resources of a rank: one for all threads or one per thread; the same for the GPU and its streams. */
 struct rank_resources {
     bool per_thread, per_stream;
 };
 
-/* Names of nodes, and of the groups of collectives. */
+/* Names of nodes, and of groups of collectives. */
 struct rank_names {
     struct strings names, groups;
 };
 
-/* Makes the graph; its columns are the arena's. Without `names` nodes have none, and no contacts. SUTRA_DATA: durations
- * that are no times. SUTRA_SYSTEM: out of memory. */
+/* Makes the graph; the arena owns its columns. Without `names` nodes have no names and there are no contacts.
+ * SUTRA_DATA: the durations exceed the range of times. SUTRA_SYSTEM: out of memory. */
 enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct rank_names *names,
                                   struct pool *pool, struct arena *arena, struct sutra_error *error);
 
-/* Numbers what the nodes run on. */
+/* Numbers the resources of the nodes. */
 enum sutra_status rank_graph_share(struct rank_graph *graph, struct rank_resources resources, struct arena *arena,
                                    struct sutra_error *error);
 
 /*
- * Which nodes of a job's ranks run together.
- *
- * Nodes of collectives meet those of other ranks by group and order, sends meet receives by ranks, tag and order. Of
- * files that tell meetings (et_meet.h) nodes meet by these alone. Cost: O(communications).
+ * Matches the communication of the ranks of a job: collectives by group and order; sends with receives by ranks, tag
+ * and order. If files record matches (et_timeline.h), nodes match by their numbers alone. Cost: O(communications).
  */
 
-/* Numbers the meetings of n ranks, of which number i is rank ranks[i] of its job, and whose groups are strings of
- * names[i]; gives how many there are. The columns are the arena's. SUTRA_SYSTEM: out of memory. */
+/* Numbers the matches of n ranks. Entry i is rank ranks[i] of the job, and names[i] contains the names of its groups.
+ * *n_meetings is the number of matches. The arena owns the columns. SUTRA_SYSTEM: out of memory. */
 enum sutra_status rank_graphs_meet(struct rank_graph *graphs, const uint64_t *ranks, const struct rank_names *names,
                                    uint32_t n, struct arena *arena, uint32_t *n_meetings, struct sutra_error *error);
 

@@ -1,19 +1,18 @@
 /*
- * replay.h - runs the nodes of a job as a simulator would, in time: a node starts when the nodes that it depends on
- * have ended and its resource is free, and keeps the resource for its duration.
+ * replay.h - simulates the nodes of a job: a node starts when its dependencies have ended and its resource is free, and
+ * occupies the resource for its duration.
  *
- *     rank 0   cpu  [ a ][ b    ][ c ]            a, b, c ... nodes: rows of the rank's graph
+ *     rank 0   cpu  [ a ][ b    ][ c ]            a, b, c ... nodes: rows of the graph of the rank
  *              gpu       [ d ]........[ e  ]      ... e depends on c
- *              link           [ f wait | move ]   f and g meet: both move once both have started
+ *              link           [ f wait | move ]   f and g match: both transfer once both have started
  *     rank 1   link  [ g      wait     | move ]
  *
- * These are ASTRA-sim's rules, to the nanosecond: whenever a node ends, first the nodes that waited for it become free,
- * then each idle resource takes the free node with the lowest row; nodes that start at the same moment do so in the
- * order of their rows, and end in the order in which they started, those of a lower rank before those of a higher one.
- * A node without duration takes 1 ns. Members of a meeting hold their resource from their start, and all run from the
- * moment at which the last one starts.
+ * These are ASTRA-sim's rules, to the nanosecond. When a node ends, first its dependents become ready, then each idle
+ * resource starts the ready node with the lowest row. Nodes that start simultaneously do so in row order, and end in
+ * the order in which they started, nodes of a lower rank first. A node without duration takes 1 ns. Members of a match
+ * occupy their resource from their start, and all run from the time at which the last member starts.
  *
- * Cost: O((nodes + dependencies) log nodes), 40 bytes a node.
+ * Cost: O((nodes + dependencies) log nodes), 40 bytes per node.
  */
 #ifndef SIMULATE_REPLAY_H
 #define SIMULATE_REPLAY_H
@@ -30,59 +29,57 @@
 #define NO_MEETING UINT32_MAX
 #define TIME_NEVER UINT64_MAX
 
-/* What a rank does. Rows are in the order in which a simulator prefers them: by rising id. */
+/* The nodes of a rank. Rows ascend by id, the order that simulators prefer. */
 struct replay_graph {
     row_t n;
     const uint64_t *dur_ns;
-    const uint32_t *resource; /* below n_resources: what a node runs on */
+    const uint32_t *resource; /* the resource of a node, below n_resources */
     uint32_t n_resources;
-    const row_t *n_waits;         /* how many nodes a node depends on */
-    const uint64_t *first_waiter; /* n + 1: waiters[first_waiter[i]] .. depend on node i, each as often as it counts */
+    const row_t *n_waits;         /* number of dependencies of a node */
+    const uint64_t *first_waiter; /* n + 1: waiters[first_waiter[i]] .. depend on node i, once per dependency */
     const row_t *waiters;
-    const uint32_t *meeting; /* number of its meeting, below n_meetings of the job, or NO_MEETING; NULL: none has one */
+    const uint32_t *meeting; /* index of its match, below n_meetings of the job, or NO_MEETING; NULL: no node has one */
 };
 
 struct replay_job {
     uint32_t n_ranks;
     const struct replay_graph *ranks;
-    uint32_t n_meetings;     /* a meeting has as many members as nodes name it */
-    const struct pool *pool; /* which may be cancelled; NULL: it may not */
+    uint32_t n_meetings;     /* each node that names a match is a member */
+    const struct pool *pool; /* checked for cancellation; NULL: never cancelled */
 };
 
 /* A node of the job. */
 struct replay_node {
     uint32_t rank;
-    row_t row; /* ROW_NONE: there is none */
+    row_t row; /* ROW_NONE: no node */
 };
 
-/* What became of a rank; arrays of the caller's, one element a node. */
+/* The result of a rank; the caller owns the arrays, one element per node. */
 struct replay_times {
-    uint64_t *start_ns; /* when it took its resource; TIME_NEVER: it never did */
-    uint64_t *run_ns;   /* when it began to run: later than its start where it waited in a meeting; or TIME_NEVER */
-    uint64_t *end_ns;   /* TIME_NEVER: it never ran */
-    struct replay_node
-        *cause; /* the node that ended or met at run_ns, for which it had to wait; of two, the last one */
+    uint64_t *start_ns;        /* when it occupied its resource; TIME_NEVER: never */
+    uint64_t *run_ns;          /* when it ran: after its start if it waited for its match; or TIME_NEVER */
+    uint64_t *end_ns;          /* TIME_NEVER: it never ran */
+    struct replay_node *cause; /* the node whose end or arrival at run_ns let this node run; of several, the last */
     row_t n_ran;
-    uint64_t finish_ns; /* when the last of its nodes ended */
+    uint64_t finish_ns; /* end of its last node */
 };
 
-/* Runs the job. Nodes that nothing lets start keep TIME_NEVER: n_ran tells. SUTRA_SYSTEM: out of memory. */
+/* Runs the job. Nodes that never become ready keep TIME_NEVER, so n_ran < n. SUTRA_SYSTEM: out of memory. */
 enum sutra_status replay(const struct replay_job *job, struct replay_times *times, struct sutra_error *error);
 
 /*
- * How much longer each node of a rank that was run may take without the rank ending later.
+ * The slack of each node of a simulated rank: by how much its duration can grow without a later end of the rank.
  *
- *     cpu   [ a ][ b ]......[ d ]|          b may end when d would begin; d, at the end of all, has no slack
+ *     cpu   [ a ][ b ]......[ d ]|          b may end when d starts; d, the last node, has no slack
  *     gpu        [ c ......... ] |          d waits for c, which has none
  *
- * Slack of a node: the latest moment at which it may end so that every node behind it still begins no later than it
- * may, less the moment at which it did end. Behind it are those that wait for it and the next one on its resource; so
- * the order in which the nodes of a resource ran is kept. If one node takes exactly its slack longer, the end stays
- * where it is; if it takes more, the end moves by what is more.
+ * Slack of a node: the latest time at which it may end so that each successor still starts no later than it may, less
+ * its end. Its successors are its dependents and the next node of its resource, so the order of the nodes of a resource
+ * is kept. If one node runs longer by exactly its slack, the end stays; if it runs longer, the end moves by the excess.
  */
 
-/* slack_ns[], one element a node, from a run of the graph, alone, in which all nodes ran. False: out of memory.
- * O(n log n + dependencies). */
+/* slack_ns[]: one element per node, from a run of the graph alone, in which all nodes ran. False: out of memory. O(n
+ * log n + dependencies). */
 bool replay_slack(const struct replay_graph *graph, const struct replay_times *times, const struct engine *engine,
                   struct arena *arena, uint64_t *slack_ns);
 

@@ -146,8 +146,8 @@ bool timeline_find_owners(const struct timeline_work *work, const struct timelin
  *                stream 8        [ b    ]
  *     parts                 [ a ][ b    ][ a   ]           parts below 2 us join the next part of their kernel
  *
- * Computation and communication have a resource each. Communication of a job is not cut, since it synchronizes with other
- * ranks. One sweep with a heap of the running kernels.
+ * Computation and communication have a resource each. Communication of a job is not cut, since it synchronizes with
+ * other ranks. One sweep with a heap of the running kernels.
  */
 
 /* Shorter parts get no node of their own. */
@@ -279,8 +279,9 @@ static bool timeline_share_gpu(const struct timeline_work *work, const struct ti
         for (row_t i = 0; i < n_communicating; i++)
             run_kernel(&sharing, sharing.waiting[i], ROW_NONE, sharing.ready[sharing.waiting[i]],
                        sharing.done[sharing.waiting[i]]);
-    } else
+    } else {
         share_resource(&sharing, n_communicating, work->origin);
+    }
     if (!sort_ordered(work, queues->by_start, spans->done, sorted))
         return false;
     for (row_t i = 0; i < kernels->n; i++) {
@@ -289,8 +290,8 @@ static bool timeline_share_gpu(const struct timeline_work *work, const struct ti
         double given = 0;
         while (part.next != ROW_NONE) {
             part = sharing.intervals[part.next];
-            /* The sorted[i] that ran before an interval, if it is another sorted[i] that was done by then; else ROW_NONE.
-             * There is no cycle: a sorted[i] that waits for this one is not ready before this one is done, so it cannot
+            /* The kernel that ran before an interval, if it is another kernel that was done by then; else ROW_NONE.
+             * There is no cycle: a kernel that waits for this one is not ready before this one is done, so it cannot
              * run before an interval of this one. */
             row_t other = part.after;
             bool is_done = other != ROW_NONE && other != sorted[i] && sharing.done[other] <= part.start;

@@ -1,5 +1,6 @@
 /*
- * timeline.h - converts measured operators, kernels and waits to nodes that reproduce the measured time in a simulation.
+ * timeline.h - converts measured operators, kernels and waits to nodes that reproduce the measured time in a
+ * simulation.
  *
  *     measured   thread 1  [ op a     [ op b ]    ]    [synchronize]         calls and kernels with their times
  *                stream 7            [ kernel       ]
@@ -7,10 +8,10 @@
  *     nodes      cpu       a ---> b ---> a' ----> gap ------------> c       one chain over all threads
  *                gpu              b ---> kernel --------------------^
  *
- * The idea: one CPU executes the cuts of all threads in time order, so each node lasts from one cut to the next and no time
- * is counted twice. Where a call waited for the GPU, the chain continues when the kernel ends instead of after a duration.
- * A kernel starts when the chain reaches the cut at its launch and the preceding kernels have ended. Durations are
- * differences of rounded cuts, so rounding errors do not accumulate.
+ * The idea: one CPU executes the cuts of all threads in time order, so each node lasts from one cut to the next and no
+ * time is counted twice. Where a call waited for the GPU, the chain continues when the kernel ends instead of after a
+ * duration. A kernel starts when the chain reaches the cut at its launch and the preceding kernels have ended.
+ * Durations are differences of rounded cuts, so rounding errors do not accumulate.
  *
  * All times are microseconds as in the traces. The caller numbers threads and streams densely. Cost: O(n log n) for n
  * operators, kernels and calls.
@@ -89,7 +90,7 @@ struct timeline_orders {
     bool recorded; /* the trace records such waits */
     /* If the trace records none: the start times of calls that make a stream wait. */
     row_t n_calls;
-    double *calls;
+    const double *calls;
 };
 
 struct timeline_options {
@@ -161,8 +162,8 @@ enum sutra_status timeline_build(const struct timeline_input *input, const struc
  *     kernels ---launches that are late---------/            |
  *        \------------------------------------------> ready times, dependencies ---> parts
  *
- * The arena owns all columns. Stages that sort need the engine; they return false if the arena or the engine runs out of
- * memory.
+ * The arena owns all columns. Stages that sort need the engine; they return false if the arena or the engine runs out
+ * of memory.
  */
 
 /* The input of each stage. */

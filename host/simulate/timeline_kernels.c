@@ -1,8 +1,8 @@
 /*
  * timeline_kernels.c - finds the dependencies of each kernel and its ready time, and makes the chain of CPU nodes.
  *
- *     ready = the latest of: the cut at its launch, the end of the preceding kernel of its stream, the ends of the kernels
- *             that its stream waits for
+ *     ready = the latest of: the cut at its launch, the end of the preceding kernel of its stream, the ends of the
+ *             kernels that its stream waits for
  *
  * A short time between ready and start is launch latency and becomes a part of the duration. A long time has another
  * cause: a kernel of another stream that ended just then, or the CPU.
@@ -198,8 +198,8 @@ bool timeline_ready_kernels(const struct timeline_work *work, const struct timel
  *     nodes                [ a        ][ b part ]         [ b      ]       waits, then resumptions, then operator cuts
  *
  * Where the CPU waits, the next node has no duration for the wait, but depends on the kernels. If other threads ran
- * meanwhile, or launched something that this part depends on, the time until then becomes a node, so that a kernel never
- * depends on a node after the wait for it.
+ * meanwhile, or launched something that this part depends on, the time until then becomes a node, so that a kernel
+ * never depends on a node after the wait for it.
  */
 
 enum boundary_kind { AT_REST, AT_WAIT, AT_RESUMPTION, AT_CUT };

@@ -252,15 +252,15 @@ static enum sutra_status read_waits(struct timeline_sources *sources, struct tim
     }
     orders->n_streams = sources->n_streams;
 
-    if (!orders->recorded)
-        orders->calls = arena_take(arena, sources->n_calls, sizeof *orders->calls);
+    double *wait_calls = arena_take(arena, orders->recorded ? 0 : sources->n_calls, sizeof *wait_calls);
+    orders->calls = wait_calls;
     input->calls = timeline_calls_alloc(arena, sources->n_calls);
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < sources->n_calls; i++) {
         uint32_t role = name_roles(sources->events, sources->roles, sources->calls[i]);
         if (!orders->recorded && (role & NAME_WAIT_CALL))
-            orders->calls[orders->n_calls++] = timeline_event_start(sources, sources->calls[i]);
+            wait_calls[orders->n_calls++] = timeline_event_start(sources, sources->calls[i]);
         if (role & (NAME_STREAM_SYNC | NAME_CONTEXT_SYNC | NAME_EVENT_SYNC))
             timeline_calls_add(&input->calls, call_at(sources, sources->calls[i], role));
     }

@@ -1,9 +1,9 @@
 /*
  * timeline_waits.c - finds when the CPU waits for the GPU, and which kernels wait for kernels of other streams.
  *
- * A synchronizing call waits for the last kernel of its stream, or of each stream. Calls that wait for all streams would
- * make (calls x streams) pairs. But a kernel that an earlier call has waited for, and that let this call return before a
- * later call starts, needs no second mention. So the sweep visits a stream only while its last kernel is new.
+ * A synchronizing call waits for the last kernel of its stream, or of each stream. Calls that wait for all streams
+ * would make (calls x streams) pairs. But a kernel that an earlier call has waited for, and that let this call return
+ * before a later call starts, needs no second mention. So the sweep visits a stream only while its last kernel is new.
  */
 #include <math.h>
 #include <string.h>
@@ -319,8 +319,8 @@ bool timeline_find_waits(const struct timeline_work *work, const struct timeline
  *     stream 24                     wait . [ b ]              of a job: so does b, since stream 20 had no kernel
  *                                                             between its wait and its record
  *
- * Where the traces of a job do not record stream waits, guess them as libraries launch collectives: a collective waits for
- * the kernel launched before it, and a kernel launched after a wait call waits for the last collective.
+ * Where the traces of a job do not record stream waits, guess them as libraries launch collectives: a collective waits
+ * for the kernel launched before it, and a kernel launched after a wait call waits for the last collective.
  *
  * Cost: O(n log n); an event represents at most EVENT_KERNELS_MAX kernels, the last ones of as many streams.
  */
