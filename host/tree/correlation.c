@@ -14,7 +14,7 @@
 #include "columns/numbers.h"
 #include "context/context.h"
 #include "facts/names.h"
-#include "sutra/tree.h"
+#include "sutra/profiler.h"
 #include "text/quantities.h"
 #include "text/strings.h"
 #include "tree/correlation.h"

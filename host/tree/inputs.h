@@ -12,7 +12,7 @@
 #define TREE_INPUTS_H
 
 #include "columns/strings.h"
-#include "sutra/tree.h"
+#include "sutra/profiler.h"
 
 struct sutra_inputs {
     enum sutra_torch_version torch_version;

@@ -26,7 +26,7 @@
 #include "match/call_tree.h"
 #include "read/device_trace.h"
 #include "read/host_trace.h"
-#include "sutra/tree.h"
+#include "sutra/profiler.h"
 #include "tree/inputs.h"
 #include "write/text.h"
 

@@ -20,7 +20,7 @@
 #include "columns/numbers.h"
 #include "columns/row.h"
 #include "match/steps.h"
-#include "sutra/tree.h"
+#include "sutra/profiler.h"
 #include "text/quantities.h"
 #include "tree/profile_from_trace.h"
 

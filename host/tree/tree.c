@@ -15,7 +15,7 @@
 #include "columns/numbers.h"
 #include "columns/row.h"
 #include "facts/times.h"
-#include "sutra/tree.h"
+#include "sutra/profiler.h"
 #include "text/quantities.h"
 #include "tree/tree.h"
 
