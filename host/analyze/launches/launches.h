@@ -1,26 +1,26 @@
 /*
- * launches.h - who launched what: the events of the host as trees, the work of the device, and between them the calls
- * that started it. One reading serves all tables of operators, kernels, modules and rates.
+ * launches.h - the launch model of a trace, which all analyses share: host events as trees, GPU activities, the call
+ * that launched each activity, and the operator to which each is attributed.
  *
- *     device trace --> hosts.c: events of the host, a tree for each thread --------+
- *                  --> devices.c: kernels, copies, sets -----+                     +--> charges.c: what each operator
- *                         and their calls, call_events.c     +--> calls.c: links --+    launched, busy times
+ *     device trace --+--> hosts.c: host events, a tree for each thread -----+
+ *                    +--> launches.c: kernels, memcpys, memsets, their calls +--> links, attribution, busy times
  *
  *     thread 7   | aten::linear ............................. |      hosts     0 linear
- *                |   aten::addmm ...................          |                1   addmm         end[0] = 3
- *                |      cudaLaunchKernel 12                   |                2     launch      end[1] = 3
- *     stream 7                              | gemm 12 |               devices  0 gemm            call 2, charged to 1
+ *                |   aten::addmm ...................          |                1 addmm           end[0] = 3
+ *                |      cudaLaunchKernel 12                   |                2 launch          end[1] = 3
+ *     stream 7                              | gemm 12 |               devices  0 gemm            call 2, launcher 1
  *
- * By the rules that are ours (REFERENCE not set) an event of the host stands below the one of its thread that began
- * last and has not ended, whether it ends inside of it or not; work belongs to the call with its correlation, else to
- * the one that an arrow (ac2g) comes from; and is charged to the innermost operator that runs at the call, or to the
- * call where there is none. By those of the reference (TraceLens) arrows decide, events that end behind the one around
- * them are left out, and communication is charged to nobody.
+ *     rule                    ours                                    TraceLens (READING_REFERENCE)
+ *     parent of a host event  the last event of its thread that       the same, but an event that ends after its parent
+ *                             began and has not ended                 is skipped
+ *     call of an activity     same correlation, else an ac2g arrow    an ac2g arrow
+ *     launcher                innermost operator that runs at the     innermost operator around the call; none for
+ *                             call, else the call                     communication
  *
- * Times are whole numbers of ticks: nanoseconds; by the rules of the reference, fractions of a microsecond so small
- * that its sums of doubles come out as they do there (times.c). Sums and differences are exact in either.
+ * Times are integers of ticks, so sums and differences are exact. A tick is a nanosecond by our rules. By TraceLens'
+ * rules it is a fraction of a microsecond so small that integers give the same sums as its doubles (launches.c).
  *
- * Cost: sorts of events, and O(n log n) for the unions. All columns lie in the arena.
+ * Cost: sorts of events, and O(n log n) for busy times. All columns are in the arena.
  */
 #ifndef ANALYZE_LAUNCHES_LAUNCHES_H
 #define ANALYZE_LAUNCHES_LAUNCHES_H
@@ -32,58 +32,57 @@
 #include "read/device_trace.h"
 
 enum reading_rules {
-    READING_REFERENCE = 1, /* the reference's */
-    READING_NO_FRAMES = 2, /* Python's functions take no part, as in most tables of the reference */
+    READING_REFERENCE = 1, /* TraceLens' rules */
+    READING_NO_FRAMES = 2, /* skip Python functions, as most tables of TraceLens */
 };
 
 enum host_kind { HOST_OPERATOR, HOST_CALL, HOST_FRAME, HOST_ANNOTATION, HOST_NONE };
 
-/* Events of the host in pre-order, the threads one after the other, so that a subtree is a range of rows. Events that
- * the reference leaves out stand last, alone. */
+/* Host events in pre-order, thread by thread, so that a subtree is a range of rows. Events that TraceLens skips are the
+ * last rows, each a tree of its own. */
 struct host_rows {
     row_t n;
     uint32_t n_threads;
-    row_t *event;          /* of the trace */
-    uint32_t *name;        /* of the event */
-    row_t *parent;         /* a row of this table, or ROW_NONE */
-    row_t *end;            /* the first row behind the subtree */
-    row_t *around;         /* the operator around it that has not ended when it begins; NULL by the reference's rules */
+    row_t *event;   /* of the trace */
+    uint32_t *name; /* string of the trace */
+    row_t *parent;  /* row of this table, or ROW_NONE */
+    row_t *end;     /* the first row after the subtree */
+    row_t *around;  /* the innermost operator that has not ended when the event begins; NULL by TraceLens' rules */
     int64_t *start, *stop; /* ticks */
     uint32_t *thread;      /* below n_threads; a thread of a process */
     uint8_t *kind;         /* enum host_kind */
-    row_t n_skipped;       /* at the end */
+    row_t n_skipped;       /* of the last rows */
 };
 
-/* Work of the device in the order of the file: kernels, copies and sets, and, of class DEVICE_NO_WORK, synchronisation
- * where the reference links it. */
+/* GPU activities in file order: kernels, memcpys, memsets, and by TraceLens' rules synchronization (DEVICE_NO_WORK). */
 struct device_rows {
     row_t n;
     row_t *event;
     int64_t *start, *stop; /* ticks */
     uint8_t *class;        /* enum device_class */
-    row_t *call;           /* row of hosts: what started it; ROW_NONE: not known */
-    row_t *launcher;       /* row of hosts: the operator (or call) that it is charged to, or ROW_NONE */
-    row_t *by_start;       /* these rows by rising start, equal ones as in the file */
+    row_t *call;           /* row of hosts: the call that launched it, or ROW_NONE */
+    row_t *launcher;       /* row of hosts: the operator or call to which it is attributed, or ROW_NONE */
+    row_t *by_start;       /* these rows ascending by start, equal ones in file order */
 };
 
-/* Which work each call started: that of the calls in rows a .. b - 1 of hosts is device[first[a]] .. device[first[b] -
- * 1], in the order of calls. By our rules each piece of work is there at most once. */
+/* Activities by call: those that the calls in rows a .. b - 1 of hosts launched are device[first[a]] ..
+ * device[first[b] - 1], in the order of calls. By our rules each activity occurs at most once. */
 struct call_links {
     row_t n;
-    row_t *first; /* hosts.n + 1 places */
+    row_t *first; /* hosts.n + 1 */
     row_t *device;
 };
 
-/* Operators (and calls outside of operators) that work is charged to, by rising start. */
+/* Launchers: operators, and calls outside of operators, to which activities are attributed; ascending by start. */
 struct op_charges {
     row_t n;
     row_t *host;      /* row of hosts */
-    row_t *of_host;   /* by row of hosts: its number here, or ROW_NONE */
-    row_t *first;     /* n + 1: what is charged to it is device[first[i]] .. device[first[i + 1] - 1] */
+    row_t *of_host;   /* by row of hosts: index in this table, or ROW_NONE */
+    row_t *first;     /* n + 1: activities of launcher i are device[first[i]] .. device[first[i + 1] - 1] */
     row_t *device;    /* rows of devices, by start */
-    wide_t *work;     /* ticks: the durations of that, added up */
-    int64_t *direct;  /* for how long any of that runs */
-    int64_t *subtree; /* the same of all that calls below it started */
+    wide_t *work;     /* ticks: sum of the durations of its activities */
+    int64_t *direct;  /* ticks in which any of its activities runs */
+    int64_t *subtree; /* the same for all activities launched by it and its descendants */
 };
 
 struct op_reading {
@@ -97,39 +96,38 @@ struct op_reading {
     struct device_rows devices;
     struct call_links links;
     struct op_charges charges;
-    int64_t from, to;   /* of a part of it (op_restrict()), what is inside */
-    uint64_t n_untimed; /* events of the host and the device that are left out: those without a start or a duration,
-                             with one below 0, or too large */
+    int64_t from, to;   /* selected time range (op_restrict()), else all */
+    uint64_t n_untimed; /* skipped events: start or duration missing, negative or too large */
 };
 
-/* Reads who launched what; `scratch` is given back. SUTRA_SYSTEM: out of memory. */
+/* Builds the model; `scratch` is released on success, and `reading` is undefined after a failure. SUTRA_SYSTEM: out of
+ * memory. */
 enum sutra_status op_reading_make(struct sutra_context *context, const struct sutra_device_trace *trace, unsigned rules,
                                   struct arena *arena, struct arena *scratch, struct op_reading *reading,
                                   struct sutra_error *error);
 
-/* Warns of events that are left out; due once for each trace. */
+/* Warns about events without known times; call once for each trace. */
 void op_reading_warn(struct sutra_context *context, const struct op_reading *reading);
 
-/* For how long anything runs that was started below each of n rows of hosts. O(n log n) beside O(links log links). */
+/* ticks[i] = for how long any activity runs that row hosts[i] or a descendant launched. O(n log n + links log links). */
 enum sutra_status op_reading_busy(const struct op_reading *reading, const row_t *hosts, row_t n, struct arena *scratch,
                                   int64_t *ticks, struct sutra_error *error);
 
-/* For each row of hosts, the innermost one around it with a mark: of those that have not ended when it begins, by our
- * rules; of all above it, by the reference's. O(n), in expectation. */
+/* around[row] = the innermost marked ancestor of each row of hosts, or ROW_NONE. By our rules only ancestors count that
+ * have not ended when the row begins. O(n) in expectation. */
 enum sutra_status op_reading_around(const struct op_reading *reading, const uint8_t *marked, struct arena *scratch,
                                     row_t *around, struct sutra_error *error);
 
-/* Whether a moment counts. */
+/* Whether a moment is in the selected time range. */
 static inline bool op_is_inside(const struct op_reading *reading, int64_t moment) {
     return moment >= reading->from && moment < reading->to;
 }
 
-/* Ticks as microseconds. */
 static inline double op_us(const struct op_reading *reading, int64_t ticks) {
     return (double)ticks / reading->ticks_per_us;
 }
 
-/* How long a piece of work took; in the reference's way without the rounding of its end. */
+/* The duration of an activity; by TraceLens' rules without the rounding of its end. */
 static inline double op_dur_us(const struct op_reading *reading, row_t device) {
     const struct device_rows *devices = &reading->devices;
     if (reading->rules & READING_REFERENCE)
@@ -137,9 +135,9 @@ static inline double op_dur_us(const struct op_reading *reading, row_t device) {
     return op_us(reading, devices->stop[device] - devices->start[device]);
 }
 
-/* ---- The parts ---- */
+/* ---- Internal to the files that build the model ---- */
 
-/* When an event that has times begins; and when one that begins then ends. */
+/* Start of an event with known times; its end, from its start. Ticks. */
 static inline int64_t op_start_read(const struct op_reading *reading, const struct exact_times *times, row_t event) {
     if (!(reading->rules & READING_REFERENCE))
         return exact_start_ns(reading->trace, times, event);
@@ -152,21 +150,21 @@ static inline int64_t op_stop_read(const struct op_reading *reading, row_t event
     return llrint((number_as_double(ts) + number_as_double(dur)) * reading->ticks_per_us);
 }
 
-/* event_lists.c: events of the host, calls among them, and of the device that have a duration, and arrows from calls to
- * work, as they stand in the file: first room for them, then those of each side. */
+/* hosts.c: lists of events in file order: host events and the calls among them, GPU activities, arrows from calls to
+ * activities. event_lists_take() reserves the lists; the other two, which may run in parallel, fill those of one side. */
 struct event_lists {
     row_t n_host, n_calls, n_device, n_arrows;
     row_t *host, *call, *device, *arrow;
     row_t n_host_endless, n_device_endless; /* events without a duration */
     uint8_t *kind_of;                       /* by string of a category: enum host_kind */
-    uint8_t *lists_of;                      /* the same: which lists its events are of */
+    uint8_t *lists_of;                      /* by string of a category: the lists of its events */
 };
 enum sutra_status event_lists_take(const struct op_reading *reading, struct arena *arena, struct event_lists *lists,
                                    struct sutra_error *error);
 void event_lists_host(const struct op_reading *reading, struct event_lists *lists);
 void event_lists_device(const struct op_reading *reading, struct event_lists *lists);
 
-/* Cuts the way from a row of hosts up to one on it, or to its end, short for those who look later. */
+/* hosts.c: path compression: lets all rows on the path from `row` to `found` refer to `found`. */
 static inline void op_way_cut(row_t *above, row_t row, row_t found) {
     while (row != found) {
         row_t then = above[row];
@@ -175,22 +173,24 @@ static inline void op_way_cut(row_t *above, row_t row, row_t found) {
     }
 }
 
-/* hosts.c: the rows of the events of that list, which is used up. */
+/* hosts.c: rows of the listed host events; overwrites the list. */
 enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *reading,
                                  const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error);
 
-/* calls.c: from the events of n calls with times (or ROW_NONE) to their rows, in their place; the same of all work, and
- * its links; links of the calls that there are; links of n calls and pieces of work, in this order; ids of arrows, by
- * event. */
+/* Replaces n events of calls (or ROW_NONE) by their rows of hosts. */
 enum sutra_status call_rows_find(const struct op_reading *reading, row_t *calls, row_t n, struct arena *scratch,
                                  struct sutra_error *error);
+
+/* Makes reading->links of n pairs of a call (or ROW_NONE) and an activity, in this order; `device` NULL: 0 .. n - 1. */
 enum sutra_status call_links_order(struct op_reading *reading, const row_t *call, const row_t *device, row_t n,
                                    struct arena *arena, struct sutra_error *error);
+
+/* ids[event] = the id of each of n arrows. */
 enum sutra_status arrow_ids_ask(struct sutra_context *context, const struct sutra_device_trace *trace,
                                 const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error);
 
-/* tracelens_calls.c: calls and links by the reference's rules. */
+/* operators/tracelens_kernels.c: calls and links by TraceLens' rules. */
 enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_reading *reading,
                                        const struct event_lists *lists, struct arena *arena, struct arena *scratch,
                                        struct sutra_error *error);
