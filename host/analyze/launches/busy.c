@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "match/steps.h"
 
-enum sutra_status merge_busy_intervals(const struct op_reading *reading, const uint8_t *classes, const uint8_t *counts,
+enum sutra_status merge_busy_intervals(const struct op_reading *model, const uint8_t *classes, const uint8_t *counts,
                                        int64_t from, int64_t to, const struct engine *engine, struct arena *scratch,
                                        struct merged *merged, struct sutra_error *error) {
-    const struct device_rows *devices = &reading->devices;
+    const struct device_rows *devices = &model->devices;
     struct arena_mark mark = arena_mark(scratch);
     int64_t *start = arena_take(scratch, devices->n, sizeof *start),
             *end = arena_take(scratch, devices->n, sizeof *end);
@@ -40,14 +40,14 @@ static int64_t sum_states(const struct interval_states *states, int with, int wi
     return (int64_t)sum;
 }
 
-enum sutra_status timeline_measure(const struct op_reading *reading, const uint8_t *counts, const struct engine *engine,
+enum sutra_status timeline_measure(const struct op_reading *model, const uint8_t *counts, const struct engine *engine,
                                    struct arena *scratch, struct timeline_times *times, struct sutra_error *error) {
     enum { COMPUTE = 1 << DEVICE_COMPUTE, COMMUNICATION = 1 << DEVICE_COMMUNICATION, COPY = 1 << DEVICE_COPY };
-    const struct device_rows *devices = &reading->devices;
+    const struct device_rows *devices = &model->devices;
     struct merged merged = {0};
     struct interval_states states = {0};
     enum sutra_status status =
-        merge_busy_intervals(reading, devices->class, counts, INT64_MIN, INT64_MAX, engine, scratch, &merged, error);
+        merge_busy_intervals(model, devices->class, counts, INT64_MIN, INT64_MAX, engine, scratch, &merged, error);
     struct interval_states_step sweep = {&merged, DEVICE_N_CLASSES, 1, &states};
     if (!status)
         status = engine->interval_states(engine->state, &sweep, error);

@@ -29,10 +29,10 @@
 /* Lists to which the events of a category belong; all but arrows need a duration. */
 enum { LIST_HOST = 1, LIST_CALLS = 2, LIST_DEVICE = 4, LIST_ARROWS = 8 };
 
-enum sutra_status event_lists_take(const struct op_reading *reading, struct arena *arena, struct event_lists *lists,
+enum sutra_status event_lists_take(const struct op_reading *model, struct arena *arena, struct event_lists *lists,
                                    struct sutra_error *error) {
-    uint32_t n_strings = reading->strings->n;
-    row_t n = reading->events->n;
+    uint32_t n_strings = model->strings->n;
+    row_t n = model->events->n;
     *lists = (struct event_lists){.host = arena_take(arena, n, sizeof(row_t)),
                                   .call = arena_take(arena, n, sizeof(row_t)),
                                   .device = arena_take(arena, n, sizeof(row_t)),
@@ -41,10 +41,10 @@ enum sutra_status event_lists_take(const struct op_reading *reading, struct aren
                                   .lists_of = arena_take(arena, n_strings, sizeof(uint8_t))};
     if (arena->failed)
         return error_memory(error);
-    bool tracelens = reading->rules & READING_REFERENCE, frames = !(reading->rules & READING_NO_FRAMES);
+    bool tracelens = model->rules & READING_REFERENCE, frames = !(model->rules & READING_NO_FRAMES);
     uint32_t device_roles = tracelens ? CATEGORY_WORK | CATEGORY_SYNC : CATEGORY_WORK;
     for (uint32_t string = 0; string < n_strings; string++) {
-        uint32_t roles = reading->roles[string].category;
+        uint32_t roles = model->roles[string].category;
         enum host_kind kind = roles & CATEGORY_CPU_OP                     ? HOST_OPERATOR
                               : roles & CATEGORY_CALL                     ? HOST_CALL
                               : roles & CATEGORY_PYTHON && frames         ? HOST_FRAME
@@ -68,21 +68,21 @@ static unsigned lists_of_event(const struct device_events *events, const uint8_t
     return of & (ends ? ~0U : LIST_ARROWS);
 }
 
-void event_lists_host(const struct op_reading *reading, struct event_lists *lists) {
+void event_lists_host(const struct op_reading *model, struct event_lists *lists) {
     row_t n = 0, n_endless = 0;
-    for (row_t event = 0; event < reading->events->n; event++) {
+    for (row_t event = 0; event < model->events->n; event++) {
         lists->host[n] = event;
-        n += lists_of_event(reading->events, lists->lists_of, event, &n_endless, LIST_HOST) != 0;
+        n += lists_of_event(model->events, lists->lists_of, event, &n_endless, LIST_HOST) != 0;
     }
     lists->n_host = n;
     lists->n_host_endless = n_endless;
 }
 
-void event_lists_device(const struct op_reading *reading, struct event_lists *lists) {
+void event_lists_device(const struct op_reading *model, struct event_lists *lists) {
     row_t n_calls = 0, n_device = 0, n_arrows = 0, n_endless = 0;
-    for (row_t event = 0; event < reading->events->n; event++) {
+    for (row_t event = 0; event < model->events->n; event++) {
         lists->call[n_calls] = lists->device[n_device] = lists->arrow[n_arrows] = event;
-        unsigned of = lists_of_event(reading->events, lists->lists_of, event, &n_endless, ~(unsigned)LIST_HOST);
+        unsigned of = lists_of_event(model->events, lists->lists_of, event, &n_endless, ~(unsigned)LIST_HOST);
         n_calls += (of & LIST_CALLS) != 0;
         n_device += (of & LIST_DEVICE) != 0;
         n_arrows += (of & LIST_ARROWS) != 0;
@@ -105,10 +105,10 @@ static row_t innermost(const struct host_rows *rows, row_t *above, row_t row, bo
     return found;
 }
 
-enum sutra_status op_reading_around(const struct op_reading *reading, const uint8_t *marked, struct arena *scratch,
+enum sutra_status op_reading_around(const struct op_reading *model, const uint8_t *marked, struct arena *scratch,
                                     row_t *around, struct sutra_error *error) {
-    const struct host_rows *rows = &reading->hosts;
-    bool tracelens = reading->rules & READING_REFERENCE;
+    const struct host_rows *rows = &model->hosts;
+    bool tracelens = model->rules & READING_REFERENCE;
     struct arena_mark mark = arena_mark(scratch);
     row_t *above = arena_take(scratch, rows->n, sizeof *above);
     if (!above)
@@ -131,9 +131,9 @@ enum sutra_status op_reading_around(const struct op_reading *reading, const uint
  * successor. */
 #define BLEED_US 1.0
 
-/* Events thread by thread, sorted. By our rules these columns become those of the rows. */
+/* Events thread by thread, sorted. By our rules, rows share these columns. */
 struct host_build {
-    struct op_reading *reading;
+    struct op_reading *model;
     const uint8_t *kinds; /* by string of a category */
     row_t *first;         /* events of thread t are first[t] .. first[t + 1] - 1 */
     row_t *event;
@@ -145,12 +145,12 @@ struct host_build {
 
 /* Fills the other columns from events and starts. */
 static void fill_columns(struct host_build *build, row_t begin, row_t end) {
-    const struct op_reading *reading = build->reading;
+    const struct op_reading *model = build->model;
     for (row_t i = begin; i < end; i++) {
         row_t event = build->event[i];
-        build->name[i] = reading->events->name[event];
-        build->stop[i] = op_stop_read(reading, event, build->start[i]);
-        build->kind[i] = build->kinds[reading->events->category[event]];
+        build->name[i] = model->events->name[event];
+        build->stop[i] = op_stop_read(model, event, build->start[i]);
+        build->kind[i] = build->kinds[model->events->category[event]];
     }
 }
 
@@ -178,7 +178,7 @@ static enum sutra_status sort_thread(struct host_build *build, row_t begin, row_
     if (status)
         return status;
     fill_columns(build, begin, end);
-    if (build->reading->rules & READING_REFERENCE)
+    if (build->model->rules & READING_REFERENCE)
         return SUTRA_OK;
 
     for (row_t from = begin, to; from < end && !status; from = to) {
@@ -200,9 +200,9 @@ static enum sutra_status make_thread(void *arg, size_t thread, struct sutra_erro
     struct host_build *build = arg;
     row_t begin = build->first[thread], end = build->first[thread + 1];
     enum sutra_status status = sort_thread(build, begin, end, error);
-    if (status || build->reading->rules & READING_REFERENCE)
+    if (status || build->model->rules & READING_REFERENCE)
         return status;
-    const struct host_rows *rows = &build->reading->hosts;
+    const struct host_rows *rows = &build->model->hosts;
     row_t top = ROW_NONE, *above = build->scratch;
     for (row_t row = begin; row < end; row++) {
         for (; top != ROW_NONE && rows->stop[top] <= rows->start[row]; top = rows->parent[top])
@@ -220,7 +220,7 @@ static enum sutra_status make_thread(void *arg, size_t thread, struct sutra_erro
 }
 
 static void set_row(const struct host_build *build, row_t row, row_t i, row_t parent, uint32_t thread) {
-    struct host_rows *rows = &build->reading->hosts;
+    struct host_rows *rows = &build->model->hosts;
     rows->parent[row] = parent;
     rows->end[row] = row + 1;
     rows->thread[row] = thread;
@@ -240,7 +240,7 @@ static row_t pop(struct host_rows *rows, row_t top, row_t next) {
 /* Walks all threads by TraceLens' rules. It skips an event that ends after its parent, except if the event is a
  * successor of the parent (BLEED_US) and the parent has a parent; that one is not checked. */
 static void walk_as_tracelens(const struct host_build *build) {
-    struct host_rows *rows = &build->reading->hosts;
+    struct host_rows *rows = &build->model->hosts;
     row_t next = 0, top = ROW_NONE, *skipped = build->scratch;
     for (uint32_t thread = 0; thread < rows->n_threads; thread++) {
         for (row_t i = build->first[thread]; i < build->first[thread + 1]; i++) {
@@ -248,7 +248,7 @@ static void walk_as_tracelens(const struct host_build *build) {
                 top = pop(rows, top, next);
             if (top != ROW_NONE && build->stop[i] > rows->stop[top]) {
                 int64_t overlap = rows->stop[top] - build->start[i];
-                if ((double)overlap >= BLEED_US * build->reading->ticks_per_us || rows->parent[top] == ROW_NONE) {
+                if ((double)overlap >= BLEED_US * build->model->ticks_per_us || rows->parent[top] == ROW_NONE) {
                     skipped[rows->n_skipped++] = i;
                     continue;
                 }
@@ -268,11 +268,11 @@ static void walk_as_tracelens(const struct host_build *build) {
     }
 }
 
-enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *reading,
+enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *model,
                                  const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error) {
-    const struct device_events *events = reading->events;
-    bool tracelens = reading->rules & READING_REFERENCE;
+    const struct device_events *events = model->events;
+    bool tracelens = model->rules & READING_REFERENCE;
     struct arena_mark mark = arena_mark(scratch);
 
     /* Keep the listed events with known times, and number their threads in file order. */
@@ -297,7 +297,7 @@ enum sutra_status host_rows_make(struct sutra_context *context, struct op_readin
 
     /* Distribute them to their threads. */
     struct arena *columns = tracelens ? scratch : arena;
-    struct host_build build = {.reading = reading,
+    struct host_build build = {.model = model,
                                .kinds = lists->kind_of,
                                .first = arena_zeros(scratch, (size_t)n_threads + 2, sizeof *build.first),
                                .event = arena_take(columns, n, sizeof *build.event),
@@ -315,27 +315,27 @@ enum sutra_status host_rows_make(struct sutra_context *context, struct op_readin
     for (row_t i = 0; i < n; i++) {
         row_t k = build.first[thread[i] + 1]++;
         build.event[k] = listed[i];
-        build.start[k] = op_start_read(reading, times, listed[i]);
+        build.start[k] = op_start_read(model, times, listed[i]);
     }
 
     /* `thread` and `listed` are no longer needed: they become a column of rows, and scratch memory. */
-    reading->hosts = (struct host_rows){.n = n,
-                                        .n_threads = n_threads,
-                                        .event = build.event,
-                                        .name = build.name,
-                                        .parent = arena_take(arena, n, sizeof(row_t)),
-                                        .end = arena_take(arena, n, sizeof(row_t)),
-                                        .around = tracelens ? NULL : arena_take(arena, n, sizeof(row_t)),
-                                        .start = build.start,
-                                        .stop = build.stop,
-                                        .thread = thread,
-                                        .kind = build.kind};
+    model->hosts = (struct host_rows){.n = n,
+                                      .n_threads = n_threads,
+                                      .event = build.event,
+                                      .name = build.name,
+                                      .parent = arena_take(arena, n, sizeof(row_t)),
+                                      .end = arena_take(arena, n, sizeof(row_t)),
+                                      .around = tracelens ? NULL : arena_take(arena, n, sizeof(row_t)),
+                                      .start = build.start,
+                                      .stop = build.stop,
+                                      .thread = thread,
+                                      .kind = build.kind};
     if (tracelens) {
-        reading->hosts.event = arena_take(arena, n, sizeof(row_t));
-        reading->hosts.name = arena_take(arena, n, sizeof(uint32_t));
-        reading->hosts.start = arena_take(arena, n, sizeof(int64_t));
-        reading->hosts.stop = arena_take(arena, n, sizeof(int64_t));
-        reading->hosts.kind = arena_take(arena, n, sizeof(uint8_t));
+        model->hosts.event = arena_take(arena, n, sizeof(row_t));
+        model->hosts.name = arena_take(arena, n, sizeof(uint32_t));
+        model->hosts.start = arena_take(arena, n, sizeof(int64_t));
+        model->hosts.stop = arena_take(arena, n, sizeof(int64_t));
+        model->hosts.kind = arena_take(arena, n, sizeof(uint8_t));
     }
     if (arena->failed)
         return error_memory(error);
@@ -356,14 +356,14 @@ enum sutra_status host_rows_make(struct sutra_context *context, struct op_readin
 enum label_kind { LABEL_PROCESS, LABEL_LABEL, LABEL_THREAD, N_LABELS };
 
 struct label_reader {
-    const struct op_reading *reading;
+    const struct op_reading *model;
     struct thread_labels *labels;
     struct thread_numbers processes;
-    struct pair_table of[N_LABELS]; /* by tid and process: a text; those of processes have tid 0 */
+    struct pair_table of[N_LABELS]; /* by tid and process: a text; labels of a process have tid 0 */
 };
 
 static uint32_t process_of(struct label_reader *reader, row_t event) {
-    return thread_number(&reader->processes, (uint64_t)reader->reading->events->pid[event], 0);
+    return thread_number(&reader->processes, (uint64_t)reader->model->events->pid[event], 0);
 }
 
 /* Collects the labels of all metadata events. */
@@ -371,8 +371,8 @@ static enum sutra_status collect_labels(struct label_reader *reader, struct sutr
                                         struct arena *scratch, struct sutra_error *error) {
     static const struct asked_field fields[] = {{"name", ASK_STRING, false}, {"labels", ASK_STRING, false}};
     static const char *const names[N_LABELS] = {"process_name", "process_labels", "thread_name"};
-    const struct op_reading *reading = reader->reading;
-    const struct device_events *events = reading->events;
+    const struct op_reading *model = reader->model;
+    const struct device_events *events = model->events;
     struct arena_mark mark = arena_mark(scratch);
     row_t *rows = arena_take(scratch, events->n, sizeof *rows), n = 0;
     if (!rows)
@@ -381,12 +381,12 @@ static enum sutra_status collect_labels(struct label_reader *reader, struct sutr
         if (events->phase[event] == 'M')
             rows[n++] = event;
     struct asked_column columns[2];
-    enum sutra_status status = event_columns_ask(context, reading->trace, fields, 2, rows, n, columns, error);
-    const struct strings *asked = event_columns_strings(reading->trace);
+    enum sutra_status status = event_columns_ask(context, model->trace, fields, 2, rows, n, columns, error);
+    const struct strings *asked = event_columns_strings(model->trace);
     for (row_t i = 0; i < n && !status; i++) {
         row_t event = rows[i];
         for (int kind = 0; kind < N_LABELS; kind++) {
-            if (!text_compare(reading->strings, events->name[event], TEXT_IS, names[kind]))
+            if (!text_compare(model->strings, events->name[event], TEXT_IS, names[kind]))
                 continue;
             uint32_t string = columns[kind == LABEL_LABEL].string[event], process = process_of(reader, event);
             if (string == STRING_NONE)
@@ -406,7 +406,7 @@ static enum sutra_status collect_labels(struct label_reader *reader, struct sutr
 
 /* Assigns its labels to each thread of hosts, which any of its events identifies. False: out of memory. */
 static bool assign_labels(struct label_reader *reader) {
-    const struct host_rows *hosts = &reader->reading->hosts;
+    const struct host_rows *hosts = &reader->model->hosts;
     uint32_t *const of[N_LABELS] = {reader->labels->process, reader->labels->label, reader->labels->thread};
     uint32_t unknown = strings_intern(&reader->labels->texts, "Unknown", 7);
     for (row_t row = 0; row < hosts->n && unknown != STRING_NONE; row++) {
@@ -417,7 +417,7 @@ static bool assign_labels(struct label_reader *reader) {
         if (process == PAIR_NONE)
             return false;
         for (int kind = 0; kind < N_LABELS; kind++) {
-            uint64_t tid = kind == LABEL_THREAD ? (uint64_t)reader->reading->events->tid[event] : 0;
+            uint64_t tid = kind == LABEL_THREAD ? (uint64_t)reader->model->events->tid[event] : 0;
             uint32_t text = pair_table_find(&reader->of[kind], tid, process);
             of[kind][hosts->thread[row]] = text == PAIR_NONE ? unknown : text;
         }
@@ -425,10 +425,10 @@ static bool assign_labels(struct label_reader *reader) {
     return unknown != STRING_NONE;
 }
 
-enum sutra_status thread_labels_read(struct sutra_context *context, const struct op_reading *reading,
-                                     struct arena *arena, struct thread_labels *labels, struct sutra_error *error) {
-    struct label_reader reader = {.reading = reading, .labels = labels};
-    size_t n_threads = reading->hosts.n_threads;
+enum sutra_status thread_labels_read(struct sutra_context *context, const struct op_reading *model, struct arena *arena,
+                                     struct thread_labels *labels, struct sutra_error *error) {
+    struct label_reader reader = {.model = model, .labels = labels};
+    size_t n_threads = model->hosts.n_threads;
     labels->process = arena_take(arena, n_threads, sizeof *labels->process);
     labels->label = arena_take(arena, n_threads, sizeof *labels->label);
     labels->thread = arena_take(arena, n_threads, sizeof *labels->thread);

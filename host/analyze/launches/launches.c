@@ -39,16 +39,16 @@
  * and their sums then are multiples of one small power of two, and so exact. With ticks of such a power, as small as
  * TICK_BITS allow, integers give the sums of its doubles.
  */
-static enum sutra_status select_ticks(struct sutra_context *context, struct op_reading *reading, struct arena *scratch,
+static enum sutra_status select_ticks(struct sutra_context *context, struct op_reading *model, struct arena *scratch,
                                       struct exact_times *times, struct sutra_error *error) {
-    const struct device_events *events = reading->events;
+    const struct device_events *events = model->events;
     *times = (struct exact_times){0};
-    reading->ticks_per_us = NS_PER_US;
-    if (!(reading->rules & READING_REFERENCE))
-        return exact_times_find(context, reading->trace, reading->roles, scratch, times, error);
+    model->ticks_per_us = NS_PER_US;
+    if (!(model->rules & READING_REFERENCE))
+        return exact_times_find(context, model->trace, model->roles, scratch, times, error);
     double max_us = 0;
     for (row_t event = 0; event < events->n; event++) {
-        if (!category_roles(events, reading->roles, event))
+        if (!category_roles(events, model->roles, event))
             continue;
         double us = number_as_double(number_at(events->ts, event));
         double dur = number_as_double(number_at(events->dur, event));
@@ -57,7 +57,7 @@ static enum sutra_status select_ticks(struct sutra_context *context, struct op_r
     }
     int exponent;
     frexp(max_us, &exponent);
-    reading->ticks_per_us = ldexp(1, TICK_BITS - (exponent > 0 ? exponent : 0));
+    model->ticks_per_us = ldexp(1, TICK_BITS - (exponent > 0 ? exponent : 0));
     return SUTRA_OK;
 }
 
@@ -78,35 +78,34 @@ static enum sutra_status sort_devices(struct device_rows *rows, struct arena *sc
 }
 
 /* Makes rows of the listed events with known times, in file order and without calls, and sorts them by start. */
-static enum sutra_status make_devices(struct op_reading *reading, const struct exact_times *times,
+static enum sutra_status make_devices(struct op_reading *model, const struct exact_times *times,
                                       const struct event_lists *lists, struct arena *scratch,
                                       struct sutra_error *error) {
     enum { UNKNOWN = UINT8_MAX };
-    const struct device_events *events = reading->events;
-    struct device_rows *rows = &reading->devices;
+    const struct device_events *events = model->events;
+    struct device_rows *rows = &model->devices;
 
     /* By string of the name, as a memset and as a kernel: the class, which is found once. */
-    uint8_t *class_of_name[2] = {arena_take(scratch, reading->strings->n, 1),
-                                 arena_take(scratch, reading->strings->n, 1)};
+    uint8_t *class_of_name[2] = {arena_take(scratch, model->strings->n, 1), arena_take(scratch, model->strings->n, 1)};
     if (scratch->failed)
         return error_memory(error);
-    memset(class_of_name[0], UNKNOWN, reading->strings->n);
-    memset(class_of_name[1], UNKNOWN, reading->strings->n);
+    memset(class_of_name[0], UNKNOWN, model->strings->n);
+    memset(class_of_name[1], UNKNOWN, model->strings->n);
 
     for (row_t i = 0; i < lists->n_device; i++) {
         row_t event = lists->device[i];
         if (!exact_time_is_known(events, event))
             continue;
-        uint32_t roles = category_roles(events, reading->roles, event), name = events->name[event];
+        uint32_t roles = category_roles(events, model->roles, event), name = events->name[event];
         uint8_t without_name = UNKNOWN, *class = &without_name;
         if (roles & (CATEGORY_KERNEL | CATEGORY_SET))
             class = &class_of_name[(roles & CATEGORY_KERNEL) != 0][name];
         if (*class == UNKNOWN)
-            *class = (uint8_t)device_class_of(roles, strings_text(reading->strings, name),
-                                              strings_length(reading->strings, name));
+            *class = (uint8_t)device_class_of(roles, strings_text(model->strings, name),
+                                              strings_length(model->strings, name));
         rows->event[rows->n] = event;
-        rows->start[rows->n] = op_start_read(reading, times, event);
-        rows->stop[rows->n] = op_stop_read(reading, event, rows->start[rows->n]);
+        rows->start[rows->n] = op_start_read(model, times, event);
+        rows->stop[rows->n] = op_stop_read(model, event, rows->start[rows->n]);
         rows->call[rows->n] = rows->launcher[rows->n] = ROW_NONE;
         rows->class[rows->n++] = *class;
     }
@@ -137,11 +136,11 @@ enum sutra_status arrow_ids_ask(struct sutra_context *context, const struct sutr
 }
 
 /* Returns in *n_missing the number of activities without a call. */
-static enum sutra_status find_calls_by_correlation(const struct engine *engine, struct op_reading *reading,
+static enum sutra_status find_calls_by_correlation(const struct engine *engine, struct op_reading *model,
                                                    const struct event_lists *lists, struct arena *scratch,
                                                    row_t *n_missing, struct sutra_error *error) {
-    const struct device_events *events = reading->events;
-    const struct device_rows *devices = &reading->devices;
+    const struct device_events *events = model->events;
+    const struct device_rows *devices = &model->devices;
     struct arena_mark mark = arena_mark(scratch);
     row_t n_keys = 0;
     value_key *keys = arena_take(scratch, lists->n_calls, sizeof *keys),
@@ -172,7 +171,7 @@ static enum sutra_status find_calls_by_correlation(const struct engine *engine, 
 }
 
 struct arrow_search {
-    struct op_reading *reading;
+    struct op_reading *model;
     const struct exact_times *times;
     const struct event_lists *lists;
     struct event_threads threads;
@@ -180,25 +179,25 @@ struct arrow_search {
     struct pair_table ids;         /* by arrow id: call */
     struct pair_table ends;        /* by time and stream: call */
     struct pair_table end_moments; /* times of `ends`, on any stream */
-    row_t *arrow;                  /* selected arrows: first those that end at an activity without a call */
+    row_t *arrow;                  /* selected arrows: first the arrows to an activity without a call */
     row_t n, n_ends;
 };
 
 static uint64_t time_key(const struct arrow_search *search, row_t event) {
-    return double_sort_key(number_as_double(number_at(search->reading->events->ts, event)));
+    return double_sort_key(number_as_double(number_at(search->model->events->ts, event)));
 }
 
 /* The entry of an event's time and thread, a new one if there is none. NULL: out of memory. */
 static struct pair_entry *moment_entry(struct arrow_search *search, struct pair_table *table, row_t event) {
-    uint32_t thread = event_thread(&search->threads, search->reading->events, event);
+    uint32_t thread = event_thread(&search->threads, search->model->events, event);
     return thread == PAIR_NONE ? NULL : pair_table_take(table, time_key(search, event), thread);
 }
 
 /* Selects, before ids are read, the arrows that end at an activity without a call. If there are such arrows, also
  * selects all that start. False: out of memory. */
 static bool select_arrows(struct arrow_search *search, struct arena *scratch) {
-    const struct device_events *events = search->reading->events;
-    const struct device_rows *devices = &search->reading->devices;
+    const struct device_events *events = search->model->events;
+    const struct device_rows *devices = &search->model->devices;
     for (row_t i = 0; i < devices->n; i++)
         if (devices->call[i] == ROW_NONE &&
             (!moment_entry(search, &search->ends, devices->event[i]) ||
@@ -231,7 +230,7 @@ static bool select_arrows(struct arrow_search *search, struct arena *scratch) {
 /* Drops starts of arrows that end elsewhere, and finds the call that begins at each remaining start. Of several calls
  * that begin there it is the innermost: the shortest, and the last in the file. False: out of memory. */
 static bool find_calls_at_starts(struct arrow_search *search, const value_key *ids) {
-    const struct op_reading *reading = search->reading;
+    const struct op_reading *model = search->model;
     for (row_t i = 0; i < search->n_ends; i++)
         if (!pair_table_take(&search->ids, (uint64_t)ids[search->arrow[i]], 0))
             return false;
@@ -250,9 +249,9 @@ static bool find_calls_at_starts(struct arrow_search *search, const value_key *i
 
     for (row_t i = 0; i < search->lists->n_calls; i++) {
         row_t call = search->lists->call[i];
-        if (!exact_time_is_known(reading->events, call))
+        if (!exact_time_is_known(model->events, call))
             continue;
-        uint32_t thread = event_thread(&search->threads, reading->events, call);
+        uint32_t thread = event_thread(&search->threads, model->events, call);
         if (thread == PAIR_NONE)
             return false;
         struct pair_entry *entry = pair_table_seek(&search->starts, time_key(search, call), thread);
@@ -260,11 +259,11 @@ static bool find_calls_at_starts(struct arrow_search *search, const value_key *i
             continue;
         bool is_inner = entry->number == PAIR_NONE;
         if (!is_inner) {
-            int64_t start = op_start_read(reading, search->times, call);
-            int64_t other_start = op_start_read(reading, search->times, entry->number);
+            int64_t start = op_start_read(model, search->times, call);
+            int64_t other_start = op_start_read(model, search->times, entry->number);
             is_inner = start != other_start
                            ? start > other_start
-                           : op_stop_read(reading, call, start) <= op_stop_read(reading, entry->number, other_start);
+                           : op_stop_read(model, call, start) <= op_stop_read(model, entry->number, other_start);
         }
         if (is_inner)
             entry->number = call;
@@ -274,7 +273,7 @@ static bool find_calls_at_starts(struct arrow_search *search, const value_key *i
 
 /* Passes the calls along the arrows, from starts through ids and ends to the activities. False: out of memory. */
 static bool follow_arrows(struct arrow_search *search, const value_key *ids) {
-    struct device_rows *devices = &search->reading->devices;
+    struct device_rows *devices = &search->model->devices;
     for (row_t i = search->n_ends; i < search->n; i++) {
         const struct pair_entry *start = moment_entry(search, &search->starts, search->arrow[i]);
         if (!start || !pair_table_note(&search->ids, (uint64_t)ids[search->arrow[i]], 0, start->number))
@@ -299,16 +298,16 @@ static bool follow_arrows(struct arrow_search *search, const value_key *ids) {
     return true;
 }
 
-static enum sutra_status find_calls_by_arrows(struct sutra_context *context, struct op_reading *reading,
+static enum sutra_status find_calls_by_arrows(struct sutra_context *context, struct op_reading *model,
                                               const struct exact_times *times, const struct event_lists *lists,
                                               struct arena *scratch, struct sutra_error *error) {
-    struct arrow_search search = {.reading = reading, .times = times, .lists = lists};
+    struct arrow_search search = {.model = model, .times = times, .lists = lists};
     const value_key *ids = NULL;
     bool ok = event_threads_init(&search.threads) && pair_table_init(&search.starts) && pair_table_init(&search.ids) &&
               pair_table_init(&search.ends) && pair_table_init(&search.end_moments) && select_arrows(&search, scratch);
     enum sutra_status status = SUTRA_OK;
     if (ok && search.n) {
-        status = arrow_ids_ask(context, reading->trace, search.arrow, search.n, &ids, error);
+        status = arrow_ids_ask(context, model->trace, search.arrow, search.n, &ids, error);
         ok = status ||
              (find_calls_at_starts(&search, ids) && (search.n == search.n_ends || follow_arrows(&search, ids)));
     }
@@ -322,11 +321,11 @@ static enum sutra_status find_calls_by_arrows(struct sutra_context *context, str
 
 /* ---- Links from rows of hosts to rows of devices ---- */
 
-enum sutra_status call_rows_find(const struct op_reading *reading, row_t *calls, row_t n, struct arena *scratch,
+enum sutra_status call_rows_find(const struct op_reading *model, row_t *calls, row_t n, struct arena *scratch,
                                  struct sutra_error *error) {
-    const struct host_rows *hosts = &reading->hosts;
+    const struct host_rows *hosts = &model->hosts;
     struct arena_mark mark = arena_mark(scratch);
-    struct row_ranks ranks = row_ranks_take(scratch, reading->events->n);
+    struct row_ranks ranks = row_ranks_take(scratch, model->events->n);
     if (scratch->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
@@ -345,10 +344,10 @@ enum sutra_status call_rows_find(const struct op_reading *reading, row_t *calls,
     return SUTRA_OK;
 }
 
-enum sutra_status call_links_order(struct op_reading *reading, const row_t *call, const row_t *device, row_t n,
+enum sutra_status call_links_order(struct op_reading *model, const row_t *call, const row_t *device, row_t n,
                                    struct arena *arena, struct sutra_error *error) {
-    struct call_links *links = &reading->links;
-    row_t n_hosts = reading->hosts.n;
+    struct call_links *links = &model->links;
+    row_t n_hosts = model->hosts.n;
     *links = (struct call_links){.first = arena_zeros(arena, (size_t)n_hosts + 2, sizeof *links->first),
                                  .device = arena_take(arena, n, sizeof *links->device)};
     if (arena->failed)
@@ -367,16 +366,16 @@ enum sutra_status call_links_order(struct op_reading *reading, const row_t *call
 
 /* ---- Attribution to operators ---- */
 
-/* Sets the launcher of each activity: the innermost operator around its call, or the call if there is none. TraceLens
- * ignores operators named "execute", operators around a call that encloses the call, and communication. */
-static enum sutra_status find_launchers(struct op_reading *reading, struct arena *scratch, struct sutra_error *error) {
-    const struct host_rows *hosts = &reading->hosts;
-    struct device_rows *devices = &reading->devices;
-    bool tracelens = reading->rules & READING_REFERENCE;
+/* Sets the launcher of each activity: the innermost operator that encloses its call, else the call. TraceLens ignores
+ * operators named "execute", operators that enclose a parent call, and communication. */
+static enum sutra_status find_launchers(struct op_reading *model, struct arena *scratch, struct sutra_error *error) {
+    const struct host_rows *hosts = &model->hosts;
+    struct device_rows *devices = &model->devices;
+    bool tracelens = model->rules & READING_REFERENCE;
     struct arena_mark mark = arena_mark(scratch);
     row_t *enclosing = hosts->around;
     if (tracelens) {
-        uint32_t ignored = strings_find(reading->strings, "execute", strlen("execute"));
+        uint32_t ignored = strings_find(model->strings, "execute", strlen("execute"));
         uint8_t *marked = arena_take(scratch, hosts->n, sizeof *marked);
         enclosing = arena_take(scratch, hosts->n, sizeof *enclosing);
         if (scratch->failed)
@@ -385,7 +384,7 @@ static enum sutra_status find_launchers(struct op_reading *reading, struct arena
             bool is_ignored = ignored != STRING_NONE && hosts->name[row] == ignored;
             marked[row] = hosts->kind[row] == HOST_CALL || (hosts->kind[row] == HOST_OPERATOR && !is_ignored);
         }
-        enum sutra_status status = op_reading_around(reading, marked, scratch, enclosing, error);
+        enum sutra_status status = op_reading_around(model, marked, scratch, enclosing, error);
         if (status)
             return status;
     }
@@ -402,13 +401,13 @@ static enum sutra_status find_launchers(struct op_reading *reading, struct arena
     return SUTRA_OK;
 }
 
-/* Numbers the launchers by start; those of equal start in the order of their first activity in the file. */
-static enum sutra_status number_launchers(struct op_reading *reading, struct arena *arena, struct arena *scratch,
+/* Numbers the launchers by start, with equal starts in the order of their first activity in the file. */
+static enum sutra_status number_launchers(struct op_reading *model, struct arena *arena, struct arena *scratch,
                                           struct sutra_error *error) {
-    const struct device_rows *devices = &reading->devices;
-    struct op_charges *charges = &reading->charges;
+    const struct device_rows *devices = &model->devices;
+    struct op_charges *charges = &model->charges;
     struct arena_mark mark = arena_mark(scratch);
-    *charges = (struct op_charges){.of_host = rows_none(arena, reading->hosts.n),
+    *charges = (struct op_charges){.of_host = rows_none(arena, model->hosts.n),
                                    .host = arena_take(arena, devices->n, sizeof *charges->host)};
     uint64_t *keys = arena_take(scratch, devices->n, sizeof *keys);
     if (arena->failed || scratch->failed)
@@ -417,7 +416,7 @@ static enum sutra_status number_launchers(struct op_reading *reading, struct are
         row_t host = devices->launcher[i];
         if (host == ROW_NONE || charges->of_host[host] != ROW_NONE)
             continue;
-        keys[charges->n] = integer_sort_key(reading->hosts.start[host]);
+        keys[charges->n] = integer_sort_key(model->hosts.start[host]);
         charges->of_host[host] = charges->n;
         charges->host[charges->n++] = host;
     }
@@ -430,13 +429,13 @@ static enum sutra_status number_launchers(struct op_reading *reading, struct are
     return SUTRA_OK;
 }
 
-static enum sutra_status attribute(struct op_reading *reading, struct arena *arena, struct arena *scratch,
+static enum sutra_status attribute(struct op_reading *model, struct arena *arena, struct arena *scratch,
                                    struct sutra_error *error) {
-    const struct device_rows *devices = &reading->devices;
-    struct op_charges *charges = &reading->charges;
-    enum sutra_status status = find_launchers(reading, scratch, error);
+    const struct device_rows *devices = &model->devices;
+    struct op_charges *charges = &model->charges;
+    enum sutra_status status = find_launchers(model, scratch, error);
     if (!status)
-        status = number_launchers(reading, arena, scratch, error);
+        status = number_launchers(model, arena, scratch, error);
     if (status)
         return status;
     charges->first = arena_zeros(arena, (size_t)charges->n + 2, sizeof *charges->first);
@@ -473,13 +472,13 @@ static enum sutra_status attribute(struct op_reading *reading, struct arena *are
         charges->work[i] = sum;
         charges->direct[i] = busy;
     }
-    return op_reading_busy(reading, charges->host, charges->n, scratch, charges->subtree, error);
+    return op_reading_busy(model, charges->host, charges->n, scratch, charges->subtree, error);
 }
 
-enum sutra_status op_reading_busy(const struct op_reading *reading, const row_t *hosts, row_t n, struct arena *scratch,
+enum sutra_status op_reading_busy(const struct op_reading *model, const row_t *hosts, row_t n, struct arena *scratch,
                                   int64_t *ticks, struct sutra_error *error) {
-    const struct device_rows *devices = &reading->devices;
-    const struct call_links *links = &reading->links;
+    const struct device_rows *devices = &model->devices;
+    const struct call_links *links = &model->links;
     struct arena_mark mark = arena_mark(scratch);
     int64_t *start = arena_take(scratch, links->n, sizeof *start), *stop = arena_take(scratch, links->n, sizeof *stop);
     row_t *first = arena_take(scratch, n, sizeof *first), *last = arena_take(scratch, n, sizeof *last);
@@ -492,7 +491,7 @@ enum sutra_status op_reading_busy(const struct op_reading *reading, const row_t 
     }
     for (row_t i = 0; i < n; i++) {
         first[i] = links->first[hosts[i]];
-        last[i] = links->first[reading->hosts.end[hosts[i]]];
+        last[i] = links->first[model->hosts.end[hosts[i]]];
     }
     enum sutra_status status = range_cover(start, stop, links->n, first, last, n, scratch, ticks, error);
     arena_release(scratch, mark);
@@ -502,19 +501,19 @@ enum sutra_status op_reading_busy(const struct op_reading *reading, const row_t 
 /* ---- The model ---- */
 
 enum sutra_status op_restrict(struct sutra_context *context, const struct sutra_restriction *restriction,
-                              struct op_reading *reading, struct arena *arena, struct arena *scratch,
+                              struct op_reading *model, struct arena *arena, struct arena *scratch,
                               struct sutra_error *error) {
-    struct device_rows *devices = &reading->devices;
+    struct device_rows *devices = &model->devices;
     struct selection selection;
     struct arena_mark mark = arena_mark(scratch);
     if (!restriction_is_part(restriction))
         return SUTRA_OK;
     enum sutra_status status =
-        restriction_choose(context, reading->trace, restriction, reading, scratch, &selection, error);
+        restriction_choose(context, model->trace, restriction, model, scratch, &selection, error);
     if (status)
         return status;
-    reading->from = selection.stretch.from;
-    reading->to = selection.stretch.to;
+    model->from = selection.stretch.from;
+    model->to = selection.stretch.to;
 
     /* Keep the selected activities, and attribute them again. */
     row_t n = 0;
@@ -532,14 +531,14 @@ enum sutra_status op_restrict(struct sutra_context *context, const struct sutra_
     arena_release(scratch, mark);
     status = sort_devices(devices, scratch, error);
     if (!status)
-        status = call_links_order(reading, devices->call, NULL, devices->n, arena, error);
-    return status ? status : attribute(reading, arena, scratch, error);
+        status = call_links_order(model, devices->call, NULL, devices->n, arena, error);
+    return status ? status : attribute(model, arena, scratch, error);
 }
 
 /* The branch of devices, with memory and an error of its own. */
 struct device_branch {
     struct sutra_context *context;
-    struct op_reading *reading;
+    struct op_reading *model;
     const struct exact_times *times;
     struct event_lists *lists;
     enum sutra_status status;
@@ -548,30 +547,30 @@ struct device_branch {
 
 static void run_device_branch(void *arg) {
     struct device_branch *branch = arg;
-    struct op_reading *reading = branch->reading;
+    struct op_reading *model = branch->model;
     struct arena scratch = {0};
     row_t n_missing = 0;
-    event_lists_device(reading, branch->lists);
-    enum sutra_status status = make_devices(reading, branch->times, branch->lists, &scratch, &branch->error);
-    if (!status && !(reading->rules & READING_REFERENCE))
-        status = find_calls_by_correlation(&branch->context->engine, reading, branch->lists, &scratch, &n_missing,
+    event_lists_device(model, branch->lists);
+    enum sutra_status status = make_devices(model, branch->times, branch->lists, &scratch, &branch->error);
+    if (!status && !(model->rules & READING_REFERENCE))
+        status = find_calls_by_correlation(&branch->context->engine, model, branch->lists, &scratch, &n_missing,
                                            &branch->error);
     if (!status && n_missing)
-        status = find_calls_by_arrows(branch->context, reading, branch->times, branch->lists, &scratch, &branch->error);
+        status = find_calls_by_arrows(branch->context, model, branch->times, branch->lists, &scratch, &branch->error);
     branch->status = status;
     arena_free(&scratch);
 }
 
 enum sutra_status op_reading_make(struct sutra_context *context, const struct sutra_device_trace *trace, unsigned rules,
-                                  struct arena *arena, struct arena *scratch, struct op_reading *reading,
+                                  struct arena *arena, struct arena *scratch, struct op_reading *model,
                                   struct sutra_error *error) {
     struct exact_times times;
     struct event_lists lists;
-    struct device_branch branch = {.context = context, .reading = reading, .times = &times, .lists = &lists};
+    struct device_branch branch = {.context = context, .model = model, .times = &times, .lists = &lists};
     struct arena_mark mark = arena_mark(scratch);
     bool tracelens = rules & READING_REFERENCE;
     row_t n = trace->events.n; /* unused memory of columns is never touched */
-    *reading =
+    *model =
         (struct op_reading){.trace = trace,
                             .events = &trace->events,
                             .strings = &trace->strings,
@@ -588,16 +587,16 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
                                         .by_start = arena_take(arena, n, sizeof(row_t))}};
     if (arena->failed)
         return error_memory(error);
-    enum sutra_status status = select_ticks(context, reading, scratch, &times, error);
+    enum sutra_status status = select_ticks(context, model, scratch, &times, error);
     if (!status)
-        status = event_lists_take(reading, scratch, &lists, error);
+        status = event_lists_take(model, scratch, &lists, error);
     if (status)
         return status;
 
     struct aside devices;
     aside_begin(&devices, context->engine.concurrent && pool_threads(context->pool) > 1, run_device_branch, &branch);
-    event_lists_host(reading, &lists);
-    status = host_rows_make(context, reading, &times, &lists, arena, scratch, error);
+    event_lists_host(model, &lists);
+    status = host_rows_make(context, model, &times, &lists, arena, scratch, error);
     aside_end(&devices);
     if (!status)
         status = error_hand_on(error, branch.status, &branch.error);
@@ -605,20 +604,20 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
         return status;
 
     if (tracelens) {
-        status = tracelens_links_find(context, reading, &lists, arena, scratch, error);
+        status = tracelens_links_find(context, model, &lists, arena, scratch, error);
     } else {
-        status = call_rows_find(reading, reading->devices.call, reading->devices.n, scratch, error);
+        status = call_rows_find(model, model->devices.call, model->devices.n, scratch, error);
         if (!status)
-            status = call_links_order(reading, reading->devices.call, NULL, reading->devices.n, arena, error);
+            status = call_links_order(model, model->devices.call, NULL, model->devices.n, arena, error);
     }
     if (status)
         return status;
-    reading->n_untimed = (uint64_t)lists.n_host_endless + (lists.n_host - reading->hosts.n) + lists.n_device_endless +
-                         (lists.n_device - reading->devices.n);
+    model->n_untimed = (uint64_t)lists.n_host_endless + (lists.n_host - model->hosts.n) + lists.n_device_endless +
+                       (lists.n_device - model->devices.n);
     arena_release(scratch, mark);
-    return attribute(reading, arena, scratch, error);
+    return attribute(model, arena, scratch, error);
 }
 
-void op_reading_warn(struct sutra_context *context, const struct op_reading *reading) {
-    untimed_warn(context, reading->n_untimed, "event has", "events have");
+void op_reading_warn(struct sutra_context *context, const struct op_reading *model) {
+    untimed_warn(context, model->n_untimed, "event has", "events have");
 }

@@ -14,7 +14,7 @@
  *     parent of a host event  the last event of its thread that       the same, but an event that ends after its parent
  *                             began and has not ended                 is skipped
  *     call of an activity     same correlation, else an ac2g arrow    an ac2g arrow
- *     launcher                innermost operator that runs at the     innermost operator around the call; none for
+ *     launcher                innermost operator that runs at the     innermost enclosing operator; none for      
  *                             call, else the call                     communication
  *
  * Times are integers of ticks, so sums and differences are exact. A tick is a nanosecond by our rules. By TraceLens'
@@ -65,8 +65,8 @@ struct device_rows {
     row_t *by_start;       /* these rows ascending by start, equal ones in file order */
 };
 
-/* Activities by call: those that the calls in rows a .. b - 1 of hosts launched are device[first[a]] ..
- * device[first[b] - 1], in the order of calls. By our rules each activity occurs at most once. */
+/* Activities by call: the calls in rows a .. b - 1 of hosts launched device[first[a]] .. device[first[b] - 1], in the
+ * order of calls. By our rules each activity occurs at most once. */
 struct call_links {
     row_t n;
     row_t *first; /* hosts.n + 1 */
@@ -100,58 +100,58 @@ struct op_reading {
     uint64_t n_untimed; /* skipped events: start or duration missing, negative or too large */
 };
 
-/* Builds the model; `scratch` is released on success, and `reading` is undefined after a failure. SUTRA_SYSTEM: out of
+/* Builds the model; `scratch` is released on success, and `model` is undefined after a failure. SUTRA_SYSTEM: out of
  * memory. */
 enum sutra_status op_reading_make(struct sutra_context *context, const struct sutra_device_trace *trace, unsigned rules,
-                                  struct arena *arena, struct arena *scratch, struct op_reading *reading,
+                                  struct arena *arena, struct arena *scratch, struct op_reading *model,
                                   struct sutra_error *error);
 
 /* Warns about events without known times; call once for each trace. */
-void op_reading_warn(struct sutra_context *context, const struct op_reading *reading);
+void op_reading_warn(struct sutra_context *context, const struct op_reading *model);
 
 /* ticks[i] = for how long any activity runs that row hosts[i] or a descendant launched. O(n log n + links log links). */
-enum sutra_status op_reading_busy(const struct op_reading *reading, const row_t *hosts, row_t n, struct arena *scratch,
+enum sutra_status op_reading_busy(const struct op_reading *model, const row_t *hosts, row_t n, struct arena *scratch,
                                   int64_t *ticks, struct sutra_error *error);
 
 /* around[row] = the innermost marked ancestor of each row of hosts, or ROW_NONE. By our rules only ancestors count that
  * have not ended when the row begins. O(n) in expectation. */
-enum sutra_status op_reading_around(const struct op_reading *reading, const uint8_t *marked, struct arena *scratch,
+enum sutra_status op_reading_around(const struct op_reading *model, const uint8_t *marked, struct arena *scratch,
                                     row_t *around, struct sutra_error *error);
 
 /* Whether a moment is in the selected time range. */
-static inline bool op_is_inside(const struct op_reading *reading, int64_t moment) {
-    return moment >= reading->from && moment < reading->to;
+static inline bool op_is_inside(const struct op_reading *model, int64_t moment) {
+    return moment >= model->from && moment < model->to;
 }
 
-static inline double op_us(const struct op_reading *reading, int64_t ticks) {
-    return (double)ticks / reading->ticks_per_us;
+static inline double op_us(const struct op_reading *model, int64_t ticks) {
+    return (double)ticks / model->ticks_per_us;
 }
 
 /* The duration of an activity; by TraceLens' rules without the rounding of its end. */
-static inline double op_dur_us(const struct op_reading *reading, row_t device) {
-    const struct device_rows *devices = &reading->devices;
-    if (reading->rules & READING_REFERENCE)
-        return number_as_double(number_at(reading->events->dur, devices->event[device]));
-    return op_us(reading, devices->stop[device] - devices->start[device]);
+static inline double op_dur_us(const struct op_reading *model, row_t device) {
+    const struct device_rows *devices = &model->devices;
+    if (model->rules & READING_REFERENCE)
+        return number_as_double(number_at(model->events->dur, devices->event[device]));
+    return op_us(model, devices->stop[device] - devices->start[device]);
 }
 
 /* ---- Internal to the files that build the model ---- */
 
 /* Start of an event with known times; its end, from its start. Ticks. */
-static inline int64_t op_start_read(const struct op_reading *reading, const struct exact_times *times, row_t event) {
-    if (!(reading->rules & READING_REFERENCE))
-        return exact_start_ns(reading->trace, times, event);
-    return llrint(number_as_double(number_at(reading->events->ts, event)) * reading->ticks_per_us);
+static inline int64_t op_start_read(const struct op_reading *model, const struct exact_times *times, row_t event) {
+    if (!(model->rules & READING_REFERENCE))
+        return exact_start_ns(model->trace, times, event);
+    return llrint(number_as_double(number_at(model->events->ts, event)) * model->ticks_per_us);
 }
-static inline int64_t op_stop_read(const struct op_reading *reading, row_t event, int64_t start) {
-    struct number ts = number_at(reading->events->ts, event), dur = number_at(reading->events->dur, event);
-    if (!(reading->rules & READING_REFERENCE))
+static inline int64_t op_stop_read(const struct op_reading *model, row_t event, int64_t start) {
+    struct number ts = number_at(model->events->ts, event), dur = number_at(model->events->dur, event);
+    if (!(model->rules & READING_REFERENCE))
         return start + ns_of_us(dur);
-    return llrint((number_as_double(ts) + number_as_double(dur)) * reading->ticks_per_us);
+    return llrint((number_as_double(ts) + number_as_double(dur)) * model->ticks_per_us);
 }
 
 /* hosts.c: lists of events in file order: host events and the calls among them, GPU activities, arrows from calls to
- * activities. event_lists_take() reserves the lists; the other two, which may run in parallel, fill those of one side. */
+ * activities. event_lists_take() reserves the lists; the other two, which may run in parallel, fill one side each. */
 struct event_lists {
     row_t n_host, n_calls, n_device, n_arrows;
     row_t *host, *call, *device, *arrow;
@@ -159,10 +159,10 @@ struct event_lists {
     uint8_t *kind_of;                       /* by string of a category: enum host_kind */
     uint8_t *lists_of;                      /* by string of a category: the lists of its events */
 };
-enum sutra_status event_lists_take(const struct op_reading *reading, struct arena *arena, struct event_lists *lists,
+enum sutra_status event_lists_take(const struct op_reading *model, struct arena *arena, struct event_lists *lists,
                                    struct sutra_error *error);
-void event_lists_host(const struct op_reading *reading, struct event_lists *lists);
-void event_lists_device(const struct op_reading *reading, struct event_lists *lists);
+void event_lists_host(const struct op_reading *model, struct event_lists *lists);
+void event_lists_device(const struct op_reading *model, struct event_lists *lists);
 
 /* hosts.c: path compression: lets all rows on the path from `row` to `found` refer to `found`. */
 static inline void op_way_cut(row_t *above, row_t row, row_t found) {
@@ -174,16 +174,16 @@ static inline void op_way_cut(row_t *above, row_t row, row_t found) {
 }
 
 /* hosts.c: rows of the listed host events; overwrites the list. */
-enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *reading,
+enum sutra_status host_rows_make(struct sutra_context *context, struct op_reading *model,
                                  const struct exact_times *times, const struct event_lists *lists, struct arena *arena,
                                  struct arena *scratch, struct sutra_error *error);
 
 /* Replaces n events of calls (or ROW_NONE) by their rows of hosts. */
-enum sutra_status call_rows_find(const struct op_reading *reading, row_t *calls, row_t n, struct arena *scratch,
+enum sutra_status call_rows_find(const struct op_reading *model, row_t *calls, row_t n, struct arena *scratch,
                                  struct sutra_error *error);
 
-/* Makes reading->links of n pairs of a call (or ROW_NONE) and an activity, in this order; `device` NULL: 0 .. n - 1. */
-enum sutra_status call_links_order(struct op_reading *reading, const row_t *call, const row_t *device, row_t n,
+/* Makes model->links of n pairs of a call (or ROW_NONE) and an activity, in this order; `device` NULL: 0 .. n - 1. */
+enum sutra_status call_links_order(struct op_reading *model, const row_t *call, const row_t *device, row_t n,
                                    struct arena *arena, struct sutra_error *error);
 
 /* ids[event] = the id of each of n arrows. */
@@ -191,7 +191,7 @@ enum sutra_status arrow_ids_ask(struct sutra_context *context, const struct sutr
                                 const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error);
 
 /* operators/tracelens_kernels.c: calls and links by TraceLens' rules. */
-enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_reading *reading,
+enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_reading *model,
                                        const struct event_lists *lists, struct arena *arena, struct arena *scratch,
                                        struct sutra_error *error);
 
