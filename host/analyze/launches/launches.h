@@ -109,7 +109,7 @@ enum sutra_status op_reading_make(struct sutra_context *context, const struct su
 /* Warns about events without known times; call once for each trace. */
 void op_reading_warn(struct sutra_context *context, const struct op_reading *model);
 
-/* ticks[i] = for how long any activity runs that row hosts[i] or a descendant launched. O(n log n + links log links). */
+/* ticks[i] = for how long any activity runs that row hosts[i] or a descendant launched. O((n + links) log links). */
 enum sutra_status op_reading_busy(const struct op_reading *model, const row_t *hosts, row_t n, struct arena *scratch,
                                   int64_t *ticks, struct sutra_error *error);
 
