@@ -1,5 +1,5 @@
 /*
- * call_tree.c - nesting of the rows of CPU threads by their times. O(n log n).
+ * call_tree.c - implements call_tree.h. O(n log n).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +8,9 @@
 #include "base/error.h"
 #include "base/shared.h"
 
-static bool compat(const struct hta_call_tree *tree) {
-    return tree->input->options.compat;
-}
-
 static int64_t call_end(const struct hta_call_tree *tree, row_t event) {
     return hta_end(&tree->input->rows, event);
 }
-
 /* ---- Rows of threads, in order ---- */
 
 bool call_tree_has(const struct hta_input *input, row_t event) {
@@ -25,35 +20,37 @@ bool call_tree_has(const struct hta_input *input, row_t event) {
     return !input->options.compat || (rows->events->pid[event] != 0 && rows->events->tid[event] != 0);
 }
 
-static enum sutra_status sort_by(const struct hta_call_tree *tree, uint64_t *keys, row_t *order,
-                                 struct sutra_error *error) {
+static enum sutra_status sort_by(struct hta_call_tree *tree, uint64_t *keys, struct sutra_error *error) {
     const struct engine *engine = tree->input->engine;
-    return engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, tree->n}, error);
+    return engine->sort_keys(engine->state, &(struct sort_keys_step){keys, tree->event, tree->n}, error);
 }
 
+/* Sorts the rows by descending duration, start, and thread: stable sorts, the most important key last. */
 static enum sutra_status sort_rows(struct hta_call_tree *tree, struct arena *arena, struct sutra_error *error) {
     const struct hta_rows *rows = &tree->input->rows;
     uint64_t *keys = arena_take(arena, tree->n, sizeof *keys);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < tree->n && !status; i++)
+    if (!keys)
+        return error_memory(error);
+    for (row_t i = 0; i < tree->n; i++)
         keys[i] = integer_sort_key(-(call_end(tree, tree->event[i]) - rows->start[tree->event[i]]));
-    if (!status)
-        status = sort_by(tree, keys, tree->event, error);
-    for (row_t i = 0; i < tree->n && !status; i++)
+    enum sutra_status status = sort_by(tree, keys, error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < tree->n; i++)
         keys[i] = integer_sort_key(rows->start[tree->event[i]]);
-    if (!status)
-        status = sort_by(tree, keys, tree->event, error);
-    for (row_t i = 0; i < tree->n && !status; i++) {
+    if ((status = sort_by(tree, keys, error)))
+        return status;
+    for (row_t i = 0; i < tree->n; i++) {
         row_t event = tree->event[i];
         keys[i] = tuples_number(&tree->threads, (struct tuple){{rows->events->pid[event], rows->events->tid[event]}});
         if (keys[i] == TUPLE_NONE)
-            status = error_memory(error);
+            return error_memory(error);
     }
-    if (!status)
-        status = sort_by(tree, keys, tree->event, error);
+    if ((status = sort_by(tree, keys, error)))
+        return status;
     tree->first = arena_zeros(arena, (size_t)tree->threads.n + 1, sizeof *tree->first);
-    if (status || !tree->first)
-        return status ? status : error_memory(error);
+    if (!tree->first)
+        return error_memory(error);
     for (row_t i = 0; i < tree->n; i++)
         tree->first[keys[i] + 1]++;
     for (uint32_t t = 0; t < tree->threads.n; t++)
@@ -61,18 +58,7 @@ static enum sutra_status sort_rows(struct hta_call_tree *tree, struct arena *are
     return SUTRA_OK;
 }
 
-static enum sutra_status sort_ends(struct hta_call_tree *tree, struct arena *arena, struct sutra_error *error) {
-    tree->ends = arena_take(arena, tree->n, sizeof *tree->ends);
-    if (!tree->ends)
-        return error_memory(error);
-    for (row_t i = 0; i < tree->n; i++)
-        tree->ends[i] = call_end(tree, tree->event[i]);
-    for (uint32_t t = 0; t < tree->threads.n; t++)
-        qsort(tree->ends + tree->first[t], tree->first[t + 1] - tree->first[t], sizeof *tree->ends, compare_int64s);
-    return SUTRA_OK;
-}
-
-/* ---- Forward and backward ---- */
+/* ---- Forward and backward threads, for HTA only ---- */
 
 static bool thread_has(const struct hta_call_tree *tree, uint32_t thread, const uint8_t *names) {
     for (row_t i = tree->first[thread]; i < tree->first[thread + 1]; i++)
@@ -81,10 +67,19 @@ static bool thread_has(const struct hta_call_tree *tree, uint32_t thread, const 
     return false;
 }
 
-/* A thread with steps is one of forward, any other with names of autograd one of backward. Only where there is one of
- * each does the reference join them. */
-static void find_only_threads(struct hta_call_tree *tree, const uint8_t *steps, const uint8_t *autograd) {
+/* A thread with steps is a forward thread, any other thread with names of autograd a backward thread. HTA joins them
+ * only if there is exactly one of each. */
+static enum sutra_status find_forward_backward(struct hta_call_tree *tree, struct arena *arena,
+                                               struct sutra_error *error) {
+    const struct strings *strings = tree->input->rows.strings;
+    uint8_t *steps = arena_take(arena, strings->n, 1), *autograd = arena_take(arena, strings->n, 1);
     uint32_t n_forward = 0, n_backward = 0;
+    if (arena->failed)
+        return error_memory(error);
+    for (uint32_t string = 0; string < strings->n; string++) {
+        steps[string] = text_compare(strings, string, TEXT_BEGINS, STEP_NAME "#");
+        autograd[string] = text_compare(strings, string, TEXT_HAS, "autograd::");
+    }
     for (uint32_t thread = 0; thread < tree->threads.n; thread++) {
         if (thread_has(tree, thread, steps)) {
             tree->forward = thread;
@@ -96,18 +91,6 @@ static void find_only_threads(struct hta_call_tree *tree, const uint8_t *steps, 
     }
     if (n_forward != 1 || n_backward != 1)
         tree->forward = tree->backward = TUPLE_NONE;
-}
-
-static enum sutra_status find_sides(struct hta_call_tree *tree, struct arena *arena, struct sutra_error *error) {
-    const struct strings *strings = tree->input->rows.strings;
-    uint8_t *steps = arena_take(arena, strings->n, 1), *autograd = arena_take(arena, strings->n, 1);
-    if (arena->failed)
-        return error_memory(error);
-    for (uint32_t string = 0; string < strings->n; string++) {
-        steps[string] = text_compare(strings, string, TEXT_BEGINS, STEP_NAME "#");
-        autograd[string] = text_compare(strings, string, TEXT_HAS, "autograd::");
-    }
-    find_only_threads(tree, steps, autograd);
     return SUTRA_OK;
 }
 
@@ -118,7 +101,7 @@ static void find_anchors(struct hta_call_tree *tree, const char *begin) {
             tree->anchor[tree->n_anchors++] = tree->event[i];
 }
 
-/* The last anchor that begins no later than a row, if the row lies in it; else ROW_NONE. */
+/* The last anchor that starts no later than a row, if it contains the row; else ROW_NONE. */
 static row_t anchor_of(const struct hta_call_tree *tree, row_t event) {
     const int64_t *start = tree->input->rows.start;
     struct bisection at = {0, tree->n_anchors};
@@ -130,31 +113,24 @@ static row_t anchor_of(const struct hta_call_tree *tree, row_t event) {
 
 /* ---- Nesting ---- */
 
-/* Whether what ends at a moment is over when a row begins: what takes no time lies in what it touches. */
+/* Whether an interval has ended when a row starts. A row of no duration is inside an interval that it touches. */
 static bool is_over(const struct hta_call_tree *tree, int64_t end, row_t event) {
     int64_t start = tree->input->rows.start[event];
     return end < start || (end == start && call_end(tree, event) > start);
 }
 
-/* How many rows of the stack remain when a row begins. In the reference's way each row that ends takes away the last of
- * the stack, whichever that is; `ended` counts those that have. */
-static row_t unwind(const struct hta_call_tree *tree, row_t n, row_t event, row_t *ended) {
-    if (compat(tree)) {
-        for (; n > 0 && is_over(tree, tree->ends[*ended], event); n--)
-            ++*ended;
-        return n;
-    }
-    while (n > 0 && is_over(tree, call_end(tree, tree->stack[n - 1]), event))
-        n--;
-    return n;
-}
-
-/* Visits the rows of a thread with the parent of each, or ROW_NONE. */
+/* Visits the rows of a thread with the parent of each, or ROW_NONE. In HTA each row that ends removes the last row of
+ * the stack, whichever row that is; `ended` counts rows that have ended. */
 static void visit_thread(const struct hta_call_tree *tree, uint32_t thread, call_visit *visit, void *arg) {
     row_t *stack = tree->stack, n = 0, ended = tree->first[thread];
     for (row_t i = tree->first[thread]; i < tree->first[thread + 1]; i++) {
         row_t event = tree->event[i];
-        n = unwind(tree, n, event, &ended);
+        if (tree->ends)
+            for (; n > 0 && is_over(tree, tree->ends[ended], event); n--)
+                ended++;
+        else
+            while (n > 0 && is_over(tree, call_end(tree, stack[n - 1]), event))
+                n--;
         row_t parent = n > 0 ? stack[n - 1] : thread == tree->backward ? anchor_of(tree, event) : ROW_NONE;
         visit(arg, event, parent);
         stack[n++] = event;
@@ -182,16 +158,23 @@ enum sutra_status call_tree_make(struct hta_call_tree *tree, const struct hta_in
         if (call_tree_has(input, rows->list[i]))
             tree->event[tree->n++] = rows->list[i];
     enum sutra_status status = sort_rows(tree, arena, error);
-    tree->stack = arena_take(arena, tree->n, sizeof *tree->stack);
-    tree->anchor = arena_take(arena, tree->n, sizeof *tree->anchor);
-    if (!status && arena->failed)
-        status = error_memory(error);
-    if (!status && compat(tree))
-        status = find_sides(tree, arena, error);
-    if (!status && compat(tree))
-        status = sort_ends(tree, arena, error);
     if (status)
         return status;
+    tree->stack = arena_take(arena, tree->n, sizeof *tree->stack);
+    tree->anchor = arena_take(arena, tree->n, sizeof *tree->anchor);
+    if (arena->failed)
+        return error_memory(error);
+    if (!input->options.compat)
+        return SUTRA_OK;
+    if ((status = find_forward_backward(tree, arena, error)))
+        return status;
+    tree->ends = arena_take(arena, tree->n, sizeof *tree->ends);
+    if (!tree->ends)
+        return error_memory(error);
+    for (row_t i = 0; i < tree->n; i++)
+        tree->ends[i] = call_end(tree, tree->event[i]);
+    for (uint32_t t = 0; t < tree->threads.n; t++)
+        qsort(tree->ends + tree->first[t], tree->first[t + 1] - tree->first[t], sizeof *tree->ends, compare_int64s);
     if (tree->forward != TUPLE_NONE)
         find_anchors(tree, "## backward ##");
     if (tree->forward != TUPLE_NONE && tree->n_anchors == 0)

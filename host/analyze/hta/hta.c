@@ -1,5 +1,10 @@
 /*
- * hta.c - sutra_hta_...(): making the tables of one trace.
+ * hta.c - analyzes one trace as HTA does: names and columns of all tables, the lists next to them, the trace with
+ * counters, and the run of all metrics.
+ *
+ *     sutra_hta_run():  trace --> rows, kernels (rows.c) --> metrics[], in parallel --> tables of struct sutra_hta
+ *
+ * Cost: O(n log n) for n events; each metric states its own.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,21 +19,27 @@
 #include "write/json_copy.h"
 #include "write/text.h"
 
-/*
- * Names and columns of the tables, and values that several of them have.
- */
+/* ---- Tables: one row each ---- */
 
 /* Kinds of columns; starts and durations are integers or real numbers as the trace has them. */
 enum column_source { COLUMN_INTEGER, COLUMN_REAL, COLUMN_TEXT, COLUMN_START, COLUMN_DUR, COLUMN_TIME, COLUMN_WHOLE };
 
+/* Which ranks a table covers. */
+enum table_scope {
+    OF_JOB,        /* a table per rank, and one of all ranks */
+    OF_RANK,       /* a table per rank only */
+    SERIES_OF_RANK /* the same, with a row per launch, kernel or change: freed after the rank's visit */
+};
+
 struct table_spec {
     const char *name;
-    const char *group; /* see table.h */
-    uint32_t n_index;
+    enum table_scope scope;
     struct {
-        const char *name; /* NULL: there are no more columns */
+        const char *name; /* NULL: no more columns */
         enum column_source source;
     } columns[TABLE_COLUMNS_MAX];
+    const char *group; /* see table.h */
+    uint32_t n_index;
 };
 
 #define DESCRIPTION_COLUMNS                                                                                            \
@@ -61,132 +72,159 @@ struct table_spec {
     }
 
 static const struct table_spec specs[SUTRA_HTA_N_TABLES] = {
-    [SUTRA_HTA_TEMPORAL] = {"temporal_breakdown", .columns = {{"rank", COLUMN_INTEGER},
-                                                              {"idle_time(us)", COLUMN_TIME},
-                                                              {"compute_time(us)", COLUMN_TIME},
-                                                              {"non_compute_time(us)", COLUMN_TIME},
-                                                              {"kernel_time(us)", COLUMN_TIME},
-                                                              {"idle_time_pctg", COLUMN_REAL},
-                                                              {"compute_time_pctg", COLUMN_REAL},
-                                                              {"non_compute_time_pctg", COLUMN_REAL}}},
-    [SUTRA_HTA_TYPES] = {"gpu_kernel_breakdown.types", .columns = {TYPE_COLUMNS}},
-    [SUTRA_HTA_KERNELS] = {"gpu_kernel_breakdown.kernels", .columns = {NAME_COLUMNS}},
-    [SUTRA_HTA_TYPES_MEMORY] = {"gpu_kernel_breakdown_mem.types", .columns = {TYPE_COLUMNS}},
-    [SUTRA_HTA_KERNELS_MEMORY] = {"gpu_kernel_breakdown_mem.kernels", .columns = {NAME_COLUMNS}},
-    [SUTRA_HTA_IDLE] = {"idle_time_breakdown.rows", .columns = {{"rank", COLUMN_INTEGER},
-                                                                {"stream", COLUMN_INTEGER},
-                                                                {"idle_category", COLUMN_TEXT},
-                                                                {"idle_time", COLUMN_REAL},
-                                                                {"idle_time_ratio", COLUMN_REAL}}},
-    [SUTRA_HTA_IDLE_STATS] = {"idle_time_breakdown.stats", .columns = {{"idle_category", COLUMN_TEXT},
-                                                                       {"rank", COLUMN_INTEGER},
-                                                                       {"stream", COLUMN_INTEGER},
-                                                                       DESCRIPTION_COLUMNS}},
+    [SUTRA_HTA_TEMPORAL] = {"temporal_breakdown", OF_JOB,
+                            .columns = {{"rank", COLUMN_INTEGER},
+                                        {"idle_time(us)", COLUMN_TIME},
+                                        {"compute_time(us)", COLUMN_TIME},
+                                        {"non_compute_time(us)", COLUMN_TIME},
+                                        {"kernel_time(us)", COLUMN_TIME},
+                                        {"idle_time_pctg", COLUMN_REAL},
+                                        {"compute_time_pctg", COLUMN_REAL},
+                                        {"non_compute_time_pctg", COLUMN_REAL}}},
+    [SUTRA_HTA_TYPES] = {"gpu_kernel_breakdown.types", OF_JOB, {TYPE_COLUMNS}},
+    [SUTRA_HTA_KERNELS] = {"gpu_kernel_breakdown.kernels", OF_JOB, {NAME_COLUMNS}},
+    [SUTRA_HTA_TYPES_MEMORY] = {"gpu_kernel_breakdown_mem.types", OF_JOB, {TYPE_COLUMNS}},
+    [SUTRA_HTA_KERNELS_MEMORY] = {"gpu_kernel_breakdown_mem.kernels", OF_JOB, {NAME_COLUMNS}},
+    [SUTRA_HTA_IDLE] = {"idle_time_breakdown.rows", OF_JOB,
+                        .columns = {{"rank", COLUMN_INTEGER},
+                                    {"stream", COLUMN_INTEGER},
+                                    {"idle_category", COLUMN_TEXT},
+                                    {"idle_time", COLUMN_REAL},
+                                    {"idle_time_ratio", COLUMN_REAL}}},
+    [SUTRA_HTA_IDLE_STATS] = {"idle_time_breakdown.stats", OF_JOB,
+                              .columns = {{"idle_category", COLUMN_TEXT},
+                                          {"rank", COLUMN_INTEGER},
+                                          {"stream", COLUMN_INTEGER},
+                                          DESCRIPTION_COLUMNS}},
     [SUTRA_HTA_OVERLAP] = {"comm_comp_overlap",
-                           .columns = {{"rank", COLUMN_INTEGER}, {"comp_comm_overlap_pctg", COLUMN_REAL}}},
+                           OF_JOB,
+                           {{"rank", COLUMN_INTEGER}, {"comp_comm_overlap_pctg", COLUMN_REAL}}},
     [SUTRA_HTA_QUEUE_SUMMARY] = {"queue_length_summary",
+                                 OF_JOB,
+                                 {{"rank", COLUMN_INTEGER}, {"stream", COLUMN_INTEGER}, DESCRIPTION_COLUMNS},
                                  "queue_length",
-                                 2,
-                                 {{"rank", COLUMN_INTEGER}, {"stream", COLUMN_INTEGER}, DESCRIPTION_COLUMNS}},
+                                 2},
     [SUTRA_HTA_BANDWIDTH] = {"memory_bw_summary",
+                             OF_JOB,
+                             {{"rank", COLUMN_INTEGER}, {"name", COLUMN_TEXT}, DESCRIPTION_COLUMNS},
                              "memory_bw_gbps",
-                             2,
-                             {{"rank", COLUMN_INTEGER}, {"name", COLUMN_TEXT}, DESCRIPTION_COLUMNS}},
-    [SUTRA_HTA_LAUNCHES] = {"cuda_kernel_launch_stats", .columns = {{"correlation", COLUMN_INTEGER},
-                                                                    {"cpu_duration", COLUMN_DUR},
-                                                                    {"gpu_duration", COLUMN_DUR},
-                                                                    {"launch_delay", COLUMN_TIME}}},
-    [SUTRA_HTA_QUEUE] = {"queue_length_time_series", .columns = {{"index", COLUMN_INTEGER},
-                                                                 {"ts", COLUMN_START},
-                                                                 {"pid", COLUMN_INTEGER},
-                                                                 {"tid", COLUMN_INTEGER},
-                                                                 {"stream", COLUMN_INTEGER},
-                                                                 {"queue_length", COLUMN_INTEGER}}},
-    [SUTRA_HTA_RANKS] = {"rank_summary", .columns = {{"rank", COLUMN_INTEGER},
-                                                     {"file", COLUMN_TEXT},
-                                                     {"events", COLUMN_INTEGER},
-                                                     {"kernels", COLUMN_INTEGER},
-                                                     {"first_us", COLUMN_REAL},
-                                                     {"kernel_time_us", COLUMN_REAL},
-                                                     {"idle_us", COLUMN_REAL},
-                                                     {"compute_us", COLUMN_REAL},
-                                                     {"communication_us", COLUMN_REAL},
-                                                     {"exposed_communication_us", COLUMN_REAL},
-                                                     {"exposed_memory_us", COLUMN_REAL},
-                                                     {"launches", COLUMN_INTEGER}}},
-    [SUTRA_HTA_LAUNCH_CALLS] = {"launch_calls", .columns = {{"rank", COLUMN_INTEGER},
-                                                            {"name", COLUMN_TEXT},
-                                                            {"calls", COLUMN_INTEGER},
-                                                            {"kernels", COLUMN_INTEGER},
-                                                            {"cpu_duration", COLUMN_TIME},
-                                                            {"gpu_duration", COLUMN_TIME},
-                                                            {"shorter_kernels", COLUMN_INTEGER},
-                                                            {"delay_mean", COLUMN_REAL},
-                                                            {"delay_50%", COLUMN_REAL},
-                                                            {"delay_max", COLUMN_REAL}}},
-    [SUTRA_HTA_STEPS] = {"profiler_steps", .columns = {{"rank", COLUMN_INTEGER},
-                                                       {"step", COLUMN_INTEGER},
-                                                       {"ts", COLUMN_START},
-                                                       {"dur", COLUMN_DUR},
-                                                       {"kernels", COLUMN_INTEGER},
-                                                       {"kernel_sum_us", COLUMN_TIME},
-                                                       {"busy_us", COLUMN_TIME},
-                                                       {"compute_us", COLUMN_TIME},
-                                                       {"communication_us", COLUMN_TIME},
-                                                       {"exposed_communication_us", COLUMN_TIME}}},
-    [SUTRA_HTA_GPU_ANNOTATIONS] = {"gpu_user_annotation_breakdown", .columns = {ANNOTATION_COLUMNS}},
-    [SUTRA_HTA_ANNOTATIONS] = {"user_annotation_breakdown", .columns = {ANNOTATION_COLUMNS}},
+                             2},
+    [SUTRA_HTA_LAUNCHES] = {"cuda_kernel_launch_stats", SERIES_OF_RANK,
+                            .columns = {{"correlation", COLUMN_INTEGER},
+                                        {"cpu_duration", COLUMN_DUR},
+                                        {"gpu_duration", COLUMN_DUR},
+                                        {"launch_delay", COLUMN_TIME}}},
+    [SUTRA_HTA_QUEUE] = {"queue_length_time_series", SERIES_OF_RANK,
+                         .columns = {{"index", COLUMN_INTEGER},
+                                     {"ts", COLUMN_START},
+                                     {"pid", COLUMN_INTEGER},
+                                     {"tid", COLUMN_INTEGER},
+                                     {"stream", COLUMN_INTEGER},
+                                     {"queue_length", COLUMN_INTEGER}}},
+    [SUTRA_HTA_RANKS] = {"rank_summary", OF_JOB,
+                         .columns = {{"rank", COLUMN_INTEGER},
+                                     {"file", COLUMN_TEXT},
+                                     {"events", COLUMN_INTEGER},
+                                     {"kernels", COLUMN_INTEGER},
+                                     {"first_us", COLUMN_REAL},
+                                     {"kernel_time_us", COLUMN_REAL},
+                                     {"idle_us", COLUMN_REAL},
+                                     {"compute_us", COLUMN_REAL},
+                                     {"communication_us", COLUMN_REAL},
+                                     {"exposed_communication_us", COLUMN_REAL},
+                                     {"exposed_memory_us", COLUMN_REAL},
+                                     {"launches", COLUMN_INTEGER}}},
+    [SUTRA_HTA_LAUNCH_CALLS] = {"launch_calls", OF_JOB,
+                                .columns = {{"rank", COLUMN_INTEGER},
+                                            {"name", COLUMN_TEXT},
+                                            {"calls", COLUMN_INTEGER},
+                                            {"kernels", COLUMN_INTEGER},
+                                            {"cpu_duration", COLUMN_TIME},
+                                            {"gpu_duration", COLUMN_TIME},
+                                            {"shorter_kernels", COLUMN_INTEGER},
+                                            {"delay_mean", COLUMN_REAL},
+                                            {"delay_50%", COLUMN_REAL},
+                                            {"delay_max", COLUMN_REAL}}},
+    [SUTRA_HTA_STEPS] = {"profiler_steps", OF_JOB,
+                         .columns = {{"rank", COLUMN_INTEGER},
+                                     {"step", COLUMN_INTEGER},
+                                     {"ts", COLUMN_START},
+                                     {"dur", COLUMN_DUR},
+                                     {"kernels", COLUMN_INTEGER},
+                                     {"kernel_sum_us", COLUMN_TIME},
+                                     {"busy_us", COLUMN_TIME},
+                                     {"compute_us", COLUMN_TIME},
+                                     {"communication_us", COLUMN_TIME},
+                                     {"exposed_communication_us", COLUMN_TIME}}},
+    [SUTRA_HTA_GPU_ANNOTATIONS] = {"gpu_user_annotation_breakdown", OF_JOB, {ANNOTATION_COLUMNS}},
+    [SUTRA_HTA_ANNOTATIONS] = {"user_annotation_breakdown", OF_JOB, {ANNOTATION_COLUMNS}},
     [SUTRA_HTA_ANNOTATED] = {"gpu_kernels_with_user_annotations",
-                             .columns = {EVENT_COLUMNS, {"s_user_annotation", COLUMN_TEXT}}},
-    [SUTRA_HTA_OPERATORS] = {"aten_op_kernels_and_delay", .columns = {{"aten_op_name", COLUMN_TEXT},
-                                                                      {"kernel_sequence", COLUMN_TEXT},
-                                                                      {"occurrence_count", COLUMN_INTEGER},
-                                                                      {"avg_aten_op_launch_delay", COLUMN_REAL},
-                                                                      {"avg_runtime_delay", COLUMN_REAL}}},
-    [SUTRA_HTA_SEQUENCES] = {"frequent_cuda_kernel_sequences", .columns = {{"pattern", COLUMN_TEXT},
-                                                                           {"count", COLUMN_INTEGER},
-                                                                           {"GPU kernel duration (us)", COLUMN_TIME},
-                                                                           {"CPU op duration (us)", COLUMN_TIME}}},
-    [SUTRA_HTA_BANDWIDTH_SERIES] = {"memory_bw_time_series", .columns = {{"ts", COLUMN_REAL},
-                                                                         {"pid", COLUMN_INTEGER},
-                                                                         {"name", COLUMN_TEXT},
-                                                                         {"memory_bw_gbps", COLUMN_REAL}}},
-    [SUTRA_HTA_BLOCKED] = {"time_spent_blocked_on_full_queue",
+                             SERIES_OF_RANK,
+                             {EVENT_COLUMNS, {"s_user_annotation", COLUMN_TEXT}}},
+    [SUTRA_HTA_OPERATORS] = {"aten_op_kernels_and_delay", OF_RANK,
+                             .columns = {{"aten_op_name", COLUMN_TEXT},
+                                         {"kernel_sequence", COLUMN_TEXT},
+                                         {"occurrence_count", COLUMN_INTEGER},
+                                         {"avg_aten_op_launch_delay", COLUMN_REAL},
+                                         {"avg_runtime_delay", COLUMN_REAL}}},
+    [SUTRA_HTA_SEQUENCES] = {"frequent_cuda_kernel_sequences", OF_RANK,
+                             .columns = {{"pattern", COLUMN_TEXT},
+                                         {"count", COLUMN_INTEGER},
+                                         {"GPU kernel duration (us)", COLUMN_TIME},
+                                         {"CPU op duration (us)", COLUMN_TIME}}},
+    [SUTRA_HTA_BANDWIDTH_SERIES] = {"memory_bw_time_series", SERIES_OF_RANK,
+                                    .columns = {{"ts", COLUMN_REAL},
+                                                {"pid", COLUMN_INTEGER},
+                                                {"name", COLUMN_TEXT},
+                                                {"memory_bw_gbps", COLUMN_REAL}}},
+    [SUTRA_HTA_BLOCKED] = {"time_spent_blocked_on_full_queue", OF_JOB,
                            .columns = {{"rank", COLUMN_INTEGER},
                                        {"stream", COLUMN_INTEGER},
                                        {"duration_at_max_queue_length", COLUMN_REAL},
                                        {"relative_duration_at_max_queue_length", COLUMN_REAL}}},
-    [SUTRA_HTA_LAUNCH_HISTOGRAM] = {"cuda_kernel_launch_histogram", .columns = {{"rank", COLUMN_INTEGER},
-                                                                                {"kind", COLUMN_TEXT},
-                                                                                {"from_us", COLUMN_INTEGER},
-                                                                                {"to_us", COLUMN_INTEGER},
-                                                                                {"launches", COLUMN_INTEGER},
-                                                                                {"sum_us", COLUMN_TIME}}},
-    [SUTRA_HTA_BUSY_SERIES] = {"gpu_busy_time_series",
+    [SUTRA_HTA_LAUNCH_HISTOGRAM] = {"cuda_kernel_launch_histogram", OF_JOB,
+                                    .columns = {{"rank", COLUMN_INTEGER},
+                                                {"kind", COLUMN_TEXT},
+                                                {"from_us", COLUMN_INTEGER},
+                                                {"to_us", COLUMN_INTEGER},
+                                                {"launches", COLUMN_INTEGER},
+                                                {"sum_us", COLUMN_TIME}}},
+    [SUTRA_HTA_BUSY_SERIES] = {"gpu_busy_time_series", SERIES_OF_RANK,
                                .columns = {{"ts", COLUMN_REAL}, {"pid", COLUMN_INTEGER}, {"busy_pctg", COLUMN_REAL}}},
-    [SUTRA_HTA_RANGES] = {"cuda_profiler_ranges", .columns = {{"index", COLUMN_INTEGER},
-                                                              {"index_runtime", COLUMN_INTEGER},
-                                                              {"operator", COLUMN_INTEGER},
-                                                              {"operator_name", COLUMN_TEXT}}},
-    [SUTRA_HTA_COUNTERS] = {"cuda_profiler_counters", .columns = {{"counter", COLUMN_TEXT}}},
-    [SUTRA_HTA_ROWS] = {"rows", .columns = {EVENT_COLUMNS, {"iteration", COLUMN_INTEGER}}},
-    [SUTRA_HTA_STRAGGLERS] = {"potential_stragglers", .columns = {{"rank", COLUMN_INTEGER},
-                                                                  {"collectives", COLUMN_INTEGER},
-                                                                  {"n_arrived_last", COLUMN_INTEGER},
-                                                                  {"late_us", COLUMN_REAL},
-                                                                  {"max_late_us", COLUMN_REAL},
-                                                                  {"wait_us", COLUMN_REAL},
-                                                                  {"marks", COLUMN_INTEGER}}},
-    [SUTRA_HTA_STRAGGLER_METRIC] = {"potential_stragglers.metric", .columns = {{"rank", COLUMN_INTEGER},
-                                                                               {"stream", COLUMN_INTEGER},
-                                                                               {"iteration", COLUMN_INTEGER},
-                                                                               {"name", COLUMN_TEXT},
-                                                                               {"index", COLUMN_INTEGER},
-                                                                               {"ts", COLUMN_REAL},
-                                                                               {"dur", COLUMN_REAL},
-                                                                               {"normalized_start_time", COLUMN_REAL},
-                                                                               {"duration", COLUMN_REAL}}},
+    [SUTRA_HTA_RANGES] = {"cuda_profiler_ranges", SERIES_OF_RANK,
+                          .columns = {{"index", COLUMN_INTEGER},
+                                      {"index_runtime", COLUMN_INTEGER},
+                                      {"operator", COLUMN_INTEGER},
+                                      {"operator_name", COLUMN_TEXT}}},
+    [SUTRA_HTA_COUNTERS] = {"cuda_profiler_counters", SERIES_OF_RANK, {{"counter", COLUMN_TEXT}}},
+    [SUTRA_HTA_ROWS] = {"rows", SERIES_OF_RANK, {EVENT_COLUMNS, {"iteration", COLUMN_INTEGER}}},
+    [SUTRA_HTA_STRAGGLERS] = {"potential_stragglers", OF_JOB,
+                              .columns = {{"rank", COLUMN_INTEGER},
+                                          {"collectives", COLUMN_INTEGER},
+                                          {"n_arrived_last", COLUMN_INTEGER},
+                                          {"late_us", COLUMN_REAL},
+                                          {"max_late_us", COLUMN_REAL},
+                                          {"wait_us", COLUMN_REAL},
+                                          {"marks", COLUMN_INTEGER}}},
+    [SUTRA_HTA_STRAGGLER_METRIC] = {"potential_stragglers.metric", OF_JOB,
+                                    .columns = {{"rank", COLUMN_INTEGER},
+                                                {"stream", COLUMN_INTEGER},
+                                                {"iteration", COLUMN_INTEGER},
+                                                {"name", COLUMN_TEXT},
+                                                {"index", COLUMN_INTEGER},
+                                                {"ts", COLUMN_REAL},
+                                                {"dur", COLUMN_REAL},
+                                                {"normalized_start_time", COLUMN_REAL},
+                                                {"duration", COLUMN_REAL}}},
 };
+
+bool hta_table_is_series(int id) {
+    return specs[id].scope == SERIES_OF_RANK;
+}
+
+bool hta_table_of_rank(int id) {
+    return specs[id].scope != OF_JOB;
+}
 
 void hta_table_init(struct sutra_table *table, enum sutra_hta_table id, const struct sutra_hta_options *options,
                     bool starts_real, bool durs_real) {
@@ -226,10 +264,6 @@ void table_describe(struct sutra_table *table, const struct description *descrip
         table_real(table, decimals ? rounded_to(values[i], decimals) : values[i]);
 }
 
-int64_t hta_unit(const struct sutra_hta_options *options) {
-    return options->nanoseconds ? 1 : NS_PER_US;
-}
-
 double rounded_to(double value, int decimals) {
     double scale = decimals == 1 ? 10 : decimals == 2 ? 100 : 1000;
     return rint(value * scale) / scale;
@@ -244,7 +278,7 @@ enum sutra_column_kind kind_of_ids(const value_key *ids, const row_t *events, ro
 }
 
 void table_id(struct sutra_table *table, const struct values *values, value_key id) {
-    char room[NUMBER_TEXT_MAX];
+    char number[NUMBER_TEXT_MAX];
     size_t length;
     if (table->failed)
         return;
@@ -252,15 +286,11 @@ void table_id(struct sutra_table *table, const struct values *values, value_key 
         table_integer(table, column_key(id));
         return;
     }
-    const char *text = values_text(values, id >= KEY_VALUES ? id : column_key(id), room, &length);
+    const char *text = values_text(values, id >= KEY_VALUES ? id : column_key(id), number, &length);
     table_text(table, text, length);
 }
 
-/*
- * What the reference gives as lists: the profiler's steps, and the ranks that may be stragglers; and by
- * which rules all tables were made.
- */
-
+/* ---- Lists: profiler steps, potential stragglers, and the options of all tables ---- */
 static void out_list(struct text_out *text, const int64_t *numbers, uint64_t n) {
     out_add(text, "[");
     for (uint64_t i = 0; i < n; i++) {
@@ -277,13 +307,13 @@ static bool write_steps(const void *ranks, struct text_out *text) {
     return true;
 }
 
-/* A list for each number of candidates; null where the reference fails. */
+/* A list per number of candidates; null where HTA fails. */
 static bool write_stragglers(const void *ranks, struct text_out *text) {
-    enum { CANDIDATES_MOST = 3 };
+    enum { MAX_CANDIDATES = 3 };
     const struct hta_stragglers *stragglers = hta_ranks_stragglers(ranks);
     struct arena arena = {0};
-    int64_t list[CANDIDATES_MOST];
-    for (uint64_t n = 1; n <= CANDIDATES_MOST; n++) {
+    int64_t list[MAX_CANDIDATES];
+    for (uint64_t n = 1; n <= MAX_CANDIDATES; n++) {
         uint64_t n_listed = stragglers_list(stragglers, n, list, &arena);
         out_format(text, "%s \"num_candidates=%d\": ", n > 1 ? ",\n" : "{\n", (int)n);
         if (n_listed)
@@ -297,7 +327,7 @@ static bool write_stragglers(const void *ranks, struct text_out *text) {
     return ok;
 }
 
-/* The list for one number of candidates, of requested steps only. */
+/* The list for one number of candidates, of the requested steps only. */
 struct straggler_request {
     const struct sutra_hta_ranks *ranks;
     const int64_t *steps;
@@ -355,22 +385,23 @@ enum sutra_status sutra_hta_ranks_write_list(struct sutra_context *context, cons
 }
 
 /*
- * The trace once more, with what changes over time as counters, to open in Perfetto: the length of
- * each stream's queue, the bandwidth of each kind of copy, and the share of time that each device works.
+ * ---- The trace with counters ----
+ *
+ * A copy of the trace that shows in Perfetto the queue length of each stream, the bandwidth of each kind of memcpy, and
+ * the share of busy time of each device.
  *
  *     {"pid": 0, "ts": 1700, "args": {"Queue Length": 3}, "ph": "C", "name": "Queue Length", "id": 7}
  *
- * The file's bytes are copied as they are; counters stand behind the last event, those of queues and copies as the
- * reference writes them. One pass over the bytes and the tables.
+ * The file's bytes are copied unchanged; counters follow the last event, in HTA's format. One pass over the bytes and
+ * the tables.
  */
-
 /* A table whose rows become counters: from a column of microseconds since `base`. */
 struct counter_kind {
     enum sutra_hta_counters bit;
     enum sutra_hta_table table;
     uint32_t ts, pid, value;
-    int name, id;       /* columns too; NO_COLUMN: the counter is called `called`, and has no id */
-    const char *called; /* and so is its value */
+    int name, id;       /* columns; NO_COLUMN: the counter is named `called`, and has no id */
+    const char *called; /* also the key of its value */
 };
 
 #define NO_COLUMN (-1)
@@ -387,18 +418,6 @@ struct counted_trace {
     unsigned counters;
 };
 
-/* A moment on the trace's own clock; microseconds, with nanoseconds behind the point where there are any. */
-static void out_moment(struct text_out *text, int64_t base_ns, double us) {
-    int64_t ns = base_ns + llrint(us * NS_PER_US), whole = ns / NS_PER_US, rest = ns % NS_PER_US;
-    if (rest < 0) {
-        whole--;
-        rest += NS_PER_US;
-    }
-    out_integer(text, whole);
-    if (rest)
-        out_format(text, ".%03d", (int)rest);
-}
-
 static void out_cell(struct text_out *text, const struct sutra_table *table, uint32_t column, uint64_t row) {
     size_t length;
     if (table->columns[column].spec.kind == SUTRA_COLUMN_TEXT) {
@@ -413,10 +432,19 @@ static void out_cell(struct text_out *text, const struct sutra_table *table, uin
 
 static void write_counter(struct text_out *text, const struct counter_kind *kind, const struct sutra_table *table,
                           int64_t base_ns, uint64_t row) {
+    /* microseconds on the trace's own clock, with nanoseconds as decimals where they are not 0 */
+    int64_t ns = base_ns + llrint(table_get_real(table, kind->ts, row) * NS_PER_US);
+    int64_t whole = ns / NS_PER_US, rest = ns % NS_PER_US;
+    if (rest < 0) {
+        whole--;
+        rest += NS_PER_US;
+    }
     out_add(text, ",\n{\"pid\": ");
     out_cell(text, table, kind->pid, row);
     out_add(text, ", \"ts\": ");
-    out_moment(text, base_ns, table_get_real(table, kind->ts, row));
+    out_integer(text, whole);
+    if (rest)
+        out_format(text, ".%03d", (int)rest);
     out_format(text, ", \"args\": {\"%s\": ", kind->called);
     out_cell(text, table, kind->value, row);
     out_add(text, "}, \"ph\": \"C\", \"name\": ");
@@ -456,14 +484,16 @@ enum sutra_status sutra_hta_write_counters(struct sutra_context *context, const 
     return text_file_write(context, path, write_trace, &counted, n_bytes, error);
 }
 
+/* ---- The run of one trace ---- */
+
 enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
                                    struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_hta_options, nanoseconds);
     enum sutra_status status = options_take(&form, given, taken, error);
-    if (!status && taken->n_kernels == 0)
-        taken->n_kernels = 10;
     if (status)
         return status;
+    if (taken->n_kernels == 0)
+        taken->n_kernels = 10;
     if (taken->kernel_delay_us == 0)
         taken->kernel_delay_us = 30;
     if (taken->full_queue == 0)
@@ -483,84 +513,39 @@ enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct
     return error_set(error, SUTRA_USAGE, "unknown HTA version %d (supported: 0.5, 0.6)", (int)taken->hta_version);
 }
 
-/* What is on streams: work, and events that only stand there, as those of synchronisation. */
-static void count_work(const struct hta_input *input, struct sutra_hta_summary *summary) {
-    for (row_t i = 0; i < input->kernels.n; i++)
-        summary->n_kernels += (input->rows.state[input->kernels.event[i]] & HTA_WORK) != 0;
-    summary->n_no_work = input->kernels.n - summary->n_kernels;
-}
-
-static enum sutra_status make_input(struct hta_making *making) {
-    struct hta_input *input = &making->input;
-    struct sutra_hta *hta = making->made;
-    struct arena *arena = &making->arena;
-    struct sutra_error *error = &making->error;
-    enum sutra_status status = hta_rows_make(input, making->trace, arena, &input->rows, &hta->summary, error);
-    if (!status)
-        status = hta_iterations_make(&input->rows, &input->options, arena, &input->iterations, error);
-    if (!status)
-        status = hta_kernels_make(&input->rows, &input->options, input->engine, arena, &input->kernels, error);
-    if (!status)
-        status = hta_correlated_make(&input->rows, input->kernels.n, input->engine, arena, &input->correlated, error);
-    if (!status)
-        count_work(input, &hta->summary);
-    hta->starts_real = input->rows.starts_real;
-    hta->durs_real = input->rows.durs_real;
-    hta->base = input->rows.base;
-    hta->warnings[0] = input->rows.warning;
-    return status;
-}
-
-/* ---- Metrics ---- */
-
-/* Of which each writes what is its own, the longest first. The first are of one rank; the last asks the trace for
- * texts, while nobody reads others. */
+/* The metrics, the longest first, so that threads finish at about the same time. The first N_OF_RANK only make tables
+ * that are not of the job. The last asks the trace for texts, which no other thread may do meanwhile. */
 static hta_metric *const metrics[] = {hta_operators, hta_annotated,  hta_sequences, hta_busy_series, hta_ranges,
                                       hta_row_table, hta_queue,      hta_bandwidth, hta_calls,       hta_launches,
                                       hta_busy,      hta_steps,      hta_idle,      hta_spans,       hta_annotations,
                                       hta_names,     hta_collectives};
 enum { N_OF_RANK = 6, N_METRICS = sizeof metrics / sizeof *metrics, ASKING = N_METRICS - 1 };
 
-struct metric_runs {
-    struct hta_making *making;
-    struct pool *pool;
-    hta_metric *const *metrics;
-};
-
-/* With memory of its own where several are made at once. */
+/* Concurrent metrics allocate from an arena of their own. */
 static enum sutra_status run_metric(void *arg, size_t i, struct sutra_error *error) {
-    const struct metric_runs *runs = arg;
-    struct hta_making *making = runs->making;
-    struct arena own = {0}, *arena = runs->pool ? &own : &making->arena;
+    struct hta_making *making = arg;
+    struct arena own = {0}, *arena = making->concurrent ? &own : &making->arena;
     struct arena_mark mark = arena_mark(arena);
     enum sutra_status status = context_go_on(making->input.context, error);
     if (!status)
-        status = runs->metrics[i](&making->input, arena, making->made, error);
+        status = metrics[making->first_metric + i](&making->input, arena, making->made, error);
     arena_release(arena, mark);
     arena_free(&own);
     return status;
 }
 
-/* Those from `first` to `end`, on all threads of a pool, or NULL: one after the other. */
+/* Runs metrics[first..end) on all threads of a pool, or one after the other (NULL). */
 static enum sutra_status run_metrics(struct hta_making *making, struct pool *pool, size_t first, size_t end) {
-    struct metric_runs runs = {making, pool, metrics + first};
-    return pool_try(pool, end - first, run_metric, &runs, &making->error);
-}
-
-/* ---- The work on a trace ---- */
-
-static enum sutra_status check_tables(const struct sutra_hta *hta, struct sutra_error *error) {
-    bool failed = hta->collectives.failed || hta->spans.failed;
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        failed |= hta->tables[id].failed;
-    return failed ? error_memory(error) : SUTRA_OK;
+    making->concurrent = pool != NULL;
+    making->first_metric = first;
+    return pool_try(pool, end - first, run_metric, making, &making->error);
 }
 
 enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, const struct sutra_hta_options *options,
-                                   bool beside, struct sutra_error *error) {
-    *making =
-        (struct hta_making){.trace = trace, .beside = beside, .engine = beside ? engine_cpu(NULL) : context->engine};
+                                   bool in_background, struct sutra_error *error) {
+    *making = (struct hta_making){
+        .trace = trace, .in_background = in_background, .engine = in_background ? engine_cpu(NULL) : context->engine};
     enum sutra_status status = hta_options_take(options, &making->input.options, error);
     if (status)
         return status;
@@ -578,28 +563,53 @@ enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_conte
 
 void hta_making_do(void *arg) {
     struct hta_making *making = arg;
-    making->status = make_input(making);
-    if (!making->status && making->beside)
+    struct hta_input *input = &making->input;
+    struct sutra_hta *hta = making->made;
+    struct arena *arena = &making->arena;
+    struct sutra_error *error = &making->error;
+    enum sutra_status status = hta_rows_make(input, making->trace, arena, &input->rows, &hta->summary, error);
+    hta->starts_real = input->rows.starts_real;
+    hta->durs_real = input->rows.durs_real;
+    hta->base = input->rows.base;
+    hta->warnings[0] = input->rows.warning;
+    if (!status)
+        status = hta_iterations_make(&input->rows, &input->options, arena, &input->iterations, error);
+    if (!status)
+        status = hta_kernels_make(&input->rows, &input->options, input->engine, arena, &input->kernels, error);
+    if (!status)
+        status = hta_correlated_make(&input->rows, input->kernels.n, input->engine, arena, &input->correlated, error);
+    making->status = status;
+    if (status)
+        return;
+    /* rows with a stream are kernels, memcpys and memsets, or synchronizations */
+    for (row_t i = 0; i < input->kernels.n; i++)
+        hta->summary.n_kernels += (input->rows.state[input->kernels.event[i]] & HTA_WORK) != 0;
+    hta->summary.n_no_work = input->kernels.n - hta->summary.n_kernels;
+    if (making->in_background)
         making->status = run_metrics(making, NULL, N_OF_RANK, ASKING);
 }
 
 enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error) {
+    struct sutra_hta *made = making->made;
     enum sutra_status status = making->status;
     size_t first = making->input.options.only_joined ? N_OF_RANK : 0;
-    if (!status && making->beside)
+    if (!status && making->in_background)
         status = run_metrics(making, NULL, ASKING, N_METRICS);
     if (!status)
-        status = run_metrics(making, making->pool, first, making->beside ? N_OF_RANK : N_METRICS);
-    if (!status)
-        status = check_tables(making->made, &making->error);
-    for (size_t i = 0; i < sizeof making->made->warnings / sizeof *making->made->warnings; i++)
-        if (making->made->warnings[i])
-            context_warn(making->input.context, "%s", making->made->warnings[i]);
+        status = run_metrics(making, making->pool, first, making->in_background ? N_OF_RANK : N_METRICS);
+    bool failed = made->collectives.failed || made->spans.failed;
+    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
+        failed |= made->tables[id].failed;
+    if (!status && failed)
+        status = error_memory(&making->error);
+    for (size_t i = 0; i < sizeof made->warnings / sizeof *made->warnings; i++)
+        if (made->warnings[i])
+            context_warn(making->input.context, "%s", made->warnings[i]);
     arena_free(&making->arena); /* the trace may go now */
     if (status)
-        sutra_hta_free(making->made);
+        sutra_hta_free(made);
     else
-        *hta = making->made;
+        *hta = made;
     return error_hand_on(error, status, &making->error);
 }
 
@@ -607,7 +617,7 @@ enum sutra_status sutra_hta_run(struct sutra_context *context, const struct sutr
                                 const struct sutra_hta_options *options, struct sutra_hta **hta,
                                 struct sutra_error *error) {
     struct hta_making making;
-    context_expect(context, trace->events.n); /* which chooses the engine */
+    context_expect(context, trace->events.n); /* chooses the engine */
     enum sutra_status status = hta_making_begin(&making, context, trace, options, false, error);
     if (status)
         return status;
@@ -642,24 +652,4 @@ void sutra_hta_summary(const struct sutra_hta *hta, struct sutra_hta_summary *su
 
 int64_t sutra_hta_rank_of(const struct sutra_hta *hta) {
     return hta->options.rank;
-}
-
-bool hta_table_is_series(int id) {
-    return id == SUTRA_HTA_LAUNCHES || id == SUTRA_HTA_QUEUE || id == SUTRA_HTA_ANNOTATED ||
-           id == SUTRA_HTA_BANDWIDTH_SERIES || id == SUTRA_HTA_BUSY_SERIES || id == SUTRA_HTA_RANGES ||
-           id == SUTRA_HTA_COUNTERS || id == SUTRA_HTA_ROWS;
-}
-
-bool hta_table_of_rank(int id) {
-    return hta_table_is_series(id) || id == SUTRA_HTA_OPERATORS || id == SUTRA_HTA_SEQUENCES;
-}
-
-int64_t hta_duration(const struct hta_rows *rows) {
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    for (row_t i = 0; i < rows->n; i++) {
-        int64_t start = rows->start[rows->list[i]];
-        first = start < first ? start : first;
-        last = start > last ? start : last;
-    }
-    return rows->n ? last - first : 0;
 }

@@ -1,17 +1,17 @@
 /*
- * hta.h - which events of a trace count, the kernels among them as columns, and the tables that the metrics fill.
+ * hta.h - the input of HTA's metrics (rows, kernels, steps of one trace) and the tables that they fill.
  *
- *     device trace --> hta_rows.c: rows --> hta_kernels.c: kernels by start --------+--> struct hta_input
- *                                       --> hta_correlated.c: by correlation -------+          |
- *                                                                  hta_*.c: one metric each <--+
- *                                                                     |
- *                                                                     +--> tables of struct sutra_hta
+ *     device trace --> rows.c: rows, kernels by start, kernels by correlation --> struct hta_input
+ *                                                                                       |
+ *                           annotated.c busy.c kernels.c ...: one hta_metric each  <----+
+ *                                           |
+ *                                           +--> tables of struct sutra_hta
  *
- * The input is made once and is the same for all metrics; it and what a metric needs on its way lie in an arena that
- * is gone when the tables are there.
+ * The input is made once and shared by all metrics. The input and the temporary memory of metrics are in an arena that
+ * is freed when the tables are complete.
  *
- * Times are integers of nanoseconds since the first row (NS_PER_US to the microsecond), so sums are exact. In the
- * reference's way starts are rounded up and ends down to whole microseconds as soon as one start has a fraction.
+ * Times are integers of nanoseconds since the first row (NS_PER_US to the microsecond), so sums are exact. As in HTA,
+ * starts are rounded up and ends down to whole microseconds if any start has a fraction.
  */
 #ifndef ANALYZE_HTA_HTA_H
 #define ANALYZE_HTA_HTA_H
@@ -19,7 +19,6 @@
 #include <stdbool.h>
 
 #include "analyze/codec.h"
-#include "analyze/hta/queues.h"
 #include "analyze/table.h"
 #include "base/arena.h"
 #include "base/memory.h"
@@ -34,101 +33,144 @@
 #include "text/numbers.h"
 
 enum hta_row_state {
-    HTA_KEPT = 1,   /* the event counts */
-    HTA_GPU = 2,    /* it ran on the GPU: on a stream with a correlation, or it is a synchronisation of the GPU */
-    HTA_STREAM = 4, /* it has a stream: what most metrics call a kernel */
-    HTA_WORK = 8,   /* of these, those with a category of kernels, copies or sets: no synchronisation */
+    HTA_KEPT = 1,   /* the event is a row of HTA's table */
+    HTA_GPU = 2,    /* on the GPU: on a stream with a correlation, or a synchronization of the GPU */
+    HTA_STREAM = 4, /* has a stream: a kernel in most metrics */
+    HTA_WORK = 8,   /* HTA_STREAM with a category of kernels, memcpys or memsets: no synchronization */
 };
 
 #define STREAM_NONE (-1)
 
-/* Columns by event; what is not HTA_KEPT is undefined. */
+/* Columns by event; undefined for events that are not HTA_KEPT. */
 struct hta_rows {
     const struct sutra_device_trace *trace;
     const struct device_events *events;
     const struct strings *strings;
     int64_t *start, *dur; /* nanoseconds, from `base` */
     int64_t *stream;      /* STREAM_NONE: none */
-    row_t *link;          /* the last event of the other side with the same correlation; 0 where there is none, ROW_NONE
-                             where the event has no correlation */
+    row_t *link;          /* the last event of the other side with the same correlation; 0: there is none; ROW_NONE: the
+                             event has no correlation */
     uint8_t *state;
     int64_t base;     /* nanoseconds of the first start */
-    bool starts_real; /* the reference writes starts (durations) as real numbers */
+    bool starts_real; /* HTA writes starts (durations) as real numbers */
     bool durs_real;
-    /* Events in the order of the reference's table; with steps cut off, those of the GPU come first, and as often as
-     * their correlation stands on the CPU side. */
+    /* Events in the order of HTA's table; where steps are cut off, GPU rows precede CPU rows, each repeated for each CPU row
+     * with its correlation. */
     row_t *list;
     row_t n;
-    row_t *steps; /* events named as profiler steps, by place in the file, also those that were cut off */
+    row_t *steps; /* events named as profiler steps, in file order, with the steps that were cut off */
     row_t n_steps;
-    const char *warning;              /* what there is to warn of, or NULL */
-    struct string_roles *roles;       /* of each string: what the reference's tables take it for, */
-    struct string_roles *queue_roles; /* and its queues, which know other launches */
+    const char *warning;              /* or NULL */
+    struct string_roles *roles;       /* by string: its role in HTA's tables, */
+    struct string_roles *queue_roles; /* and in HTA's queue lengths, which know other launches */
 };
 
-/* The rows that are HTA_STREAM, by rising start, those of one start in the order of the table. */
+/* The rows that are HTA_STREAM, ascending by start, then in the order of the table. */
 struct hta_kernels {
     row_t n;
     row_t *event;
     int64_t *start, *end;
     uint32_t *type;   /* enum kernel_type */
-    uint8_t *of_name; /* of each string: the type of the kernels of this name, plus 1; 0: there are none */
+    uint8_t *of_name; /* by string: the type of the kernels with this name, plus 1; 0: none */
 };
 
-/* Kernels by correlation, for those that have one: kernels of group g are event[i] for i from first[g] to
- * first[g + 1], in the order of the table. */
+/* Kernels by correlation: kernels of group g are event[i] for i from first[g] to first[g + 1], in the order of the
+ * table. Kernels without a correlation are in no group. */
 struct hta_correlated {
     row_t n, n_groups;
     row_t *event, *first;
     row_t *in_table, *group; /* the same kernels in the order of the table, and their groups */
-    value_key *keys;         /* and correlations */
+    value_key *keys;         /* and their correlations */
 };
 
-/* Which step rows are in, see hta_iterations.c. */
-#define ITERATION_NONE (-1) /* none: the reference has such rows, too, in its column */
-#define ITERATION_NAN  (-2) /* the reference has no number there */
+/* The profiler step of each row, see steps.c. */
+#define ITERATION_NONE (-1) /* no step; HTA's column has this value, too */
+#define ITERATION_NAN  (-2) /* HTA's column has NaN */
 
 struct hta_iterations {
-    int64_t *of_name;  /* of each string: the number of the step that it names, or ITERATION_NONE */
-    int32_t *of_event; /* of events that are rows; NULL: there are no steps */
+    int64_t *of_name;  /* by string: the number of the step that it names, or ITERATION_NONE */
+    int32_t *of_event; /* by event; NULL: the trace has no steps */
 };
 
-/* What the metrics look at. */
+/* The input of all metrics. */
 struct hta_input {
     struct sutra_context *context;
     const struct engine *engine;
     struct sutra_hta_options options;
-    bool alone; /* nobody compares it with other ranks; false at first */
+    bool alone; /* the rank is not compared with other ranks */
     struct hta_rows rows;
     struct hta_iterations iterations;
     struct hta_kernels kernels;
     struct hta_correlated correlated;
 };
 
-/* What they make. */
+/*
+ * The length of each stream's queue over time, in QUEUE_STRETCHES equal bins, of the streams with the longest queues.
+ *
+ *     changes of a stream    1 2 1 2   3 2 1 0         a length holds until the next change;
+ *     bins                   |-----|-----|-----|       the mean of a bin is over its time
+ */
+#define QUEUE_STRETCHES 300
+#define QUEUES_KEPT     8
+
+struct queue_series {
+    int64_t rank, stream;
+    double begin_us, end_us; /* of the first and the last change of the rank */
+    double longest;
+    double most[QUEUE_STRETCHES], mean[QUEUE_STRETCHES]; /* by bin */
+};
+
+/* The longest first, then by rank and stream. Zero-initialise. */
+struct queue_list {
+    struct queue_series *list;
+    uint32_t n;     /* series kept */
+    uint64_t n_all; /* series added */
+};
+
+/* Changes of the queues of a rank: stream by stream, each by time. */
+struct queue_times {
+    row_t n;
+    const int64_t *ns;
+    const int64_t *length;  /* from this change on */
+    const uint32_t *lane;   /* number of the stream, */
+    const int64_t *streams; /* and its id, by number */
+};
+
+/* Adds the series of one rank. False: out of memory. O(changes + streams + bins). */
+bool queue_list_add(struct queue_list *list, int64_t rank, const struct queue_times *times);
+
+/* Adds the series of a list, shifted by later_us. The result does not depend on the order of additions. */
+bool queue_list_join(struct queue_list *list, const struct queue_list *added, double later_us);
+void queue_list_free(struct queue_list *list);
+
+/* Encodes the list, or decodes it into an empty one. */
+void queue_list_codec(struct codec *codec, struct queue_list *list);
+
+/* The tables of one rank. */
 struct sutra_hta {
     struct sutra_hta_options options;
-    bool starts_real, durs_real;     /* as those of hta_rows, for columns of tables */
+    bool starts_real, durs_real;     /* of hta_rows, for columns of tables */
     struct interval_states types[2]; /* without and with memory kernels */
     struct sutra_hta_summary summary;
     struct sutra_table tables[SUTRA_HTA_N_TABLES];
     bool made[SUTRA_HTA_N_TABLES];
     const char *reasons[SUTRA_HTA_N_TABLES]; /* why a table was not made */
-    int64_t base;                            /* as that of hta_rows */
-    struct sutra_table collectives, spans;   /* what stragglers are found by: see hta_stragglers.c */
+    int64_t base;                            /* of hta_rows */
+    struct sutra_table collectives, spans;   /* input of stragglers.c */
     struct queue_list queues;                /* for charts */
-    char *taken;                             /* texts of reasons that another process has told, or NULL */
-    const char *warnings[2];                 /* what there is to warn of, until it is told; NULL: nothing */
+    char *taken;                             /* texts of reasons that come from a partial result, or NULL */
+    const char *warnings[2];                 /* to report at the end; NULL: none */
 };
 
-/* The work on one trace, in two parts: the first changes nothing that is not its own, and can so be done beside other
- * work on the trace, on another thread. Times, partners and kernels are read by an engine that no one else uses
- * then. */
+/* The run of one trace, in two parts. The first (hta_making_do()) changes nothing but its own data, so that it can run
+ * on another thread, with an engine of its own, while the caller uses the trace. */
 struct hta_making {
     struct hta_input input;
     struct engine engine;
-    struct pool *pool; /* of threads that make tables at once; NULL: one does */
-    bool beside;       /* the first part is on another thread, and makes tables there */
+    struct pool *pool;   /* runs metrics in parallel; NULL: one thread */
+    bool in_background;  /* the first part runs on another thread, and runs the metrics of the job there */
+    bool concurrent;     /* several metrics are running, */
+    size_t first_metric; /* from this one on */
     const struct sutra_device_trace *trace;
     struct sutra_hta *made;
     struct arena arena;
@@ -136,19 +178,19 @@ struct hta_making {
     struct sutra_error error;
 };
 
-/* SUTRA_SYSTEM, SUTRA_USAGE: there is nothing to do or to end. */
+/* On failure there is nothing to run or to end. */
 enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, const struct sutra_hta_options *options,
-                                   bool beside, struct sutra_error *error);
+                                   bool in_background, struct sutra_error *error);
 void hta_making_do(void *arg);
-/* The second part: what asks the trace for texts, and tells warnings. */
+/* The second part, on the caller's thread: reads texts of the trace and reports warnings. */
 enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **hta, struct sutra_error *error);
 
-/* The options as they count: with what stands for 0. */
+/* Checks options and fills in defaults. */
 enum sutra_status hta_options_take(const struct sutra_hta_options *given, struct sutra_hta_options *taken,
                                    struct sutra_error *error);
 
-/* Sets the two tables up that stragglers are found by. */
+/* Initializes the two tables that stragglers are found by. */
 void hta_collectives_init(struct sutra_hta *hta);
 
 /* ranks.c: the partial result of a rank, made with these complete options; a decoded one is the caller's to free, or
@@ -160,37 +202,37 @@ static inline int64_t column_key(value_key key) {
     return key_is_integer(key) ? key : -1;
 }
 
-/* hta_rows.c: from a trace to rows; counts in the summary what it took and left out. */
+/* rows.c: the rows of a trace; counts kept and skipped events in the summary. */
 enum sutra_status hta_rows_make(const struct hta_input *input, const struct sutra_device_trace *trace,
                                 struct arena *arena, struct hta_rows *rows, struct sutra_hta_summary *summary,
                                 struct sutra_error *error);
 
-/* The same of all steps: none is cut off. */
+/* The same without cutting off the last step. */
 enum sutra_status hta_rows_make_all(struct sutra_context *context, const struct sutra_hta_options *options,
                                     const struct sutra_device_trace *trace, struct arena *arena, struct hta_rows *rows,
                                     struct sutra_error *error);
 
-/* hta_kernels.c: from rows to kernels. */
+/* rows.c: the kernels of rows. */
 enum sutra_status hta_kernels_make(const struct hta_rows *rows, const struct sutra_hta_options *options,
                                    const struct engine *engine, struct arena *arena, struct hta_kernels *kernels,
                                    struct sutra_error *error);
 
-/* hta_correlated.c: from rows, of which n_kernels are kernels, to groups; and those of other keys, ROW_NONE for keys
- * that no kernel has. */
+/* rows.c: groups of the n_kernels kernels by correlation; and the groups of other keys, ROW_NONE for keys that no
+ * kernel has. */
 enum sutra_status hta_correlated_make(const struct hta_rows *rows, row_t n_kernels, const struct engine *engine,
                                       struct arena *arena, struct hta_correlated *correlated,
                                       struct sutra_error *error);
 enum sutra_status hta_correlated_find(const struct hta_input *input, const value_key *keys, row_t n, row_t *groups,
                                       struct sutra_error *error);
 
-/* The metrics, a file each. Each makes its tables and its part of the summary. */
+/* The metrics. Each fills its tables and its fields of the summary. */
 typedef enum sutra_status hta_metric(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                      struct sutra_error *error);
 hta_metric hta_busy, hta_names, hta_idle, hta_launches, hta_calls, hta_queue, hta_bandwidth, hta_spans;
 hta_metric hta_ranges, hta_row_table, hta_busy_series, hta_steps, hta_annotations, hta_annotated, hta_operators,
     hta_sequences, hta_collectives;
 
-/* hta_iterations.c: the steps of all rows. */
+/* steps.c: the steps of all rows. */
 enum sutra_status hta_iterations_make(const struct hta_rows *rows, const struct sutra_hta_options *options,
                                       struct arena *arena, struct hta_iterations *iterations,
                                       struct sutra_error *error);
@@ -199,39 +241,32 @@ static inline int64_t hta_iteration(const struct hta_input *input, row_t event) 
     return input->iterations.of_event ? input->iterations.of_event[event] : ITERATION_NONE;
 }
 
-/* Whether a table is of one rank, so that there is none of all ranks; and of those, whether it has a row for each
- * launch, kernel or change, so that it is not kept. */
+/* Whether a table exists per rank only, so that there is none of all ranks; and whether it also has a row for each
+ * launch, kernel or change, so that it is freed early. */
 bool hta_table_of_rank(int id);
 bool hta_table_is_series(int id);
 
-/* From the first start of a row to the last, as the reference takes a trace's duration. */
-int64_t hta_duration(const struct hta_rows *rows);
-
-/* Fills a table of types from what one rank, or all together, spent in each state. */
+/* Fills a table of types from the time that one rank, or all ranks, spent in each state. */
 void hta_types_fill(struct sutra_table *table, const struct interval_states *states);
 
-/* The unit in which the reference adds up stretches of time of a trace: whole microseconds. */
-int64_t hta_unit(const struct sutra_hta_options *options);
-
-/* Sorts a finished table of names: by type, name and rank, or without types by rank and name. */
+/* Sorts a complete table of names: by type, name and rank, or without types by rank and name. */
 enum sutra_status hta_names_sort(struct sutra_table *table, struct arena *arena, struct sutra_error *error);
 
-/* Sets a table up with integer columns where `rows` says so; for tables of many ranks too. */
+/* Initializes a table of one or many ranks. starts_real, durs_real: times are real numbers. */
 void hta_table_init(struct sutra_table *table, enum sutra_hta_table id, const struct sutra_hta_options *options,
                     bool starts_real, bool durs_real);
 
-/* Sets a table up: under its name, with the kinds of its columns as the times of the trace have them. */
+/* Initializes a table of one rank and marks it as made. */
 struct sutra_table *hta_table_begin(struct sutra_hta *hta, enum sutra_hta_table id);
 
 /* The columns of a distribution; `decimals` 0: not rounded. */
 void table_describe(struct sutra_table *table, const struct description *description, int decimals);
 
-/* The kind of a column for such ids of events[0..n), and the next value of one. */
+/* The kind of the column for the ids of events[0..n), and a function that adds a value to it. */
 enum sutra_column_kind kind_of_ids(const value_key *ids, const row_t *events, row_t n);
 void table_id(struct sutra_table *table, const struct values *values, value_key id);
 
-/* hta_short_name.c: a name without template and function arguments, as HTA shortens it, into a buffer that is emptied
- * first. O(length). */
+/* kernels.c: a name without template and function arguments, as HTA shortens it. Overwrites the buffer. O(length). */
 void hta_short_name(const char *name, size_t length, struct buffer *shortened);
 
 /* Nanoseconds as microseconds. */
@@ -243,20 +278,17 @@ static inline double us_of_wide(wide_t ns) {
     return (double)ns / NS_PER_US;
 }
 
-/* As numpy's round(): to so many decimals, halves to even. */
+/* As numpy's round(): to a number of decimals, halves to even. */
 double rounded_to(double value, int decimals);
 
-/*
- * What is decided about single kernels and launches, for the CPU and the CUDA engine alike. Times are
- * integers of nanoseconds.
- */
+/* ---- Rules for single kernels and launches, shared by the CPU and the CUDA engine; nanoseconds ---- */
 
-/* What a stream waited for between two kernels. */
+/* Why a stream was idle between two kernels. */
 enum idle_cause { IDLE_HOST_WAIT, IDLE_KERNEL_WAIT, IDLE_OTHER, IDLE_N_CAUSES };
 
-/* The cause of a gap that begins where the kernel before ended: the next one was launched only afterwards; it was
- * there already, and the gap is below `delay`, which the device needs between kernels; else something else. A gap below
- * 0 (kernels of one stream that overlap) is below any delay. */
+/* The cause of a gap from the end of a kernel to the start of the next: host wait if the next one was launched after
+ * that end; kernel wait if it was queued and the gap is below `delay`, which the device needs between kernels; else
+ * other. A gap below 0 (overlapping kernels of one stream) is below any delay. */
 SHARED enum idle_cause idle_cause_of(int64_t last_end, int64_t start, bool has_launch, int64_t launch, int64_t delay) {
     if (has_launch && launch > last_end)
         return IDLE_HOST_WAIT;

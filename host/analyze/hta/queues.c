@@ -1,39 +1,41 @@
 /*
- * queues.c - how many kernels are queued on a stream: one more when a launch begins, one less when a kernel begins.
+ * queues.c - the queue length of each stream, and the bandwidth of memcpys, over time.
  *
- * Launches are calls of the reference's list (or all, if that is asked for) that are linked with a kernel. A kernel
- * with the correlation of some launch takes part; where several launches share one, the last of them queued the kernel.
- * (The reference has an assertion there, which fails.) Events by time, launches before kernels that begin at that
- * moment, else in the order of the table. The distribution is over events, not over time. O(n), sorts aside.
+ *     hta_queue()      kernels queued on a stream: one more when a launch starts, one less when its kernel starts
+ *     hta_bandwidth()  GB/s of the running memcpys and memsets, by kind
+ *
+ * Launches are calls of HTA's list (with all_launches: any call) that are linked with a kernel. A kernel counts if some
+ * launch has its correlation; if several launches share one, the last of them queued the kernel. (HTA has an assertion
+ * there, which fails.) Changes are ordered by time, launches before kernels that start at that time, else as in the
+ * table. The distribution is over changes, not over time. O(n), except for sorts.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/hta/hta.h"
-#include "analyze/hta/queues.h"
 #include "base/error.h"
 #include "columns/hash_tables.h"
 #include "facts/launches.h"
 
-/* ---- Those that are kept ---- */
+/* ---- The series with the longest queues ---- */
 
-static bool comes_before(const struct queue_series *a, const struct queue_series *b) {
+static bool is_before(const struct queue_series *a, const struct queue_series *b) {
     if (a->longest != b->longest)
         return a->longest > b->longest;
     return a->rank != b->rank ? a->rank < b->rank : a->stream < b->stream;
 }
 
-/* Where a series goes; QUEUES_KEPT: nowhere. */
-static uint32_t place_of(const struct queue_list *list, const struct queue_series *added) {
+/* The index for a series; QUEUES_KEPT: the series is not kept. */
+static uint32_t index_for(const struct queue_list *list, const struct queue_series *added) {
     uint32_t at = list->n;
-    while (at > 0 && comes_before(added, &list->list[at - 1]))
+    while (at > 0 && is_before(added, &list->list[at - 1]))
         at--;
     return at;
 }
 
-/* Puts a series at its place, which is not nowhere. False: out of memory. */
-static bool put_at(struct queue_list *list, uint32_t at, const struct queue_series *added) {
+/* Inserts a series at an index below QUEUES_KEPT. False: out of memory. */
+static bool insert_at(struct queue_list *list, uint32_t at, const struct queue_series *added) {
     if (!list->list && !(list->list = malloc(QUEUES_KEPT * sizeof *list->list)))
         return false;
     list->n += list->n < QUEUES_KEPT;
@@ -46,10 +48,10 @@ bool queue_list_join(struct queue_list *list, const struct queue_list *added, do
     bool ok = true;
     for (uint32_t i = 0; i < added->n && ok; i++) {
         struct queue_series series = added->list[i];
-        uint32_t at = place_of(list, &series);
+        uint32_t at = index_for(list, &series);
         series.begin_us += later_us;
         series.end_us += later_us;
-        ok = at == QUEUES_KEPT || put_at(list, at, &series);
+        ok = at == QUEUES_KEPT || insert_at(list, at, &series);
     }
     list->n_all += added->n_all;
     return ok;
@@ -60,17 +62,9 @@ void queue_list_free(struct queue_list *list) {
     *list = (struct queue_list){0};
 }
 
-/* ---- One rank ---- */
+/* ---- The series of one rank ---- */
 
-/* The most work that waited in a stream's queue. */
-static double longest_of(const struct queue_times *times, row_t first, row_t end) {
-    int64_t most = 0;
-    for (row_t i = first; i < end; i++)
-        most = times->length[i] > most ? times->length[i] : most;
-    return (double)most;
-}
-
-/* Counts a length that held from `from` to `to`, in stretches from the beginning. */
+/* Adds a length that held from `from` to `to`, both in bins from the start. */
 static void add_length(struct queue_series *series, double length, double from, double to) {
     uint32_t first = (uint32_t)from, last = (uint32_t)to;
     first = first < QUEUE_STRETCHES ? first : QUEUE_STRETCHES - 1;
@@ -81,19 +75,8 @@ static void add_length(struct queue_series *series, double length, double from, 
     }
 }
 
-static void add_lengths(struct queue_series *series, const struct queue_times *times, row_t first, row_t end) {
-    memset(series->most, 0, sizeof series->most);
-    memset(series->mean, 0, sizeof series->mean);
-    double begin_us = series->begin_us, end_us = series->end_us;
-    double scale = end_us > begin_us ? QUEUE_STRETCHES / (end_us - begin_us) : 0;
-    for (row_t i = first; i < end; i++) {
-        double from = us_of(times->ns[i]), to = i + 1 < end ? us_of(times->ns[i + 1]) : end_us;
-        add_length(series, (double)times->length[i], (from - begin_us) * scale, (to - begin_us) * scale);
-    }
-}
-
 bool queue_list_add(struct queue_list *list, int64_t rank, const struct queue_times *times) {
-    struct queue_series series; /* whose stretches are only filled where it is kept: streams may be many */
+    struct queue_series series; /* bins are only filled for series that are kept: streams may be many */
     int64_t begin = INT64_MAX, last = INT64_MIN;
     bool ok = true;
     series.rank = rank;
@@ -101,19 +84,27 @@ bool queue_list_add(struct queue_list *list, int64_t rank, const struct queue_ti
         begin = times->ns[i] < begin ? times->ns[i] : begin;
         last = times->ns[i] > last ? times->ns[i] : last;
     }
-    series.begin_us = us_of(begin);
-    series.end_us = us_of(last);
+    double begin_us = us_of(begin), end_us = us_of(last);
+    double scale = end_us > begin_us ? QUEUE_STRETCHES / (end_us - begin_us) : 0;
+    series.begin_us = begin_us;
+    series.end_us = end_us;
     for (row_t first = 0, end; first < times->n && ok; first = end) {
-        for (end = first + 1; end < times->n && times->lane[end] == times->lane[first];)
-            end++;
+        int64_t longest = 0;
+        for (end = first; end < times->n && times->lane[end] == times->lane[first]; end++)
+            longest = times->length[end] > longest ? times->length[end] : longest;
         series.stream = times->streams[times->lane[first]];
-        series.longest = longest_of(times, first, end);
-        uint32_t at = place_of(list, &series);
+        series.longest = (double)longest;
+        uint32_t at = index_for(list, &series);
         list->n_all++;
         if (at == QUEUES_KEPT)
             continue;
-        add_lengths(&series, times, first, end);
-        ok = put_at(list, at, &series);
+        memset(series.most, 0, sizeof series.most);
+        memset(series.mean, 0, sizeof series.mean);
+        for (row_t i = first; i < end; i++) {
+            double from = us_of(times->ns[i]), to = i + 1 < end ? us_of(times->ns[i + 1]) : end_us;
+            add_length(&series, (double)times->length[i], (from - begin_us) * scale, (to - begin_us) * scale);
+        }
+        ok = insert_at(list, at, &series);
     }
     return ok;
 }
@@ -129,45 +120,38 @@ void queue_list_codec(struct codec *codec, struct queue_list *list) {
         if (!codec_decodes(codec))
             series = list->list[i];
         codec_value(codec, &series);
-        if (codec_decodes(codec) && !put_at(list, i, &series))
+        if (codec_decodes(codec) && !insert_at(list, i, &series))
             codec_fail(codec, CODEC_NO_MEMORY);
     }
 }
 
 /*
- * The bandwidth of memory copies and sets while they run, by kind: each adds its own at its start and
- * takes it away at its end (a microsecond later at least).
+ * ---- Bandwidth ----
  *
- * Kinds are "Memset" and the first eleven characters of a copy, "Memcpy HtoD". The moments when nothing runs are left
- * out. Bandwidths are added as doubles in the order of time, ends behind starts, else as in the table. O(n) for copies,
- * sorts aside, and a look at the text of each.
+ * Each memcpy or memset adds its bandwidth at its start and subtracts it at its end (a microsecond later at least).
+ * Kinds are "Memset" and the first eleven characters of a memcpy, "Memcpy HtoD". Times at which nothing runs are
+ * skipped. Bandwidths are added as doubles in time order, ends after starts, else as in the table. O(n) for copies
+ * and the text of each, except for sorts.
  */
 
 struct bandwidth {
     struct strings kinds;
-    row_t n;          /* copies; changes are those at starts, then those at ends */
+    row_t n;          /* copies: memcpys and memsets; 2 n changes, at their starts, then at their ends */
     row_t *event;     /* of each copy */
     uint32_t *kind;   /* of each copy */
     double *gbps;     /* of each copy */
     uint64_t *keys;   /* of each change */
     row_t *order;     /* changes by time */
-    double *levels;   /* those above 0, by time */
+    double *levels;   /* bandwidths above 0, by time */
     uint32_t *groups; /* and their kinds */
     row_t n_levels;
-    struct tuples lines; /* of the series: kinds, and in our way processes, which are devices */
+    struct tuples lines; /* of the series: kinds, and except in HTA processes, which are devices */
     uint32_t *line;      /* of each copy */
 };
 
 static bool is_copy(const struct hta_input *input, row_t event) {
     return input->rows.state[event] & HTA_STREAM &&
            input->kernels.of_name[input->rows.events->name[event]] == KERNEL_MEMORY + 1;
-}
-
-static row_t count_copies(const struct hta_input *input) {
-    row_t n = 0;
-    for (row_t i = 0; i < input->rows.n; i++)
-        n += is_copy(input, input->rows.list[i]);
-    return n;
 }
 
 /* The number of the copy's kind; STRING_NONE: out of memory. */
@@ -185,29 +169,10 @@ static uint32_t kind_of(struct strings *kinds, const char *name, size_t length) 
     return strings_intern(kinds, name, end);
 }
 
-/* 0 where the event has none, and for infinities. */
-static double gbps_of(struct number_column column, row_t event) {
-    double gbps = number_as_double(number_at(column, event));
-    return isfinite(gbps) ? gbps : 0;
-}
-
-/* When the copy begins or ends: what takes no time takes a microsecond. */
-static int64_t time_of(const struct hta_rows *rows, row_t event, bool begins) {
+/* The start or the end of a copy; a duration of 0 is a microsecond. */
+static int64_t time_of(const struct hta_rows *rows, row_t event, bool is_start) {
     int64_t dur = rows->dur[event] == 0 ? NS_PER_US : rows->dur[event];
-    return rows->start[event] + (begins ? 0 : dur);
-}
-
-/* Takes copy `i` of `n`; false: out of memory. */
-static bool take_copy(struct bandwidth *bandwidth, const struct hta_rows *rows, struct number_column gbps, row_t i,
-                      row_t n) {
-    row_t event = bandwidth->event[i];
-    uint32_t name = rows->events->name[event];
-    bandwidth->kind[i] =
-        kind_of(&bandwidth->kinds, strings_text(rows->strings, name), strings_length(rows->strings, name));
-    bandwidth->gbps[i] = gbps_of(gbps, event);
-    bandwidth->keys[i] = integer_sort_key(time_of(rows, event, true));
-    bandwidth->keys[n + i] = integer_sort_key(time_of(rows, event, false));
-    return bandwidth->kind[i] != STRING_NONE;
+    return rows->start[event] + (is_start ? 0 : dur);
 }
 
 static enum sutra_status find_levels(struct bandwidth *bandwidth, const struct engine *engine, struct arena *arena,
@@ -237,8 +202,8 @@ static int compare_kinds(const void *left, const void *right, void *arg) {
     return strcmp(strings_text(kinds, *(const uint32_t *)left), strings_text(kinds, *(const uint32_t *)right));
 }
 
-static enum sutra_status add_rows(struct sutra_hta *hta, const struct engine *engine, struct bandwidth *bandwidth,
-                                  struct arena *arena, struct sutra_error *error) {
+static enum sutra_status add_bandwidths(struct sutra_hta *hta, const struct engine *engine, struct bandwidth *bandwidth,
+                                        struct arena *arena, struct sutra_error *error) {
     struct strings *kinds = &bandwidth->kinds;
     struct description *descriptions = arena_take(arena, kinds->n, sizeof *descriptions);
     uint32_t *order = arena_take(arena, kinds->n, sizeof *order);
@@ -261,117 +226,117 @@ static enum sutra_status add_rows(struct sutra_hta *hta, const struct engine *en
     return SUTRA_OK;
 }
 
-/* ---- The series ---- */
-
-/* What a line of the series adds up to. */
-struct bandwidth_line {
-    double gbps;
-    row_t running;
-};
-
-struct line_order {
-    const struct bandwidth *bandwidth;
-};
-
+/* ---- The series of bandwidths ---- */
 /* By name of the kind, then as the lines first occur. */
 static int compare_lines(const void *left, const void *right, void *arg) {
-    const struct line_order *order = arg;
+    const struct bandwidth *bandwidth = arg;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    const struct tuple *lines = order->bandwidth->lines.list;
-    const struct strings *kinds = &order->bandwidth->kinds;
+    const struct tuple *lines = bandwidth->lines.list;
+    const struct strings *kinds = &bandwidth->kinds;
     int compared =
         strcmp(strings_text(kinds, (uint32_t)lines[a].part[0]), strings_text(kinds, (uint32_t)lines[b].part[0]));
     return compared ? compared : (a > b) - (a < b);
 }
 
-/* The changes of each line in the order of time, the lines by name. */
-static enum sutra_status deal_changes(const struct bandwidth *bandwidth, struct arena *arena, uint32_t *lines,
-                                      row_t **changes, struct sutra_error *error) {
-    struct line_order order = {bandwidth};
-    uint32_t n_lines = bandwidth->lines.n, *place = arena_take(arena, n_lines, sizeof *place);
+/* Orders the changes by line (the lines by name) and time. */
+static enum sutra_status partition_changes(struct bandwidth *bandwidth, struct arena *arena, row_t **changes,
+                                           struct sutra_error *error) {
+    uint32_t n_lines = bandwidth->lines.n, *lines = arena_take(arena, n_lines, sizeof *lines);
+    uint32_t *rank = arena_take(arena, n_lines, sizeof *rank);
     row_t *next = arena_zeros(arena, (size_t)n_lines + 2, sizeof *next), n = bandwidth->n;
     *changes = arena_take(arena, n, 2 * sizeof **changes);
-    if (arena->failed || !bandwidth->line)
+    if (arena->failed)
         return error_memory(error);
     for (uint32_t i = 0; i < n_lines; i++)
         lines[i] = i;
-    qsort_r(lines, n_lines, sizeof *lines, compare_lines, &order);
+    qsort_r(lines, n_lines, sizeof *lines, compare_lines, bandwidth);
     for (uint32_t i = 0; i < n_lines; i++)
-        place[lines[i]] = i;
+        rank[lines[i]] = i;
     for (row_t i = 0; i < n; i++)
-        next[place[bandwidth->line[i]] + 1] += 2;
+        next[rank[bandwidth->line[i]] + 1] += 2;
     for (uint32_t i = 0; i < n_lines; i++)
         next[i + 1] += next[i];
     for (row_t i = 0; i < 2 * n; i++) {
         row_t change = bandwidth->order[i], copy = change < n ? change : change - n;
-        (*changes)[next[place[bandwidth->line[copy]]]++] = change;
+        (*changes)[next[rank[bandwidth->line[copy]]]++] = change;
     }
     return SUTRA_OK;
 }
 
-static void add_series_hta_bandwidth(struct sutra_hta *hta, const struct hta_input *input,
-                                     const struct bandwidth *bandwidth, const row_t *changes,
-                                     struct bandwidth_line *lines) {
-    enum { PID = 1 };
-    const struct device_events *events = input->rows.events;
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BANDWIDTH_SERIES);
-    row_t n = bandwidth->n;
-    table_retype(table, PID, kind_of_ids(events->pid, bandwidth->event, n));
-    for (row_t i = 0; i < 2 * n; i++) {
-        row_t copy = changes[i] < n ? changes[i] : changes[i] - n;
-        bool begins = changes[i] < n;
-        struct bandwidth_line *line = &lines[bandwidth->line[copy]];
-        line->gbps += begins ? bandwidth->gbps[copy] : -bandwidth->gbps[copy];
-        line->running = begins ? line->running + 1 : line->running - 1;
-        if (line->running == 0 && !input->options.compat)
-            line->gbps = 0; /* without what is left of rounding */
-        table_real(table, us_of(time_of(&input->rows, bandwidth->event[copy], begins)));
-        table_id(table, &input->context->values, events->pid[bandwidth->event[copy]]);
-        table_string(table, &bandwidth->kinds, bandwidth->kind[copy]);
-        table_real(table, line->gbps);
-    }
-}
-
-/* The reference mixes all devices. */
+/* HTA mixes all devices. */
 static enum sutra_status make_series(struct bandwidth *bandwidth, const struct hta_input *input, struct arena *arena,
                                      struct sutra_hta *hta, struct sutra_error *error) {
-    row_t *changes;
+    enum { PID = 1 };
+    const struct device_events *events = input->rows.events;
+    row_t *changes, n = bandwidth->n;
     bandwidth->line = arena_take(arena, bandwidth->n, sizeof *bandwidth->line);
     for (row_t i = 0; i < bandwidth->n && bandwidth->line; i++) {
-        value_key pid = input->options.compat ? 0 : input->rows.events->pid[bandwidth->event[i]];
+        value_key pid = input->options.compat ? 0 : events->pid[bandwidth->event[i]];
         bandwidth->line[i] = tuples_number(&bandwidth->lines, (struct tuple){{bandwidth->kind[i], pid}});
         if (bandwidth->line[i] == TUPLE_NONE)
             return error_memory(error);
     }
-    struct bandwidth_line *sums = arena_zeros(arena, bandwidth->lines.n, sizeof *sums);
-    uint32_t *lines = arena_take(arena, bandwidth->lines.n, sizeof *lines);
+    struct line_total {
+        double gbps;
+        row_t n_running;
+    } *totals = arena_zeros(arena, bandwidth->lines.n, sizeof *totals);
     enum sutra_status status =
-        arena->failed ? error_memory(error) : deal_changes(bandwidth, arena, lines, &changes, error);
-    if (!status)
-        add_series_hta_bandwidth(hta, input, bandwidth, changes, sums);
-    return status;
+        arena->failed ? error_memory(error) : partition_changes(bandwidth, arena, &changes, error);
+    if (status)
+        return status;
+    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BANDWIDTH_SERIES);
+    table_retype(table, PID, kind_of_ids(events->pid, bandwidth->event, n));
+    for (row_t i = 0; i < 2 * n; i++) {
+        bool is_start = changes[i] < n;
+        row_t copy = is_start ? changes[i] : changes[i] - n;
+        struct line_total *total = &totals[bandwidth->line[copy]];
+        total->gbps += is_start ? bandwidth->gbps[copy] : -bandwidth->gbps[copy];
+        total->n_running = is_start ? total->n_running + 1 : total->n_running - 1;
+        if (total->n_running == 0 && !input->options.compat)
+            total->gbps = 0; /* without the rounding error */
+        table_real(table, us_of(time_of(&input->rows, bandwidth->event[copy], is_start)));
+        table_id(table, &input->context->values, events->pid[bandwidth->event[copy]]);
+        table_string(table, &bandwidth->kinds, bandwidth->kind[copy]);
+        table_real(table, total->gbps);
+    }
+    return SUTRA_OK;
 }
 
-static enum sutra_status take_copies(struct bandwidth *bandwidth, const struct hta_input *input, row_t n,
+/* Reads kind, bandwidth and times of n copies. */
+static enum sutra_status read_copies(struct bandwidth *bandwidth, const struct hta_input *input, row_t n,
                                      struct sutra_error *error) {
     static const struct asked_field field = {"memory bandwidth (GB/s)", ASK_NUMBER, false};
+    const struct hta_rows *rows = &input->rows;
     struct asked_column gbps;
-    for (row_t i = 0; i < input->rows.n; i++)
-        if (is_copy(input, input->rows.list[i]))
-            bandwidth->event[bandwidth->n++] = input->rows.list[i];
-    bool ok = strings_init(&bandwidth->kinds);
+    if (!strings_init(&bandwidth->kinds))
+        return error_memory(error);
+    for (row_t i = 0; i < rows->n; i++)
+        if (is_copy(input, rows->list[i]))
+            bandwidth->event[bandwidth->n++] = rows->list[i];
     enum sutra_status status =
-        ok ? event_columns_ask(input->context, input->rows.trace, &field, 1, bandwidth->event, n, &gbps, error)
-           : error_memory(error);
-    for (row_t i = 0; i < n && !status; i++)
-        if (!take_copy(bandwidth, &input->rows, gbps.number, i, n))
-            status = error_memory(error);
-    return status;
+        event_columns_ask(input->context, rows->trace, &field, 1, bandwidth->event, n, &gbps, error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < n; i++) {
+        row_t event = bandwidth->event[i];
+        uint32_t name = rows->events->name[event];
+        double value = number_as_double(number_at(gbps.number, event));
+        bandwidth->gbps[i] = isfinite(value) ? value : 0;
+        bandwidth->keys[i] = integer_sort_key(time_of(rows, event, true));
+        bandwidth->keys[n + i] = integer_sort_key(time_of(rows, event, false));
+        bandwidth->kind[i] =
+            kind_of(&bandwidth->kinds, strings_text(rows->strings, name), strings_length(rows->strings, name));
+        if (bandwidth->kind[i] == STRING_NONE)
+            return error_memory(error);
+    }
+    return SUTRA_OK;
 }
 
 enum sutra_status hta_bandwidth(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                 struct sutra_error *error) {
-    row_t n = count_copies(input);
+    row_t n = 0;
+    for (row_t i = 0; i < input->rows.n; i++)
+        n += is_copy(input, input->rows.list[i]);
     if (n == 0) {
         hta->reasons[SUTRA_HTA_BANDWIDTH] = hta->reasons[SUTRA_HTA_BANDWIDTH_SERIES] =
             "no memcpy or memset on a stream";
@@ -385,11 +350,11 @@ enum sutra_status hta_bandwidth(const struct hta_input *input, struct arena *are
                                   .order = arena_take(arena, n_changes, sizeof *bandwidth.order),
                                   .levels = arena_take(arena, n_changes, sizeof *bandwidth.levels),
                                   .groups = arena_take(arena, n_changes, sizeof *bandwidth.groups)};
-    enum sutra_status status = arena->failed ? error_memory(error) : take_copies(&bandwidth, input, n, error);
+    enum sutra_status status = arena->failed ? error_memory(error) : read_copies(&bandwidth, input, n, error);
     if (!status)
         status = find_levels(&bandwidth, input->engine, arena, error);
     if (!status)
-        status = add_rows(hta, input->engine, &bandwidth, arena, error);
+        status = add_bandwidths(hta, input->engine, &bandwidth, arena, error);
     if (!status && !input->options.only_joined)
         status = make_series(&bandwidth, input, arena, hta, error);
     tuples_free(&bandwidth.lines);
@@ -397,27 +362,17 @@ enum sutra_status hta_bandwidth(const struct hta_input *input, struct arena *are
     return status;
 }
 
-/* Changes of the length, those by launches first; and then in order, stream by stream. */
+/* ---- Queue lengths ---- */
+
+/* Changes of the length, changes by launches first; then ordered by stream and time. */
 struct queue {
     row_t n;       /* changes */
     row_t *event;  /* launch or kernel */
-    row_t *kernel; /* its kernel, whose stream it is */
+    row_t *kernel; /* of the launch; the change is in its stream */
     uint64_t *time, *stream;
     uint8_t *up;
     struct queue_lengths series;
 };
-
-/* Room for n changes. */
-static struct queue queue_new(row_t n, struct arena *arena) {
-    return (struct queue){.event = arena_take(arena, n, sizeof(row_t)),
-                          .kernel = arena_take(arena, n, sizeof(row_t)),
-                          .time = arena_take(arena, n, sizeof(uint64_t)),
-                          .stream = arena_take(arena, n, sizeof(uint64_t)),
-                          .up = arena_take(arena, n, sizeof(uint8_t)),
-                          .series = {.change = arena_take(arena, n, sizeof(row_t)),
-                                     .lane = arena_take(arena, n, sizeof(uint32_t)),
-                                     .length = arena_take(arena, n, sizeof(uint32_t))}};
-}
 
 static bool is_launch(const struct hta_input *input, row_t event) {
     const struct hta_rows *rows = &input->rows;
@@ -438,71 +393,43 @@ static void add_change(struct queue *queue, const struct hta_rows *rows, row_t e
     queue->up[i] = event != kernel;
 }
 
-/* The launches and, of each group of kernels, the last. */
-struct queue_launches {
-    row_t n;
-    row_t *event, *group;
-    row_t *of_group; /* place of the last launch, or ROW_NONE */
-};
-
-static enum sutra_status find_launches(const struct hta_input *input, value_key *keys, struct queue_launches *launches,
-                                       struct sutra_error *error) {
+/* Collects the changes by launches in the order of the table, then the changes by kernels in the same order. */
+static enum sutra_status collect_changes(struct queue *queue, const struct hta_input *input, struct arena *arena,
+                                         struct sutra_error *error) {
     const struct hta_rows *rows = &input->rows;
+    const struct hta_correlated *correlated = &input->correlated;
+    struct arena_mark mark = arena_mark(arena);
+    row_t *launch = arena_take(arena, rows->n, sizeof *launch), n = 0;
+    row_t *group = arena_take(arena, rows->n, sizeof *group);
+    row_t *last = arena_take(arena, correlated->n, sizeof *last); /* by group: its last launch, or ROW_NONE */
+    value_key *keys = arena_take(arena, rows->n, sizeof *keys);
+    if (arena->failed)
+        return error_memory(error);
     for (row_t i = 0; i < rows->n; i++)
         if (is_launch(input, rows->list[i])) {
-            launches->event[launches->n] = rows->list[i];
-            keys[launches->n++] = rows->events->correlation[rows->list[i]];
+            launch[n] = rows->list[i];
+            keys[n++] = rows->events->correlation[rows->list[i]];
         }
-    enum sutra_status status = hta_correlated_find(input, keys, launches->n, launches->group, error);
-    memset(launches->of_group, 0xff, (size_t)input->correlated.n * sizeof *launches->of_group);
-    for (row_t i = 0; i < launches->n && !status; i++)
-        if (launches->group[i] != ROW_NONE)
-            launches->of_group[launches->group[i]] = i;
-    return status;
-}
-
-/* Changes by launches in the order of the table, then those by kernels in that order. */
-static void add_changes(struct queue *queue, const struct hta_input *input, const struct queue_launches *launches) {
-    const struct hta_correlated *correlated = &input->correlated;
-    for (row_t i = 0; i < launches->n; i++) {
-        row_t group = launches->group[i];
-        if (group == ROW_NONE || launches->of_group[group] != i)
-            continue;
-        for (row_t k = correlated->first[group]; k < correlated->first[group + 1]; k++)
-            add_change(queue, &input->rows, launches->event[i], correlated->event[k]);
-    }
+    enum sutra_status status = hta_correlated_find(input, keys, n, group, error);
+    if (status)
+        return status;
+    memset(last, 0xff, (size_t)correlated->n * sizeof *last);
+    for (row_t i = 0; i < n; i++)
+        if (group[i] != ROW_NONE)
+            last[group[i]] = i;
+    for (row_t i = 0; i < n; i++)
+        if (group[i] != ROW_NONE && last[group[i]] == i)
+            for (row_t k = correlated->first[group[i]]; k < correlated->first[group[i] + 1]; k++)
+                add_change(queue, rows, launch[i], correlated->event[k]);
     for (row_t i = 0; i < correlated->n; i++)
-        if (launches->of_group[correlated->group[i]] != ROW_NONE)
-            add_change(queue, &input->rows, correlated->in_table[i], correlated->in_table[i]);
-}
-
-static enum sutra_status gather(struct queue *queue, const struct hta_input *input, struct arena *arena,
-                                struct sutra_error *error) {
-    row_t n = input->rows.n;
-    struct arena_mark mark = arena_mark(arena);
-    struct queue_launches launches = {
-        .event = arena_take(arena, n, sizeof *launches.event),
-        .group = arena_take(arena, n, sizeof *launches.group),
-        .of_group = arena_take(arena, input->correlated.n, sizeof *launches.of_group),
-    };
-    value_key *keys = arena_take(arena, n, sizeof *keys);
-    enum sutra_status status = arena->failed ? error_memory(error) : find_launches(input, keys, &launches, error);
-    if (!status)
-        add_changes(queue, input, &launches);
+        if (last[correlated->group[i]] != ROW_NONE)
+            add_change(queue, rows, correlated->in_table[i], correlated->in_table[i]);
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
-/* The length behind each change, and when it was. */
-static void list_times(const struct hta_rows *rows, const struct queue *queue, int64_t *ns, int64_t *length) {
-    for (row_t i = 0; i < queue->n; i++) {
-        ns[i] = rows->start[queue->event[queue->series.change[i]]];
-        length[i] = (int32_t)queue->series.length[i]; /* below 0 where kernels begin before their launches */
-    }
-}
-
-static void add_series_hta_queue(struct sutra_hta *hta, const struct hta_input *input, const struct queue *queue,
-                                 const struct queue_times *times) {
+static void add_series(struct sutra_hta *hta, const struct hta_input *input, const struct queue *queue,
+                       const struct queue_times *times) {
     enum { PID = 2, TID = 3 };
     const struct hta_rows *rows = &input->rows;
     const struct values *values = &input->context->values;
@@ -520,29 +447,17 @@ static void add_series_hta_queue(struct sutra_hta *hta, const struct hta_input *
     }
 }
 
-/* streams[s] = the stream of lane s. */
-static void list_streams(const struct hta_rows *rows, const struct queue *queue, int64_t *streams) {
-    for (row_t i = 0; i < queue->n; i++)
-        streams[queue->series.lane[i]] = rows->stream[queue->kernel[queue->series.change[i]]];
-}
-
-static void add_summary(struct sutra_hta *hta, const struct description *descriptions, const int64_t *streams,
-                        uint32_t n_streams) {
-    struct sutra_hta_summary *summary = &hta->summary;
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_QUEUE_SUMMARY);
-    for (uint32_t s = 0; s < n_streams; s++) {
-        table_integer(table, hta->options.rank);
-        table_integer(table, streams[s]);
-        table_describe(table, &descriptions[s], 0);
-        if (s > 0 && descriptions[s].max <= (double)summary->queue_most)
-            continue;
-        summary->queue_most = (int64_t)descriptions[s].max;
-        summary->queue_mean = descriptions[s].mean;
-        summary->queue_stream = streams[s];
-    }
-}
-
 /* ---- Time on a full queue ---- */
+/* HTA's duration of a trace: from the first start of a row to the last start. */
+static int64_t duration_of(const struct hta_rows *rows) {
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    for (row_t i = 0; i < rows->n; i++) {
+        int64_t start = rows->start[rows->list[i]];
+        first = start < first ? start : first;
+        last = start > last ? start : last;
+    }
+    return rows->n ? last - first : 0;
+}
 
 static void add_blocked_row(struct sutra_table *table, const struct sutra_hta *hta, int64_t stream, int64_t ns,
                             int64_t duration) {
@@ -552,12 +467,12 @@ static void add_blocked_row(struct sutra_table *table, const struct sutra_hta *h
     table_real(table, (double)ns / (double)duration);
 }
 
-/* How long each stream's queue held as many as it can, or more: from such a change to the next. The reference keeps
- * only the last stream of a rank. */
+/* The time that each stream's queue had full_queue entries or more: from such a change to the next. HTA keeps only the
+ * last stream of a rank. */
 static void add_blocked(struct sutra_hta *hta, const struct hta_rows *rows, const struct queue_times *times) {
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BLOCKED);
     const uint32_t *lane = times->lane;
-    int64_t duration = hta_duration(rows), ns = 0, last_ns = 0, last_stream = 0;
+    int64_t duration = duration_of(rows), ns = 0, last_ns = 0, last_stream = 0;
     bool full = false, any = false;
     for (row_t i = 0; i < times->n; i++) {
         bool last = i + 1 == times->n || lane[i + 1] != lane[i];
@@ -581,7 +496,7 @@ static void add_blocked(struct sutra_hta *hta, const struct hta_rows *rows, cons
         add_blocked_row(table, hta, last_stream, last_ns, duration);
 }
 
-/* All tables, and what charts show of them. */
+/* Fills all tables, and the series for charts. */
 static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_input *input, const struct queue *queue,
                                     struct arena *arena, struct sutra_error *error) {
     const uint32_t *lane = queue->series.lane, n_streams = queue->series.n_lanes;
@@ -592,17 +507,32 @@ static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_inpu
     const struct queue_times times = {n, ns, length, lane, streams};
     if (arena->failed)
         return error_memory(error);
-    list_times(&input->rows, queue, ns, length);
-    list_streams(&input->rows, queue, streams);
+    for (row_t i = 0; i < n; i++) {
+        row_t change = queue->series.change[i];
+        ns[i] = input->rows.start[queue->event[change]];
+        length[i] = (int32_t)queue->series.length[i]; /* below 0 if a kernel starts before its launch */
+        streams[lane[i]] = input->rows.stream[queue->kernel[change]];
+    }
     if (!queue_list_add(&hta->queues, hta->options.rank, &times))
         return error_memory(error);
     if (!input->options.only_joined)
-        add_series_hta_queue(hta, input, queue, &times);
+        add_series(hta, input, queue, &times);
     enum sutra_status status =
         describe_integers(input->engine, arena, lane, length, n, n_streams, 1, descriptions, error);
     if (status)
         return status;
-    add_summary(hta, descriptions, streams, n_streams);
+    struct sutra_hta_summary *summary = &hta->summary;
+    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_QUEUE_SUMMARY);
+    for (uint32_t s = 0; s < n_streams; s++) {
+        table_integer(table, hta->options.rank);
+        table_integer(table, streams[s]);
+        table_describe(table, &descriptions[s], 0);
+        if (s > 0 && descriptions[s].max <= (double)summary->queue_most)
+            continue;
+        summary->queue_most = (int64_t)descriptions[s].max;
+        summary->queue_mean = descriptions[s].mean;
+        summary->queue_stream = streams[s];
+    }
     add_blocked(hta, &input->rows, &times);
     return SUTRA_OK;
 }
@@ -610,8 +540,15 @@ static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_inpu
 enum sutra_status hta_queue(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                             struct sutra_error *error) {
     row_t n = 2 * input->correlated.n; /* a change by each kernel, and one by its launch */
-    struct queue queue = queue_new(n, arena);
-    enum sutra_status status = arena->failed ? error_memory(error) : gather(&queue, input, arena, error);
+    struct queue queue = {.event = arena_take(arena, n, sizeof(row_t)),
+                          .kernel = arena_take(arena, n, sizeof(row_t)),
+                          .time = arena_take(arena, n, sizeof(uint64_t)),
+                          .stream = arena_take(arena, n, sizeof(uint64_t)),
+                          .up = arena_take(arena, n, sizeof(uint8_t)),
+                          .series = {.change = arena_take(arena, n, sizeof(row_t)),
+                                     .lane = arena_take(arena, n, sizeof(uint32_t)),
+                                     .length = arena_take(arena, n, sizeof(uint32_t))}};
+    enum sutra_status status = arena->failed ? error_memory(error) : collect_changes(&queue, input, arena, error);
     const struct queue_changes changes = {queue.n, queue.time, queue.stream, queue.up};
     if (!status)
         status = queues_measure(&changes, input->engine, arena, &queue.series, error);

@@ -1,11 +1,12 @@
 /*
- * stragglers.c - the ranks that the reference takes for stragglers.
+ * stragglers.c - which ranks arrive late at collectives: HTA's metric and lists, our table of lateness, the slowest
+ * rank and its cause.
  *
- * Of each stream, step and name of a long collective (1 % of a mean step or more) the last of a rank counts. The stream
- * and name whose durations differ most between ranks is the metric: who starts it late is suspected. In the reference's
- * way a collective is what is called ncclKernel, as until NCCL 2.17, the last one is the last of the file, and with one
- * step candidates are listed by rank; in ours it is any communication kernel, the last in time, and the latest is
- * first. Starts of ranks are compared, so their clocks must agree. O(k log k) for collectives.
+ * HTA's metric: of each stream, step and name of a long collective (1 % of a mean step or more) the last one of a rank
+ * counts. The stream and name whose durations differ most between ranks is the metric: ranks that start it late are
+ * candidates. In HTA a collective is a kernel named ncclKernel, as until NCCL 2.17, the last one is the last in the
+ * file, and with one step candidates are listed by rank; in sutra it is any communication kernel, the last in time, and
+ * the latest rank is first. Starts of ranks are compared, so clocks must agree. O(k log k) for k collectives.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,33 +20,10 @@
 #include "columns/hash_tables.h"
 #include "sutra/analyze.h"
 
-/* A collective counts from this part of a mean step on. */
-#define LEAST_PART 0.01
+/* A collective counts from this share of a mean step on. */
+#define MIN_STEP_SHARE 0.01
 
-/* ---- What all ranks have ---- */
-
-static bool take_collectives(struct hta_stragglers *stragglers, const struct sutra_hta *hta) {
-    const struct sutra_table *table = &hta->collectives;
-    for (uint64_t row = 0; row < table->n_rows; row++) {
-        size_t n_name, n_group;
-        const char *name = table_get_text(table, COLLECTIVE_NAME, row, &n_name);
-        const char *group = table_get_text(table, COLLECTIVE_GROUP, row, &n_group);
-        struct rank_collective *collective = &stragglers->list[stragglers->n];
-        *collective = (struct rank_collective){.rank = hta->options.rank,
-                                               .stream = table_get_integer(table, COLLECTIVE_STREAM, row),
-                                               .step = table_get_integer(table, COLLECTIVE_STEP, row),
-                                               .index = table_get_integer(table, COLLECTIVE_INDEX, row),
-                                               .start_ns = table_get_integer(table, COLLECTIVE_START, row),
-                                               .dur_ns = table_get_integer(table, COLLECTIVE_DUR, row),
-                                               .name = strings_intern(&stragglers->strings, name, n_name),
-                                               .group = strings_intern(&stragglers->strings, group, n_group),
-                                               .place = stragglers->n};
-        stragglers->n++;
-        if (collective->name == STRING_NONE || collective->group == STRING_NONE)
-            return false;
-    }
-    return true;
-}
+/* ---- Collectives and steps of all ranks ---- */
 
 static uint64_t sort_distinct(int64_t *numbers, uint64_t n) {
     uint64_t n_distinct = 0;
@@ -60,17 +38,10 @@ static bool has_step(const struct hta_stragglers *stragglers, int64_t step) {
     return bsearch(&step, stragglers->steps, stragglers->n_steps, sizeof step, compare_int64s) != NULL;
 }
 
-static bool is_requested(const int64_t *only, size_t n_only, int64_t step) {
-    bool requested = !only;
-    for (size_t i = 0; i < n_only && !requested; i++)
-        requested = only[i] == step;
-    return requested;
-}
-
-/* The steps that rows are named after, and from when until when rows are in them. */
-static bool take_spans(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
-                       uint64_t n_spans, const int64_t *only, size_t n_only, struct arena *arena) {
-    int64_t *seen = arena_take(arena, n_spans, sizeof *seen);
+/* Finds the steps that rows are named after, and the time range of the rows in them. */
+static bool collect_spans(struct hta_stragglers *stragglers, const struct sutra_hta *const *ranks, size_t n_ranks,
+                          uint64_t n_spans, const int64_t *only, size_t n_only, struct arena *arena) {
+    int64_t *in_range = arena_take(arena, n_spans, sizeof *in_range);
     uint64_t n = 0;
     stragglers->steps = arena_take(arena, n_spans, sizeof *stragglers->steps);
     if (arena->failed)
@@ -81,9 +52,13 @@ static bool take_spans(struct hta_stragglers *stragglers, const struct sutra_hta
                 stragglers->steps[stragglers->n_steps++] = table_get_integer(&ranks[i]->spans, SPAN_STEP, row);
     uint64_t n_distinct = sort_distinct(stragglers->steps, stragglers->n_steps);
     stragglers->n_steps = 0;
-    for (uint64_t i = 0; i < n_distinct; i++)
-        if (is_requested(only, n_only, stragglers->steps[i]))
+    for (uint64_t i = 0; i < n_distinct; i++) {
+        bool is_requested = !only;
+        for (size_t k = 0; k < n_only && !is_requested; k++)
+            is_requested = only[k] == stragglers->steps[i];
+        if (is_requested)
             stragglers->steps[stragglers->n_steps++] = stragglers->steps[i];
+    }
     stragglers->first_ns = INT64_MAX;
     stragglers->last_ns = INT64_MIN;
     for (size_t i = 0; i < n_ranks; i++)
@@ -93,11 +68,11 @@ static bool take_spans(struct hta_stragglers *stragglers, const struct sutra_hta
             int64_t last = table_get_integer(&ranks[i]->spans, SPAN_LAST, row);
             if (first == INT64_MAX || !has_step(stragglers, step))
                 continue;
-            seen[n++] = step;
+            in_range[n++] = step;
             stragglers->first_ns = first < stragglers->first_ns ? first : stragglers->first_ns;
             stragglers->last_ns = last > stragglers->last_ns ? last : stragglers->last_ns;
         }
-    stragglers->n_steps_seen = sort_distinct(seen, n);
+    stragglers->n_steps_with_rows = sort_distinct(in_range, n);
     return true;
 }
 
@@ -111,67 +86,57 @@ bool stragglers_take(struct hta_stragglers *stragglers, const struct sutra_hta *
         stragglers->base_ns = ranks[i]->base < stragglers->base_ns ? ranks[i]->base : stragglers->base_ns;
     }
     stragglers->list = arena_take(arena, n, sizeof *stragglers->list);
-    bool ok = stragglers->list && strings_init(&stragglers->strings);
-    for (size_t i = 0; i < n_ranks && ok; i++)
-        ok = take_collectives(stragglers, ranks[i]);
-    return ok && take_spans(stragglers, ranks, n_ranks, n_spans, only, n_only, arena);
+    if (!stragglers->list || !strings_init(&stragglers->strings))
+        return false;
+    for (size_t i = 0; i < n_ranks; i++)
+        for (uint64_t row = 0; row < ranks[i]->collectives.n_rows; row++) {
+            const struct sutra_table *table = &ranks[i]->collectives;
+            size_t n_name, n_group;
+            const char *name = table_get_text(table, COLLECTIVE_NAME, row, &n_name);
+            const char *group = table_get_text(table, COLLECTIVE_GROUP, row, &n_group);
+            struct rank_collective *collective = &stragglers->list[stragglers->n];
+            *collective = (struct rank_collective){.rank = ranks[i]->options.rank,
+                                                   .stream = table_get_integer(table, COLLECTIVE_STREAM, row),
+                                                   .step = table_get_integer(table, COLLECTIVE_STEP, row),
+                                                   .index = table_get_integer(table, COLLECTIVE_INDEX, row),
+                                                   .start_ns = table_get_integer(table, COLLECTIVE_START, row),
+                                                   .dur_ns = table_get_integer(table, COLLECTIVE_DUR, row),
+                                                   .name = strings_intern(&stragglers->strings, name, n_name),
+                                                   .group = strings_intern(&stragglers->strings, group, n_group),
+                                                   .order = stragglers->n++};
+            if (collective->name == STRING_NONE || collective->group == STRING_NONE)
+                return false;
+        }
+    return collect_spans(stragglers, ranks, n_ranks, n_spans, only, n_only, arena);
 }
 
 /* ---- The metric ---- */
-
-static int compare_names(const struct strings *strings, uint32_t a, uint32_t b) {
-    return a == b ? 0 : strcmp(strings_text(strings, a), strings_text(strings, b));
-}
-
-/* What the order of collectives looks at. */
-struct straggler_order {
-    const struct hta_stragglers *of;
-};
 
 static int compare_integers(int64_t a, int64_t b) {
     return (a > b) - (a < b);
 }
 
-/* By stream, name and step, then by rank; the last of a rank last. */
+/* By stream, name and step, then by rank; the last one of a rank last. */
 static int compare_collectives(const void *left, const void *right, void *arg) {
-    const struct hta_stragglers *stragglers = ((const struct straggler_order *)arg)->of;
+    const struct hta_stragglers *stragglers = arg;
     const struct rank_collective *a = left, *b = right;
     int order = compare_integers(a->stream, b->stream);
-    if (!order)
-        order = compare_names(&stragglers->strings, a->name, b->name);
+    if (!order && a->name != b->name)
+        order = strcmp(strings_text(&stragglers->strings, a->name), strings_text(&stragglers->strings, b->name));
     if (!order)
         order = compare_integers(a->step, b->step);
     if (!order)
         order = compare_integers(a->rank, b->rank);
     if (!order && !stragglers->compat)
         order = compare_integers(a->start_ns, b->start_ns);
-    return order ? order : compare_integers((int64_t)a->place, (int64_t)b->place);
+    return order ? order : compare_integers((int64_t)a->order, (int64_t)b->order);
 }
 
 static bool is_of_line(const struct rank_collective *a, const struct rank_collective *b) {
     return a->stream == b->stream && a->name == b->name;
 }
 
-/* The long ones in the steps; of a rank's in each stream, step and name the last. */
-static uint64_t keep_last(const struct hta_stragglers *stragglers, struct rank_collective *kept) {
-    double least_us = stragglers->step_us * LEAST_PART;
-    uint64_t n = 0, n_kept = 0;
-    for (uint64_t i = 0; i < stragglers->n; i++) {
-        const struct rank_collective *one = &stragglers->list[i];
-        bool counts = stragglers->compat ? one->stream > 0 && one->step > 0 : one->step >= 0;
-        if (counts && has_step(stragglers, one->step) && us_of(one->dur_ns) >= least_us)
-            kept[n++] = *one;
-    }
-    struct straggler_order order = {stragglers};
-    qsort_r(kept, n, sizeof *kept, compare_collectives, &order);
-    for (uint64_t i = 0; i < n; i++)
-        if (i + 1 == n || !is_of_line(&kept[i], &kept[i + 1]) || kept[i].step != kept[i + 1].step ||
-            kept[i].rank != kept[i + 1].rank)
-            kept[n_kept++] = kept[i];
-    return n_kept;
-}
-
-/* The standard deviation of durations, in steps; NaN for one. */
+/* The standard deviation of durations, in steps; NaN for one duration. */
 static double deviation(const struct hta_stragglers *stragglers, const struct rank_collective *list, uint64_t n) {
     double sum = 0, squares = 0;
     for (uint64_t i = 0; i < n; i++)
@@ -191,10 +156,8 @@ static double spread(const struct hta_stragglers *stragglers, const struct rank_
         for (end = first + 1; end < n && list[end].step == list[first].step;)
             end++;
         double of_step = deviation(stragglers, list + first, end - first);
-        if (isnan(of_step))
-            continue;
-        sum += of_step;
-        n_steps++;
+        sum += isnan(of_step) ? 0 : of_step;
+        n_steps += isnan(of_step) ? 0 : 1;
     }
     return n_steps ? sum / (double)n_steps : NAN;
 }
@@ -203,20 +166,33 @@ ORDER_BY(compare_by_rank, struct rank_collective, ASCENDING(rank) ASCENDING(step
 
 bool stragglers_choose(struct hta_stragglers *stragglers, struct arena *arena) {
     struct rank_collective *kept = arena_take(arena, stragglers->n, sizeof *kept);
-    double most = NAN;
+    uint64_t n = 0, n_long = 0;
+    double max_spread = NAN;
     if (!kept)
         return false;
-    if (stragglers->n_steps_seen == 0)
+    if (stragglers->n_steps_with_rows == 0)
         return true;
-    stragglers->step_us = us_of(stragglers->last_ns - stragglers->first_ns) / (double)stragglers->n_steps_seen;
-    uint64_t n = keep_last(stragglers, kept);
+    stragglers->step_us = us_of(stragglers->last_ns - stragglers->first_ns) / (double)stragglers->n_steps_with_rows;
+
+    /* keep long collectives in the steps; of each rank, stream, step and name the last */
+    for (uint64_t i = 0; i < stragglers->n; i++) {
+        const struct rank_collective *one = &stragglers->list[i];
+        bool counts = stragglers->compat ? one->stream > 0 && one->step > 0 : one->step >= 0;
+        if (counts && has_step(stragglers, one->step) && us_of(one->dur_ns) >= stragglers->step_us * MIN_STEP_SHARE)
+            kept[n_long++] = *one;
+    }
+    qsort_r(kept, n_long, sizeof *kept, compare_collectives, stragglers);
+    for (uint64_t i = 0; i < n_long; i++)
+        if (i + 1 == n_long || !is_of_line(&kept[i], &kept[i + 1]) || kept[i].step != kept[i + 1].step ||
+            kept[i].rank != kept[i + 1].rank)
+            kept[n++] = kept[i];
     for (uint64_t first = 0, end; first < n; first = end) {
         for (end = first + 1; end < n && is_of_line(&kept[first], &kept[end]);)
             end++;
         double spread_of = spread(stragglers, kept + first, end - first);
-        if (isnan(spread_of) || spread_of <= most)
+        if (isnan(spread_of) || spread_of <= max_spread)
             continue;
-        most = spread_of;
+        max_spread = spread_of;
         stragglers->metric = kept + first;
         stragglers->n_metric = end - first;
     }
@@ -225,16 +201,12 @@ bool stragglers_choose(struct hta_stragglers *stragglers, struct arena *arena) {
     return true;
 }
 
-/* ---- Who is suspected ---- */
+/* ---- Candidates ---- */
 
-static int compare_by_step(const void *left, const void *right) {
-    const struct rank_collective *a = left, *b = right;
-    int order = compare_integers(a->step, b->step);
-    return order ? order : -compare_integers(a->start_ns, b->start_ns);
-}
+ORDER_BY(compare_by_step, struct rank_collective, ASCENDING(step) DESCENDING(start_ns))
 
-/* Marks by rank: in how many steps a rank is among the n_candidates that start last. Fills marks[0..n) for the ranks of
- * the metric, with ranks[0..n) rising, both with room for n_metric; 0: there is no metric, or, as the reference has it,
+/* Counts marks by rank: in how many steps a rank is among the n_candidates that start last. Fills marks[0..n) for the
+ * ranks of the metric, ranks[0..n), ascending, both of capacity n_metric. Returns n; 0: there is no metric, or, in HTA,
  * a step has fewer ranks. */
 static uint64_t stragglers_mark(const struct hta_stragglers *stragglers, uint64_t n_candidates, int64_t *ranks,
                                 int64_t *marks, struct arena *arena) {
@@ -277,7 +249,7 @@ uint64_t stragglers_list(const struct hta_stragglers *stragglers, uint64_t n_can
     if (arena->failed)
         return 0;
     uint64_t n_ranks = stragglers_mark(stragglers, n_candidates, all, marks, arena);
-    for (uint64_t i = 0; i < n_ranks; i++) /* with one step for each rank, metric[i] is the rank's */
+    for (uint64_t i = 0; i < n_ranks; i++) /* with one step per rank, metric[i] belongs to ranks[i] */
         suspects[i] = (struct suspect){all[i], marks[i],
                                        n_ranks == n && !stragglers->compat ? stragglers->metric[i].start_ns : 0};
     qsort(suspects, n_ranks, sizeof *suspects, compare_suspects);
@@ -303,71 +275,37 @@ void stragglers_add_metric(const struct hta_stragglers *stragglers, struct sutra
 }
 
 /*
- * How late each rank comes to collectives, and how long it waits in them, by durations alone.
+ * ---- Lateness: how late each rank arrives at collectives, and how long it waits in them, by durations alone ----
  *
- *     rank 0        [ all-reduce ...........]      waits for the others all this time but the last's
+ *     rank 0        [ all-reduce ...........]      waits until the last rank arrives
  *     rank 1              [ all-reduce .....]
- *     rank 2                      [ ........]      comes last: late by the difference of the durations
+ *     rank 2                      [ ........]      arrives last: late by the difference of the durations
  *
- * A collective ends on all of its ranks at about one time, so whoever comes late has the short kernel: clocks need not
- * agree. The k-th collective of a name on a stream in a step, of one group where the trace tells groups, is the same on
- * all ranks. Sending and receiving is left out: it ends for two at a time. O(k log k) for collectives.
+ * A collective ends on all of its ranks at about the same time, so late ranks have short kernels: clocks need not
+ * agree. The k-th collective of a name on a stream in a step (and of one group, if the trace records groups) is the
+ * same on all ranks. Sends and receives are skipped: they end on two ranks at a time. O(k log k) for k collectives.
  */
 
 struct rank_lateness {
     int64_t rank;
-    int64_t n, n_last, late_ns, most_ns, wait_ns;
+    int64_t n, n_last, late_ns, max_late_ns, wait_ns;
 };
 
-/* What is the same on all ranks. */
-static int compare_kinds(const struct rank_collective *a, const struct rank_collective *b) {
-    int order = compare_integers(a->step, b->step);
-    if (!order)
-        order = compare_integers(a->stream, b->stream);
-    if (!order)
-        order = compare_integers(a->name, b->name);
-    return order ? order : compare_integers(a->group, b->group);
-}
+/* Fields that are equal on all ranks of a collective. */
+#define COLLECTIVE_KIND ASCENDING(step) ASCENDING(stream) ASCENDING(name) ASCENDING(group)
 
-static int compare_in_rank(const void *left, const void *right) {
-    const struct rank_collective *a = left, *b = right;
-    int order = compare_kinds(a, b);
-    if (!order)
-        order = compare_integers(a->rank, b->rank);
-    if (!order)
-        order = compare_integers(a->start_ns, b->start_ns);
-    return order ? order : compare_integers(a->index, b->index);
-}
-
-static int compare_over_ranks(const void *left, const void *right) {
-    const struct rank_collective *a = left, *b = right;
-    int order = compare_kinds(a, b);
-    if (!order)
-        order = compare_integers((int64_t)a->place, (int64_t)b->place);
-    return order ? order : compare_integers(a->rank, b->rank);
-}
-
-/* Leaves out what is for two, and numbers the rest of each kind on each rank. */
-static uint64_t number_in_ranks(struct hta_stragglers *stragglers) {
-    uint64_t n = 0;
-    for (uint64_t i = 0; i < stragglers->n; i++)
-        if (!strstr(strings_text(&stragglers->strings, stragglers->list[i].name), "SendRecv"))
-            stragglers->list[n++] = stragglers->list[i];
-    qsort(stragglers->list, n, sizeof *stragglers->list, compare_in_rank);
-    for (uint64_t i = 0; i < n; i++) {
-        struct rank_collective *one = &stragglers->list[i];
-        bool first = i == 0 || compare_kinds(one - 1, one) != 0 || one[-1].rank != one->rank;
-        one->place = first ? 0 : one[-1].place + 1;
-    }
-    return n;
-}
+ORDER_BY(compare_kinds, struct rank_collective, COLLECTIVE_KIND)
+ORDER_BY(compare_in_rank, struct rank_collective, COLLECTIVE_KIND ASCENDING(rank) ASCENDING(start_ns) ASCENDING(index))
+ORDER_BY(compare_over_ranks, struct rank_collective, COLLECTIVE_KIND ASCENDING(order) ASCENDING(rank))
+ORDER_BY(compare_lateness, struct rank_lateness, DESCENDING(late_ns) ASCENDING(rank))
 
 static int compare_rank(const void *key, const void *lateness) {
     return compare_integers(*(const int64_t *)key, ((const struct rank_lateness *)lateness)->rank);
 }
 
-/* One collective on all its ranks. */
-static void judge(const struct rank_collective *list, uint64_t n, struct rank_lateness *ranks, uint64_t n_ranks) {
+/* Adds one collective, list[0..n), to the lateness of its ranks. */
+static void add_lateness(const struct rank_collective *list, uint64_t n, struct rank_lateness *ranks,
+                         uint64_t n_ranks) {
     uint64_t shortest = 0, longest = 0;
     for (uint64_t i = 1; i < n; i++) {
         shortest = list[i].dur_ns < list[shortest].dur_ns ? i : shortest;
@@ -379,72 +317,63 @@ static void judge(const struct rank_collective *list, uint64_t n, struct rank_la
         of_rank->n++;
         of_rank->n_last += i == shortest && late_ns > 0;
         of_rank->late_ns += late_ns;
-        of_rank->most_ns = late_ns > of_rank->most_ns ? late_ns : of_rank->most_ns;
+        of_rank->max_late_ns = late_ns > of_rank->max_late_ns ? late_ns : of_rank->max_late_ns;
         of_rank->wait_ns += list[i].dur_ns - list[shortest].dur_ns;
     }
 }
 
-static int compare_lateness(const void *left, const void *right) {
-    const struct rank_lateness *a = left, *b = right;
-    return a->late_ns != b->late_ns ? -compare_integers(a->late_ns, b->late_ns) : compare_integers(a->rank, b->rank);
-}
-
-static int compare_numbers(const void *left, const void *right) {
-    return compare_integers(*(const int64_t *)left, *(const int64_t *)right);
-}
-
-static int64_t marks_of(int64_t rank, const int64_t *ranks, const int64_t *marks, uint64_t n) {
-    const int64_t *found = bsearch(&rank, ranks, n, sizeof *ranks, compare_numbers);
-    return found ? marks[found - ranks] : 0;
-}
-
-static bool add_rows(const struct hta_stragglers *stragglers, struct sutra_table *table, struct rank_lateness *ranks,
-                     uint64_t n_ranks, struct arena *arena) {
+bool lateness_add(struct hta_stragglers *stragglers, struct sutra_table *table, struct arena *arena) {
     enum { CANDIDATES = 2 };
-    int64_t *of = arena_take(arena, stragglers->n_metric, sizeof *of);
+    struct rank_lateness *ranks = arena_zeros(arena, stragglers->n, sizeof *ranks);
+    int64_t *marked = arena_take(arena, stragglers->n_metric, sizeof *marked); /* ranks with marks */
     int64_t *marks = arena_take(arena, stragglers->n_metric, sizeof *marks);
+    struct rank_collective *list = stragglers->list;
+    uint64_t n_ranks = 0, n = 0;
     if (arena->failed)
         return false;
-    uint64_t n_marked = stragglers_mark(stragglers, CANDIDATES, of, marks, arena);
+    for (uint64_t i = 0; i < stragglers->n; i++) { /* by ascending rank */
+        if (n_ranks == 0 || ranks[n_ranks - 1].rank != list[i].rank)
+            ranks[n_ranks++].rank = list[i].rank;
+        if (!strstr(strings_text(&stragglers->strings, list[i].name), "SendRecv"))
+            list[n++] = list[i];
+    }
+    /* number the collectives of each kind on each rank, then group them over ranks */
+    qsort(list, n, sizeof *list, compare_in_rank);
+    for (uint64_t i = 0; i < n; i++) {
+        bool first = i == 0 || compare_kinds(&list[i - 1], &list[i]) != 0 || list[i - 1].rank != list[i].rank;
+        list[i].order = first ? 0 : list[i - 1].order + 1;
+    }
+    qsort(list, n, sizeof *list, compare_over_ranks);
+    for (uint64_t first = 0, end; first < n; first = end) {
+        for (end = first + 1;
+             end < n && compare_kinds(&list[first], &list[end]) == 0 && list[end].order == list[first].order;)
+            end++;
+        if (end - first > 1)
+            add_lateness(list + first, end - first, ranks, n_ranks);
+    }
+
+    uint64_t n_marked = stragglers_mark(stragglers, CANDIDATES, marked, marks, arena);
     qsort(ranks, n_ranks, sizeof *ranks, compare_lateness);
     for (uint64_t i = 0; i < n_ranks; i++) {
+        const int64_t *found = bsearch(&ranks[i].rank, marked, n_marked, sizeof *marked, compare_int64s);
         if (ranks[i].n == 0)
             continue;
         table_integer(table, ranks[i].rank);
         table_integer(table, ranks[i].n);
         table_integer(table, ranks[i].n_last);
         table_real(table, us_of(ranks[i].late_ns));
-        table_real(table, us_of(ranks[i].most_ns));
+        table_real(table, us_of(ranks[i].max_late_ns));
         table_real(table, us_of(ranks[i].wait_ns));
-        table_integer(table, marks_of(ranks[i].rank, of, marks, n_marked));
+        table_integer(table, found ? marks[found - marked] : 0);
     }
     return true;
 }
 
-bool lateness_add(struct hta_stragglers *stragglers, struct sutra_table *table, struct arena *arena) {
-    struct rank_lateness *ranks = arena_zeros(arena, stragglers->n, sizeof *ranks);
-    uint64_t n_ranks = 0;
-    if (!ranks)
-        return false;
-    for (uint64_t i = 0; i < stragglers->n; i++) /* ranks rise */
-        if (n_ranks == 0 || ranks[n_ranks - 1].rank != stragglers->list[i].rank)
-            ranks[n_ranks++].rank = stragglers->list[i].rank;
-    uint64_t n = number_in_ranks(stragglers);
-    qsort(stragglers->list, n, sizeof *stragglers->list, compare_over_ranks);
-    for (uint64_t first = 0, end; first < n; first = end) {
-        for (end = first + 1; end < n && compare_kinds(&stragglers->list[first], &stragglers->list[end]) == 0 &&
-                              stragglers->list[end].place == stragglers->list[first].place;)
-            end++;
-        if (end - first > 1)
-            judge(stragglers->list + first, end - first, ranks, n_ranks);
-    }
-    return add_rows(stragglers, table, ranks, n_ranks, arena);
-}
-
 /*
- * What stragglers are found by when all ranks are there: of each rank its communication kernels,
- * and from when until when rows of each profiler step are, on the trace's own clock; nothing of a rank that is alone.
- * O(n).
+ * ---- Input of one rank ----
+ *
+ * The communication kernels of a rank, and the time range of the rows of each profiler step, on the trace's own clock.
+ * Empty if the rank is not compared with others. O(n).
  */
 
 void hta_collectives_init(struct sutra_hta *hta) {
@@ -461,20 +390,16 @@ void hta_collectives_init(struct sutra_hta *hta) {
     table_init(&hta->spans, "spans", spans, sizeof spans / sizeof *spans);
 }
 
-/* ---- Steps ---- */
-
-struct step_span {
-    bool named; /* a row is named so */
-    bool any;   /* rows are in the step: */
-    int64_t first, last;
-};
-
 struct step_spans {
     struct tuples numbers;
-    struct step_span *list;
+    struct step_span {
+        bool named;    /* a row is named after the step */
+        bool has_rows; /* rows are in the step, from first to last: */
+        int64_t first, last;
+    } * list;
     uint64_t capacity;
     struct arena *arena;
-    uint32_t last; /* that was found, which rows in turn mostly share; TUPLE_NONE at first */
+    uint32_t last; /* step that was found last, as consecutive rows mostly have one step; TUPLE_NONE at first */
 };
 
 /* NULL: out of memory. */
@@ -490,33 +415,6 @@ static struct step_span *span_of(struct step_spans *spans, int64_t number) {
     return &spans->list[span];
 }
 
-static bool take_row(struct step_spans *spans, const struct hta_input *input, row_t event) {
-    const struct hta_rows *rows = &input->rows;
-    int64_t number = input->iterations.of_event[event];
-    if (number < 0)
-        return true;
-    struct step_span *span = span_of(spans, number);
-    if (!span)
-        return false;
-    int64_t end = rows->start[event] + rows->dur[event];
-    span->any = true;
-    span->first = rows->start[event] < span->first ? rows->start[event] : span->first;
-    span->last = end > span->last ? end : span->last;
-    return true;
-}
-
-static bool take_name(struct step_spans *spans, const struct hta_input *input, row_t event) {
-    const struct hta_rows *rows = &input->rows;
-    int64_t number = input->iterations.of_name[rows->events->name[event]];
-    bool counts = input->options.compat || category_roles(rows->events, rows->roles, event) & CATEGORY_ANNOTATION;
-    if (number == ITERATION_NONE || !(rows->state[event] & HTA_KEPT) || !counts)
-        return true;
-    struct step_span *span = span_of(spans, number);
-    if (span)
-        span->named = true;
-    return span != NULL;
-}
-
 enum sutra_status hta_spans(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                             struct sutra_error *error) {
     const struct hta_rows *rows = &input->rows;
@@ -524,43 +422,35 @@ enum sutra_status hta_spans(const struct hta_input *input, struct arena *arena, 
     bool ok = true;
     if (input->alone)
         return SUTRA_OK;
-    for (row_t i = 0; i < rows->n_steps && ok; i++)
-        ok = take_name(&spans, input, rows->steps[i]);
-    for (row_t i = 0; i < rows->n && ok && input->iterations.of_event; i++)
-        ok = take_row(&spans, input, rows->list[i]);
+    for (row_t i = 0; i < rows->n_steps && ok; i++) {
+        row_t event = rows->steps[i];
+        int64_t number = input->iterations.of_name[rows->events->name[event]];
+        bool counts = input->options.compat || category_roles(rows->events, rows->roles, event) & CATEGORY_ANNOTATION;
+        if (number == ITERATION_NONE || !(rows->state[event] & HTA_KEPT) || !counts)
+            continue;
+        struct step_span *span = span_of(&spans, number);
+        if ((ok = span != NULL))
+            span->named = true;
+    }
+    for (row_t i = 0; i < rows->n && ok && input->iterations.of_event; i++) {
+        row_t event = rows->list[i];
+        int64_t number = input->iterations.of_event[event], end = rows->start[event] + rows->dur[event];
+        struct step_span *span = number < 0 ? NULL : span_of(&spans, number);
+        ok = number < 0 || span;
+        if (!span)
+            continue;
+        span->has_rows = true;
+        span->first = rows->start[event] < span->first ? rows->start[event] : span->first;
+        span->last = end > span->last ? end : span->last;
+    }
     for (uint32_t i = 0; i < spans.numbers.n && ok; i++) {
         table_integer(&hta->spans, spans.numbers.list[i].part[0]);
         table_integer(&hta->spans, spans.list[i].named);
-        table_integer(&hta->spans, spans.list[i].any ? rows->base + spans.list[i].first : INT64_MAX);
-        table_integer(&hta->spans, spans.list[i].any ? rows->base + spans.list[i].last : INT64_MIN);
+        table_integer(&hta->spans, spans.list[i].has_rows ? rows->base + spans.list[i].first : INT64_MAX);
+        table_integer(&hta->spans, spans.list[i].has_rows ? rows->base + spans.list[i].last : INT64_MIN);
     }
     tuples_free(&spans.numbers);
     return ok ? SUTRA_OK : error_memory(error);
-}
-
-/* ---- Kernels ---- */
-
-static bool is_collective(const struct hta_input *input, row_t event) {
-    const struct hta_rows *rows = &input->rows;
-    const char *name = strings_text(rows->strings, rows->events->name[event]);
-    if (rows->stream[event] < 0)
-        return false;
-    if (input->options.compat)
-        return strncmp(name, "ncclKernel", strlen("ncclKernel")) == 0;
-    return rows->state[event] & HTA_STREAM &&
-           input->kernels.of_name[rows->events->name[event]] == KERNEL_COMMUNICATION + 1;
-}
-
-static void add_collective(const struct hta_input *input, row_t event, const uint32_t *groups,
-                           struct sutra_table *table) {
-    const struct hta_rows *rows = &input->rows;
-    table_integer(table, rows->stream[event]);
-    table_integer(table, hta_iteration(input, event));
-    table_string(table, rows->strings, rows->events->name[event]);
-    table_string(table, event_columns_strings(rows->trace), groups[event]);
-    table_integer(table, event);
-    table_integer(table, rows->base + rows->start[event]);
-    table_integer(table, rows->dur[event]);
 }
 
 enum sutra_status hta_collectives(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
@@ -572,19 +462,33 @@ enum sutra_status hta_collectives(const struct hta_input *input, struct arena *a
     row_t *events = arena_take(arena, rows->n, sizeof *events), n = 0;
     struct asked_column groups = {0};
     enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < rows->n && !status; i++)
-        if (is_collective(input, rows->list[i]))
-            events[n++] = rows->list[i];
-    if (!status && n)
-        status = event_columns_ask(input->context, rows->trace, &field, 1, events, n, &groups, error);
-    for (row_t i = 0; i < n && !status; i++)
-        add_collective(input, events[i], groups.string, &hta->collectives);
-    return status;
+    if (status)
+        return status;
+    for (row_t i = 0; i < rows->n; i++) {
+        row_t event = rows->list[i];
+        uint32_t name = rows->events->name[event];
+        bool is_collective = input->options.compat ? strncmp(strings_text(rows->strings, name), "ncclKernel", 10) == 0
+                                                   : rows->state[event] & HTA_STREAM &&
+                                                         input->kernels.of_name[name] == KERNEL_COMMUNICATION + 1;
+        if (is_collective && rows->stream[event] >= 0)
+            events[n++] = event;
+    }
+    if (n && (status = event_columns_ask(input->context, rows->trace, &field, 1, events, n, &groups, error)))
+        return status;
+    for (row_t i = 0; i < n; i++) {
+        struct sutra_table *table = &hta->collectives;
+        table_integer(table, rows->stream[events[i]]);
+        table_integer(table, hta_iteration(input, events[i]));
+        table_string(table, rows->strings, rows->events->name[events[i]]);
+        table_string(table, event_columns_strings(rows->trace), groups.string[events[i]]);
+        table_integer(table, events[i]);
+        table_integer(table, rows->base + rows->start[events[i]]);
+        table_integer(table, rows->dur[events[i]]);
+    }
+    return SUTRA_OK;
 }
 
-/*
- * Which of many ranks is the slowest, and why. O(n log n) for the medians.
- */
+/* ---- The slowest rank and its cause. O(n log n) for the medians. ---- */
 
 #define N_CAUSES (SUTRA_CAUSE_IDLE + 1)
 
@@ -596,7 +500,7 @@ static double cause_us(const struct sutra_hta_summary *summary, int cause) {
     return us[cause];
 }
 
-/* The rank behind the first `i` that has kernels; NULL at the end. */
+/* The next rank that has kernels, from index *i on; NULL at the end. */
 static const struct sutra_hta_rank *next_rank(const struct sutra_hta_ranks *ranks, size_t *i) {
     const struct sutra_hta_rank *rank;
     while ((rank = sutra_hta_ranks_get(ranks, (*i)++)) && !rank->reason)
