@@ -54,8 +54,8 @@ struct hta_rows {
     int64_t base;     /* nanoseconds of the first start */
     bool starts_real; /* HTA writes starts (durations) as real numbers */
     bool durs_real;
-    /* Events in the order of HTA's table; where steps are cut off, GPU rows precede CPU rows, each repeated for each CPU row
-     * with its correlation. */
+    /* Events in the order of HTA's table; where steps are cut off, GPU rows precede CPU rows, each repeated for each
+     * CPU row with its correlation. */
     row_t *list;
     row_t n;
     row_t *steps; /* events named as profiler steps, in file order, with the steps that were cut off */
