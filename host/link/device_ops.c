@@ -1,13 +1,20 @@
 /*
- * device_ops.c - from the columns of a device trace to operators, and through the engine.
+ * device_ops.c - implements device_ops.h.
  *
- *     events by start --classify.c--> CPU operators --engine--> exclusive durations, and what waits for which thread
- *                                     launches, GPU operators --parent_search.c--> the external id of its CPU operator
- *                                                                  |
- *     group      0         1      2                                +--> GPU operators by that id
+ *     events by start --classify--> CPU operators --engine--> exclusive durations, dependencies between threads
+ *                                   launches
+ *                                   GPU operators --correlation--> launch --thread, start, external id--> CPU operator
+ *                                                                                                         or marker
+ *     group      0         1      2        GPU operators by the external id of their CPU operator
  *     events     g3 g7     g1     g2 g5 g9
  *
- * Cost: sorts of events, and of GPU operators by external id; O(n) else.
+ * Markers are operators without a duration: one for the process and one for each tid, at their first events. Operators
+ * of tid 0 without an external id may match them.
+ *
+ *     CPU operators      a     b  c           d          by start
+ *     markers         P        t1       t2
+ *
+ * Cost: sorts of events, and of GPU operators by external id; a binary search for each marker; otherwise O(n).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,321 +31,41 @@
 #include "match/steps.h"
 #include "read/device_trace.h"
 
-/*
- * From GPU operators through launches to the external ids of the CPU operators that launched them.
- *
- * The CPU operators get markers first: one for the process and one for each tid, at their first events, which operators
- * of tid 0 without an external id may match.
- */
-
-/* Events by class, in sorted order, and the numbers of the CPU operators' tids. */
-struct operator_lists {
-    row_t *launch, *gpu;
-    row_t n_launches, n_gpu;
-    struct key_index threads; /* tid -> first CPU operator of it */
-};
-
-struct parent_search {
-    struct sutra_context *context;
-    const struct sutra_device_trace *trace;
-    const struct string_roles *roles;
-    const row_t *order;
-    const struct cpu_ops *cpu;
-    const struct operator_lists *lists;
-    struct arena *arena; /* of the results, and of what is needed on the way */
-
-    /* Results: the GPU operators that found one, in sorted order, and the external id of what they found. */
-    row_t *gpu;
-    value_key *external;
-    row_t n_found, n_without_launch, n_without_parent;
-};
-
-/*
- * Markers, launches by correlation, and the queries to the engine.
- *
- *     GPU operator --correlation--> launch --thread, start, external id--> CPU operator or marker that began before it
- *
- *     CPU operators      a     b  c           d          by start
- *     markers         P        t1       t2               of the process and of each tid, at its first event
- *
- * Cost: O(n) for the markers and the queries, a bisection for each marker; and what the engine takes.
- */
-
-/* The columns of the markers, which the engine reads. */
-struct markers {
-    struct op_markers table;
-    struct number_column ts;
-    row_t *before;
-};
-
-/* A tid's marker stands before the tid's first CPU operator, or at the end, and is then sorted by its start. What is
- * left of that: before that operator if both begin together, else behind all operators that begin with the marker. */
-static row_t marker_place(const struct parent_search *search, value_key tid, struct number ts) {
-    const struct cpu_ops *cpu = search->cpu;
-    row_t first = key_index_find(&search->lists->threads, tid);
-    if (first != ROW_NONE && number_compare(number_at(cpu->ts, first), ts) == 0)
-        return first;
-    return count_begun_by(cpu->ts, cpu->n, ts);
-}
-
-static void put_marker(struct markers *markers, struct number ts, row_t before) {
-    row_t k = markers->table.n++;
-    number_put(markers->ts, k, ts);
-    markers->before[k] = k && markers->before[k - 1] > before ? markers->before[k - 1] : before;
-}
-
-/* A marker for the process at the first event that has a tid, and one for each tid at its first event. In the sorted
- * trace first means earliest, so markers come out sorted too. */
-static void put_markers(const struct parent_search *search, struct markers *markers, const value_key *tids,
-                        const struct key_index *seen) {
-    const struct device_events *events = &search->trace->events;
-    for (row_t i = 0; i < events->n; i++) {
-        if (tids[i] == KEY_NULL || key_index_find(seen, tids[i]) != i)
-            continue;
-        struct number ts = number_at(events->ts, search->order[i]);
-        if (markers->table.n == 0)
-            put_marker(markers, ts, count_begun(search->cpu->ts, search->cpu->n, ts));
-        put_marker(markers, ts, marker_place(search, tids[i], ts));
-    }
-}
-
-/* The number of tid 0, under which markers stand; a new one if no CPU operator has that tid. */
-static uint32_t marker_thread(const struct parent_search *search) {
-    row_t first = key_index_find(&search->lists->threads, 0);
-    return first == ROW_NONE ? search->cpu->n_threads : search->cpu->thread[first];
-}
-
-static enum sutra_status make_markers(const struct parent_search *search, struct markers *markers,
-                                      struct sutra_error *error) {
-    const struct device_events *events = &search->trace->events;
-    struct key_index seen = {0};
-    value_key *tids = arena_take(search->arena, events->n, sizeof *tids);
-    enum sutra_status status = arena_status(search->arena, error);
-    for (row_t i = 0; i < events->n && !status; i++)
-        tids[i] = events->tid[search->order[i]];
-    if (!status)
-        status = key_index_build(&seen, &search->context->engine, tids, events->n, KEY_FIRST, NULL, error);
-    uint64_t n = 1;
-    for (row_t i = 0; i < events->n && !status; i++)
-        n += tids[i] != KEY_NULL && key_index_find(&seen, tids[i]) == i;
-    if (!status && n + search->cpu->n > ROW_LIMIT)
-        status = error_set(error, SUTRA_DATA, "more than %u CPU operators", ROW_LIMIT);
-    markers->ts = numbers_take(search->arena, n);
-    markers->before = arena_take(search->arena, n, sizeof *markers->before);
-    if (!status)
-        status = arena_status(search->arena, error);
-    if (!status)
-        put_markers(search, markers, tids, &seen);
-    markers->table.ts = markers->ts;
-    markers->table.before = markers->before;
-    markers->table.thread = marker_thread(search);
-    key_index_free(&seen);
-    return status;
-}
-
-/* Correlation ids; lists count as absent here (whether they are errors was decided before). */
-static value_key correlation_of(const struct device_events *events, row_t event) {
-    value_key key = events->correlation[event];
-    return key == KEY_UNHASHABLE ? -1 : key;
-}
-
-/* Launches by correlation, sorted by start within one. */
-struct launch_chains {
-    struct key_index index; /* correlation -> first launch */
-    row_t *at;              /* of a first launch: the last one so far that began before a GPU operator */
-    row_t *next;            /* launch of the same correlation, or ROW_NONE; NULL: none repeats */
-};
-
-/* Which correlation several launches have: an error in strict mode, else told. */
-static enum sutra_status judge_repetition(const struct parent_search *search, value_key key, row_t launch,
-                                          struct sutra_error *error) {
-    row_t event = search->lists->launch[launch];
-    char text[48] = "that is not an integer";
-    if (key_is_integer(key))
-        snprintf(text, sizeof text, "%" PRId64, key);
-    if (!search->context->options.strict) {
-        context_warn(
-            search->context,
-            "event %u: duplicate launch with correlation %s, and possibly others: a GPU activity uses the last such "
-            "launch that starts before it",
-            event, text);
-        return SUTRA_OK;
-    }
-    source_error(&search->trace->document.source, error, search->trace->events.text[event],
-                 "event %u: duplicate launch with correlation %s", event, text);
-    if (error)
-        error->status = SUTRA_STRICT;
-    return SUTRA_STRICT;
-}
-
-/* Ties launches of one correlation to each other, from the last to the first. */
-static enum sutra_status chain_launches(const struct parent_search *search, struct launch_chains *chains,
-                                        const value_key *keys, row_t n, struct sutra_error *error) {
-    chains->at = arena_take(search->arena, n, sizeof *chains->at);
-    chains->next = arena_take(search->arena, n, sizeof *chains->next);
-    if (!chains->at || !chains->next)
-        return error_memory(error);
-    for (row_t i = 0; i < n; i++)
-        chains->at[i] = ROW_NONE;
-    for (row_t i = n; i-- > 0;) {
-        row_t first = key_index_find(&chains->index, keys[i]);
-        chains->next[i] = chains->at[first];
-        chains->at[first] = i;
-    }
-    return SUTRA_OK;
-}
-
-static enum sutra_status index_launches(const struct parent_search *search, struct launch_chains *chains,
-                                        struct sutra_error *error) {
-    const struct operator_lists *lists = search->lists;
-    value_key *keys = arena_take(search->arena, lists->n_launches, sizeof *keys);
-    if (!keys)
-        return error_memory(error);
-    for (row_t i = 0; i < lists->n_launches; i++)
-        keys[i] = correlation_of(&search->trace->events, lists->launch[i]);
-    row_t second;
-    enum sutra_status status =
-        key_index_build(&chains->index, &search->context->engine, keys, lists->n_launches, KEY_FIRST, &second, error);
-    if (status || second == ROW_NONE)
-        return status;
-    status = judge_repetition(search, keys[second], second, error);
-    return status ? status : chain_launches(search, chains, keys, lists->n_launches, error);
-}
-
-/* The launch of a GPU operator, whose starts rise from call to call; ROW_NONE: there is none. */
-static row_t launch_of(const struct parent_search *search, struct launch_chains *chains, row_t gpu) {
-    const struct device_events *events = &search->trace->events;
-    row_t first = key_index_find(&chains->index, correlation_of(events, gpu));
-    if (first == ROW_NONE || !chains->next)
-        return first;
-    row_t *at = &chains->at[first];
-    while (chains->next[*at] != ROW_NONE &&
-           number_compare(number_at(events->ts, search->lists->launch[chains->next[*at]]),
-                          number_at(events->ts, gpu)) <= 0)
-        *at = chains->next[*at];
-    return *at;
-}
-
-/* The columns of the queries, which the engine reads. */
-struct queries {
-    struct parent_queries table;
-    struct number_column launch_ts;
-    uint32_t *thread;
-    value_key *external;
-    uint8_t *nccl;
-    row_t *parent;
-};
-
-static struct queries queries_take(struct arena *arena, row_t n) {
-    return (struct queries){.launch_ts = numbers_take(arena, n),
-                            .thread = arena_take(arena, n, sizeof(uint32_t)),
-                            .external = arena_take(arena, n, sizeof(value_key)),
-                            .nccl = arena_take(arena, n, sizeof(uint8_t)),
-                            .parent = arena_take(arena, n, sizeof(row_t))};
-}
-
-/* Fills query i for a GPU operator from its launch. */
-static void put_query(const struct parent_search *search, struct queries *queries, row_t i, row_t gpu, row_t launch) {
-    const struct device_events *events = &search->trace->events;
-    value_key tid = events->tid[launch];
-    row_t first = key_index_find(&search->lists->threads, tid);
-    number_put(queries->launch_ts, i, number_at(events->ts, launch));
-    queries->thread[i] = tid == 0 ? marker_thread(search) : first == ROW_NONE ? UINT32_MAX : search->cpu->thread[first];
-    queries->external[i] = events->external[gpu];
-    queries->nccl[i] = (name_roles(events, search->roles, gpu) & NAME_NCCL) != 0;
-}
-
-/* A query for each GPU operator that has a launch; those operators go to search->gpu. */
-static enum sutra_status make_queries(struct parent_search *search, struct launch_chains *launches,
-                                      struct queries *queries, struct sutra_error *error) {
-    const struct operator_lists *lists = search->lists;
-    const struct device_events *events = &search->trace->events;
-    row_t n = 0;
-    for (row_t i = 0; i < lists->n_gpu; i++) {
-        row_t gpu = lists->gpu[i], launch = launch_of(search, launches, gpu);
-        if (launch == ROW_NONE) {
-            search->n_without_launch++;
-            continue;
-        }
-        if (events->flags[gpu] & EVENT_NAME_NO_STRING && !search->context->options.lenient)
-            return event_error(search->trace, gpu, "name", "a string", error);
-        put_query(search, queries, n, gpu, lists->launch[launch]);
-        search->gpu[n++] = gpu;
-    }
-    queries->table = (struct parent_queries){.n = n,
-                                             .launch_ts = queries->launch_ts,
-                                             .thread = queries->thread,
-                                             .external = queries->external,
-                                             .nccl = queries->nccl};
-    return SUTRA_OK;
-}
-
-/* Keeps the operators that found a parent. */
-static void keep_found(struct parent_search *search, const struct queries *queries) {
-    for (row_t i = 0; i < queries->table.n; i++) {
-        row_t parent = queries->parent[i];
-        if (parent == ROW_NONE) {
-            search->n_without_parent++;
-            continue;
-        }
-        search->gpu[search->n_found] = search->gpu[i];
-        search->external[search->n_found++] = parent < search->cpu->n ? search->cpu->external[parent] : MARKER_EXTERNAL;
-    }
-}
-
-static enum sutra_status search_parents(struct parent_search *search, const struct op_markers *markers,
-                                        struct sutra_error *error) {
-    const struct engine *engine = &search->context->engine;
-    struct launch_chains launches = {0};
-    row_t n = search->lists->n_gpu;
-    struct queries queries = queries_take(search->arena, n);
-    search->gpu = arena_take(search->arena, n, sizeof *search->gpu);
-    search->external = arena_take(search->arena, n, sizeof *search->external);
-    struct parents_step step = {search->cpu, markers, &queries.table, queries.parent};
-    enum sutra_status status = arena_status(search->arena, error);
-    if (!status)
-        status = index_launches(search, &launches, error);
-    if (!status)
-        status = make_queries(search, &launches, &queries, error);
-    if (!status)
-        status = engine->parents(engine->state, &step, error);
-    if (!status)
-        keep_found(search, &queries);
-    key_index_free(&launches.index);
-    return status;
-}
-
-/* SUTRA_STRICT: two launches with one correlation; SUTRA_DATA: a GPU operator without a proper name. */
-static enum sutra_status parent_search_run(struct parent_search *search, struct sutra_error *error) {
-    struct markers markers = {0};
-    enum sutra_status status = make_markers(search, &markers, error);
-    if (!status)
-        status = search_parents(search, &markers.table, error);
-    return status;
-}
-
 /* Microseconds between operators of a thread that begin a new group. */
 #define GROUP_GAP 1000
 
-/* What building needs besides the result. */
+/* Operators inspected for exclusive durations before sutra warns: about a tenth of a second. */
+#define SLOW_INSPECTIONS 20000000
+
+/* The inputs of device_ops_build(), and tables that are needed only while it runs. */
 struct op_build {
     struct device_ops *ops;
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
     const struct device_events *events;
-    struct operator_lists lists;
     struct arena *arena; /* of the results */
     struct arena scratch;
     struct sutra_error *error;
+
+    row_t *launch, *gpu; /* events by class, in sorted order */
+    row_t n_launches, n_gpu;
+    struct key_index threads; /* tid -> first CPU operator of it */
+
+    struct op_markers markers;
+
+    /* Launches by correlation, sorted by start within one. */
+    struct key_index first_launch; /* correlation -> first launch */
+    row_t *current_launch;         /* of a first launch: the last one so far that began before a GPU operator */
+    row_t *next_launch;            /* launch of the same correlation, or ROW_NONE; NULL: no correlation repeats */
 };
 
-/* Whether there was memory for all that was taken. */
-static enum sutra_status taken(const struct op_build *build) {
+/* Whether all allocations so far succeeded. */
+static enum sutra_status check_arenas(const struct op_build *build) {
     enum sutra_status status = arena_status(build->arena, build->error);
     return status ? status : arena_status(&build->scratch, build->error);
 }
 
-/* A field of a wrong type: an error, or counted where such fields are taken as absent. */
+/* A field of the wrong type is an error; lenient: it is counted and ignored. */
 static enum sutra_status wrong_type(struct op_build *build, row_t event, const char *field, const char *expected) {
     if (!build->context->options.lenient)
         return event_error(build->trace, event, field, expected, build->error);
@@ -362,22 +89,17 @@ static enum sutra_status check_op(struct op_build *build, row_t event, enum even
     return status;
 }
 
-static bool has_times(uint8_t flags) {
-    return flags & EVENT_HAS_TS && flags & EVENT_HAS_DUR;
-}
-
-/* Sorts all events by time and sorts out the operators among them. */
+/* Sorts all events by time and lists the operators among them. */
 static enum sutra_status list_operators(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
-    struct operator_lists *lists = &build->lists;
     ops->roles = names_find(&build->trace->strings, READER_LINKER, build->arena);
     ops->order = arena_take(build->arena, events->n, sizeof *ops->order);
     ops->cpu_event = arena_take(build->arena, events->n, sizeof *ops->cpu_event);
-    lists->launch = arena_take(&build->scratch, events->n, sizeof *lists->launch);
-    lists->gpu = arena_take(&build->scratch, events->n, sizeof *lists->gpu);
+    build->launch = arena_take(&build->scratch, events->n, sizeof *build->launch);
+    build->gpu = arena_take(&build->scratch, events->n, sizeof *build->gpu);
     const struct engine *engine = &build->context->engine;
-    enum sutra_status status = taken(build);
+    enum sutra_status status = check_arenas(build);
     if (!status)
         status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){events->ts, events->n, ops->order},
                                       build->error);
@@ -390,18 +112,19 @@ static enum sutra_status list_operators(struct op_build *build) {
         if (class == EVENT_CPU_OP)
             ops->cpu_event[ops->cpu.n++] = event;
         else if (class == EVENT_LAUNCH)
-            lists->launch[lists->n_launches++] = event;
+            build->launch[build->n_launches++] = event;
         else if (class == EVENT_GPU_OP)
-            lists->gpu[lists->n_gpu++] = event;
+            build->gpu[build->n_gpu++] = event;
         ops->n_memory_sets += class == EVENT_MEMORY_SET;
-        ops->n_untimed += (class == EVENT_CPU_OP || class == EVENT_GPU_OP) && !has_times(events->flags[event]);
+        bool timed = events->flags[event] & EVENT_HAS_TS && events->flags[event] & EVENT_HAS_DUR;
+        ops->n_untimed += (class == EVENT_CPU_OP || class == EVENT_GPU_OP) && !timed;
     }
-    ops->n_launches = lists->n_launches;
-    ops->n_gpu = lists->n_gpu;
+    ops->n_launches = build->n_launches;
+    ops->n_gpu = build->n_gpu;
     return status;
 }
 
-/* Gathers the CPU operators' columns. */
+/* Copies the columns of the CPU operators. */
 static enum sutra_status gather_cpu_ops(struct op_build *build) {
     struct device_ops *ops = build->ops;
     const struct device_events *events = build->events;
@@ -414,100 +137,244 @@ static enum sutra_status gather_cpu_ops(struct op_build *build) {
     ops->cpu.thread = thread;
     ops->cpu.external = external;
     ops->cpu.coalesced = coalesced;
-    enum sutra_status status = taken(build);
-    for (row_t i = 0; i < n && !status; i++) {
+    enum sutra_status status = check_arenas(build);
+    if (status)
+        return status;
+    for (row_t i = 0; i < n; i++) {
         row_t event = ops->cpu_event[i];
         number_put(ops->cpu.ts, i, number_at(events->ts, event));
         number_put(ops->cpu.dur, i, number_at(events->dur, event));
         external[i] = events->external[event];
         coalesced[i] = (name_roles(events, ops->roles, event) & NAME_COALESCED) != 0;
     }
-    if (!status)
-        status = threads_number(events, ops->cpu_event, n, &build->context->engine, &build->scratch,
-                                &build->lists.threads, thread, &ops->cpu.n_threads, build->error);
+    return threads_number(events, ops->cpu_event, n, &build->context->engine, &build->scratch, &build->threads, thread,
+                          &ops->cpu.n_threads, build->error);
+}
+
+static enum sutra_status measure_exclusive(struct op_build *build) {
+    struct device_ops *ops = build->ops;
+    const struct engine *engine = &build->context->engine;
+    ops->waits_for = arena_take(build->arena, ops->cpu.n, sizeof *ops->waits_for);
+    ops->exclusive = numbers_take(build->arena, ops->cpu.n);
+    enum sutra_status status = check_arenas(build);
+    stage_begin(build->context, "exclusive durations", ops->cpu.n);
+    engine->load(engine->state, &ops->cpu);
+    if (status)
+        return status;
+    struct exclusive_durations_step step = {&ops->cpu, ops->exclusive, &ops->anomalies};
+    status = engine->exclusive_durations(engine->state, &step, build->error);
+    if (!status && ops->anomalies.n_looks > SLOW_INSPECTIONS)
+        context_warn(
+            build->context,
+            "exclusive durations took %llu million steps: many operators of one thread overlap without nesting, some "
+            "with more digits than doubles subtract exactly",
+            (unsigned long long)(ops->anomalies.n_looks / 1000000));
     return status;
 }
 
-/* The operator's rf_id, KEY_NULL where it has none. */
+/* The operator's rf_id, or KEY_NULL. */
 static value_key rf_of(const struct op_build *build, row_t op) {
     value_key rf = build->events->rf[build->ops->cpu_event[op]];
     return rf == KEY_UNHASHABLE ? KEY_NULL : rf;
 }
 
-static enum sutra_status index_rf_ids(struct op_build *build) {
+/* Indexes rf_ids and finds the dependencies between threads; a dependency on an operator counts only if its rf_id is
+ * true in Python: present, and neither 0 nor "". */
+static enum sutra_status order_threads(struct op_build *build) {
     struct device_ops *ops = build->ops;
+    const struct engine *engine = &build->context->engine;
     struct arena_mark mark = arena_mark(&build->scratch);
     value_key *keys = arena_take(&build->scratch, ops->cpu.n, sizeof *keys);
     ops->rf_op = arena_take(build->arena, ops->cpu.n, sizeof *ops->rf_op);
-    enum sutra_status status = taken(build);
+    enum sutra_status status = check_arenas(build);
     for (row_t i = 0; i < ops->cpu.n && !status; i++)
         if (key_is_value(rf_of(build, i))) {
             keys[ops->n_rf] = rf_of(build, i);
             ops->rf_op[ops->n_rf++] = i;
         }
     if (!status)
-        status = key_index_build(&ops->rf, &build->context->engine, keys, ops->n_rf, KEY_LAST, NULL, build->error);
+        status = key_index_build(&ops->rf, engine, keys, ops->n_rf, KEY_LAST, NULL, build->error);
     arena_release(&build->scratch, mark);
-    return status;
-}
+    if (status)
+        return status;
 
-/* What Python takes as false: none, 0, "". */
-static bool is_false(struct op_build *build, value_key rf) {
-    return !key_is_value(rf) || rf == 0 || rf == values_string(&build->context->values, "", 0);
-}
-
-/* The operator that another thread's operator waits for counts only if it has an rf_id. */
-static enum sutra_status order_threads(struct op_build *build) {
-    struct device_ops *ops = build->ops;
-    const struct engine *engine = &build->context->engine;
     struct thread_order_step step = {&ops->cpu, GROUP_GAP, ops->waits_for};
-    enum sutra_status status = engine->thread_order(engine->state, &step, build->error);
+    status = engine->thread_order(engine->state, &step, build->error);
     for (row_t i = 0; i < ops->cpu.n && !status; i++) {
-        row_t before = ops->waits_for[i];
-        if (before == ROW_NONE)
+        if (ops->waits_for[i] == ROW_NONE)
             continue;
-        value_key rf = rf_of(build, before);
-        bool none = key_is_integer(rf) ? rf == 0 : is_false(build, rf);
-        ops->waits_for[i] = none ? ROW_NONE : ops->rf_op[key_index_find(&ops->rf, rf)];
+        value_key rf = rf_of(build, ops->waits_for[i]);
+        bool is_false =
+            key_is_integer(rf) ? rf == 0 : !key_is_value(rf) || rf == values_string(&build->context->values, "", 0);
+        ops->waits_for[i] = is_false ? ROW_NONE : ops->rf_op[key_index_find(&ops->rf, rf)];
     }
     return status;
 }
 
-/* Looks that take a tenth of a second or so. */
-#define SLOW_LOOKS 20000000
-
-/* The one case that grows with the square is told. */
-static void tell_looks(struct sutra_context *context, uint64_t n_looks) {
-    if (n_looks > SLOW_LOOKS)
-        context_warn(
-            context,
-            "exclusive durations took %llu million steps: many operators of one thread overlap without nesting, some "
-            "with more digits than doubles subtract exactly",
-            (unsigned long long)(n_looks / 1000000));
-}
-
-static enum sutra_status run_engine(struct op_build *build) {
-    struct device_ops *ops = build->ops;
-    const struct engine *engine = &build->context->engine;
-    ops->waits_for = arena_take(build->arena, ops->cpu.n, sizeof *ops->waits_for);
-    ops->exclusive = numbers_take(build->arena, ops->cpu.n);
-    enum sutra_status status = taken(build);
-    stage_begin(build->context, "exclusive durations", ops->cpu.n);
-    engine->load(engine->state, &ops->cpu);
-    struct exclusive_durations_step step = {&ops->cpu, ops->exclusive, &ops->anomalies};
+/* Makes the markers. The sorted trace has the first event of a tid at its earliest time, so markers are sorted too. */
+static enum sutra_status make_markers(struct op_build *build) {
+    const struct device_events *events = build->events;
+    const struct cpu_ops *cpu = &build->ops->cpu;
+    struct arena *arena = &build->scratch;
+    struct key_index first_event = {0};
+    value_key *tids = arena_take(arena, events->n, sizeof *tids);
+    enum sutra_status status = arena_status(arena, build->error);
+    for (row_t i = 0; i < events->n && !status; i++)
+        tids[i] = events->tid[build->ops->order[i]];
     if (!status)
-        status = engine->exclusive_durations(engine->state, &step, build->error);
+        status = key_index_build(&first_event, &build->context->engine, tids, events->n, KEY_FIRST, NULL, build->error);
+    uint64_t n = 1;
+    for (row_t i = 0; i < events->n && !status; i++)
+        n += tids[i] != KEY_NULL && key_index_find(&first_event, tids[i]) == i;
+    if (!status && n + cpu->n > ROW_LIMIT)
+        status = error_set(build->error, SUTRA_DATA, "more than %u CPU operators", ROW_LIMIT);
+    struct number_column ts = numbers_take(arena, n);
+    row_t *before = arena_take(arena, n, sizeof *before), n_markers = 0;
     if (!status)
-        tell_looks(build->context, ops->anomalies.n_looks);
-    stage_begin(build->context, "order between threads", ops->cpu.n);
-    if (!status)
-        status = index_rf_ids(build);
-    if (!status)
-        status = order_threads(build);
+        status = arena_status(arena, build->error);
+    for (row_t i = 0; i < events->n && !status; i++) {
+        if (tids[i] == KEY_NULL || key_index_find(&first_event, tids[i]) != i)
+            continue;
+        struct number start = number_at(events->ts, build->ops->order[i]);
+        if (n_markers == 0) { /* of the process */
+            number_put(ts, n_markers, start);
+            before[n_markers++] = count_begun(cpu->ts, cpu->n, start);
+        }
+        /* chakra_trace_link inserts a tid's marker before the tid's first CPU operator, or at the end, and sorts by
+         * start: the marker precedes that operator if both begin together, else it follows all that begin with it. */
+        row_t first = key_index_find(&build->threads, tids[i]), position;
+        if (first != ROW_NONE && number_compare(number_at(cpu->ts, first), start) == 0)
+            position = first;
+        else
+            position = count_begun_by(cpu->ts, cpu->n, start);
+        number_put(ts, n_markers, start);
+        before[n_markers] = before[n_markers - 1] > position ? before[n_markers - 1] : position;
+        n_markers++;
+    }
+    /* Markers are on tid 0, which gets a new number if no CPU operator has it. */
+    row_t first = key_index_find(&build->threads, 0);
+    build->markers = (struct op_markers){
+        .n = n_markers, .ts = ts, .before = before, .thread = first == ROW_NONE ? cpu->n_threads : cpu->thread[first]};
+    key_index_free(&first_event);
     return status;
 }
 
-/* Sorts the GPU operators by the external id of their CPU operator and notes where each id's group begins. */
+/* Correlation ids; lists count as absent (check_op() has decided whether they are errors). */
+static value_key correlation_of(const struct device_events *events, row_t event) {
+    value_key key = events->correlation[event];
+    return key == KEY_UNHASHABLE ? -1 : key;
+}
+
+static enum sutra_status index_launches(struct op_build *build) {
+    row_t n = build->n_launches, second;
+    value_key *keys = arena_take(&build->scratch, n, sizeof *keys);
+    if (!keys)
+        return error_memory(build->error);
+    for (row_t i = 0; i < n; i++)
+        keys[i] = correlation_of(build->events, build->launch[i]);
+    enum sutra_status status =
+        key_index_build(&build->first_launch, &build->context->engine, keys, n, KEY_FIRST, &second, build->error);
+    if (status || second == ROW_NONE)
+        return status;
+
+    /* Report a correlation that several launches have; strict: fail. */
+    row_t event = build->launch[second];
+    char text[48] = "that is not an integer";
+    if (key_is_integer(keys[second]))
+        snprintf(text, sizeof text, "%" PRId64, keys[second]);
+    if (build->context->options.strict) {
+        source_error(&build->trace->document.source, build->error, build->events->text[event],
+                     "event %u: duplicate launch with correlation %s", event, text);
+        if (build->error)
+            build->error->status = SUTRA_STRICT;
+        return SUTRA_STRICT;
+    }
+    context_warn(
+        build->context,
+        "event %u: duplicate launch with correlation %s, and possibly others: a GPU activity uses the last such "
+        "launch that starts before it",
+        event, text);
+
+    /* Chain the launches of each correlation, from the last to the first. */
+    build->current_launch = rows_none(&build->scratch, n);
+    build->next_launch = arena_take(&build->scratch, n, sizeof *build->next_launch);
+    if (!build->current_launch || !build->next_launch)
+        return error_memory(build->error);
+    for (row_t i = n; i-- > 0;) {
+        row_t first = key_index_find(&build->first_launch, keys[i]);
+        build->next_launch[i] = build->current_launch[first];
+        build->current_launch[first] = i;
+    }
+    return SUTRA_OK;
+}
+
+/* The launch of a GPU operator, or ROW_NONE. GPU operators come in ascending order of their starts. */
+static row_t launch_of(const struct op_build *build, row_t gpu) {
+    const struct device_events *events = build->events;
+    row_t first = key_index_find(&build->first_launch, correlation_of(events, gpu));
+    if (first == ROW_NONE || !build->next_launch)
+        return first;
+    row_t *current = &build->current_launch[first];
+    const row_t *next = build->next_launch;
+    while (next[*current] != ROW_NONE &&
+           number_compare(number_at(events->ts, build->launch[next[*current]]), number_at(events->ts, gpu)) <= 0)
+        *current = next[*current];
+    return *current;
+}
+
+/* Finds the CPU operator of each GPU operator through its launch. gpu[0 .. *n_found) become the GPU operators that have
+ * one, in sorted order; external[i] the external id of that operator. */
+static enum sutra_status find_parents(struct op_build *build, row_t *gpu, value_key *external, row_t *n_found) {
+    struct device_ops *ops = build->ops;
+    const struct device_events *events = build->events;
+    struct arena *arena = &build->scratch;
+    row_t n = 0;
+    struct number_column launch_ts = numbers_take(arena, build->n_gpu);
+    uint32_t *thread = arena_take(arena, build->n_gpu, sizeof *thread);
+    value_key *gpu_external = arena_take(arena, build->n_gpu, sizeof *gpu_external);
+    uint8_t *nccl = arena_take(arena, build->n_gpu, sizeof *nccl);
+    row_t *parent = arena_take(arena, build->n_gpu, sizeof *parent);
+    enum sutra_status status = arena_status(arena, build->error);
+    if (!status)
+        status = index_launches(build);
+    if (status)
+        return status;
+
+    /* One query for each GPU operator that has a launch. */
+    for (row_t i = 0; i < build->n_gpu; i++) {
+        row_t event = build->gpu[i], launch = launch_of(build, event);
+        if (launch == ROW_NONE) {
+            ops->n_without_launch++;
+            continue;
+        }
+        if (events->flags[event] & EVENT_NAME_NO_STRING && !build->context->options.lenient)
+            return event_error(build->trace, event, "name", "a string", build->error);
+        launch = build->launch[launch];
+        value_key tid = events->tid[launch];
+        row_t first = key_index_find(&build->threads, tid);
+        number_put(launch_ts, n, number_at(events->ts, launch));
+        thread[n] = tid == 0 ? build->markers.thread : first == ROW_NONE ? UINT32_MAX : ops->cpu.thread[first];
+        gpu_external[n] = events->external[event];
+        nccl[n] = (name_roles(events, ops->roles, event) & NAME_NCCL) != 0;
+        gpu[n++] = event;
+    }
+    const struct parent_queries queries = {
+        .n = n, .launch_ts = launch_ts, .thread = thread, .external = gpu_external, .nccl = nccl};
+    struct parents_step step = {&ops->cpu, &build->markers, &queries, parent};
+    const struct engine *engine = &build->context->engine;
+    status = engine->parents(engine->state, &step, build->error);
+    for (row_t i = 0; i < n && !status; i++) {
+        if (parent[i] == ROW_NONE) {
+            ops->n_without_parent++;
+            continue;
+        }
+        gpu[*n_found] = gpu[i];
+        external[(*n_found)++] = parent[i] < ops->cpu.n ? ops->cpu.external[parent[i]] : MARKER_EXTERNAL;
+    }
+    return status;
+}
+
+/* Sorts the GPU operators by the external id of their CPU operator and indexes the groups of equal ids. */
 static enum sutra_status group_by_external(struct op_build *build, const value_key *external, const row_t *gpu,
                                            row_t n) {
     struct device_ops *ops = build->ops;
@@ -516,7 +383,7 @@ static enum sutra_status group_by_external(struct op_build *build, const value_k
     value_key *heads = arena_take(&build->scratch, n, sizeof *heads);
     ops->grouped_event = arena_take(build->arena, n, sizeof *ops->grouped_event);
     ops->group_start = arena_take(build->arena, (size_t)n + 1, sizeof *ops->group_start);
-    enum sutra_status status = taken(build);
+    enum sutra_status status = check_arenas(build);
     for (row_t i = 0; i < n && !status; i++) {
         keys[i] = integer_sort_key(external[i]);
         ops->grouped_event[i] = gpu[i];
@@ -536,23 +403,6 @@ static enum sutra_status group_by_external(struct op_build *build, const value_k
     return status;
 }
 
-static enum sutra_status find_groups(struct op_build *build) {
-    struct device_ops *ops = build->ops;
-    struct parent_search search = {.context = build->context,
-                                   .trace = build->trace,
-                                   .roles = ops->roles,
-                                   .order = ops->order,
-                                   .cpu = &ops->cpu,
-                                   .lists = &build->lists,
-                                   .arena = &build->scratch};
-    enum sutra_status status = parent_search_run(&search, build->error);
-    if (!status)
-        status = group_by_external(build, search.external, search.gpu, search.n_found);
-    ops->n_without_launch = search.n_without_launch;
-    ops->n_without_parent = search.n_without_parent;
-    return status;
-}
-
 enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, struct arena *arena,
                                    struct sutra_error *error) {
@@ -564,13 +414,27 @@ enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context 
     if (!status)
         status = gather_cpu_ops(&build);
     if (!status)
-        status = run_engine(&build);
+        status = measure_exclusive(&build);
+    if (!status)
+        stage_begin(context, "order between threads", ops->cpu.n);
+    if (!status)
+        status = order_threads(&build);
+
     stage_begin(context, "find parents", ops->n_gpu);
     if (!status)
-        status = find_groups(&build);
+        status = make_markers(&build);
+    row_t *gpu = arena_take(&build.scratch, build.n_gpu, sizeof *gpu), n_found = 0;
+    value_key *external = arena_take(&build.scratch, build.n_gpu, sizeof *external);
+    if (!status)
+        status = arena_status(&build.scratch, error);
+    if (!status)
+        status = find_parents(&build, gpu, external, &n_found);
+    key_index_free(&build.first_launch);
+    if (!status)
+        status = group_by_external(&build, external, gpu, n_found);
     context->engine.load(context->engine.state, NULL);
     stage_end(context);
-    key_index_free(&build.lists.threads);
+    key_index_free(&build.threads);
     arena_free(&build.scratch);
     if (status)
         device_ops_free(ops);

@@ -1,6 +1,6 @@
 /*
- * device_ops.h - what the linker takes from a device trace: its operators as tables in the order of the sorted trace,
- * and what the engine makes of them.
+ * device_ops.h - the operators of a device trace as tables in the order of the sorted trace, with the results of the
+ * engine's steps.
  *
  *     events --sort, classify--> CPU ops, launches, GPU ops --engine--> exclusive durations, order, parents, groups
  */
@@ -17,7 +17,7 @@ struct device_ops {
     row_t *order;               /* all events, sorted stably by timestamp */
     struct string_roles *roles; /* of every string of the trace */
 
-    /* CPU operators, sorted; row i is event cpu_event[i]. Exactly what the engine is given. */
+    /* CPU operators, sorted; row i is event cpu_event[i]. This is the table of the engine. */
     struct cpu_ops cpu;
     row_t *cpu_event;
     struct number_column exclusive; /* exclusive duration of each */
@@ -34,13 +34,13 @@ struct device_ops {
     struct key_index groups; /* external id -> group */
 
     row_t n_launches, n_gpu, n_memory_sets, n_without_launch, n_without_parent;
-    row_t n_untimed; /* operators without a start or a duration: 0 stands for it, as in the reference */
+    row_t n_untimed; /* operators without a start or a duration: 0 is used, as chakra_trace_link does */
     uint64_t n_fields_dropped;
     struct exclusive_anomalies anomalies;
 };
 
-/* Makes the tables, which live in the arena but for the indexes. SUTRA_DATA: an operator has a field of a wrong type;
- * SUTRA_STRICT: a launch's correlation repeats. */
+/* Makes the tables, which are in the arena except for the indexes. SUTRA_DATA: an operator has a field of a wrong type;
+ * SUTRA_STRICT: several launches have the same correlation. */
 enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, struct arena *arena,
                                    struct sutra_error *error);

@@ -1,10 +1,16 @@
 /*
- * et_plus.c - writing ET+: what stands before the nodes, the nodes in pieces that threads make in parallel, and the
- * rest.
+ * et_plus.c - writes ET+: the document around the nodes, and the nodes in pieces that threads format in parallel.
  *
- * Pieces are runs of entries (see linked.h) of about NODES_PIECE_BYTES of output, so that memory stays the same
- * however long
- * the output is; a unit with very many GPU operators is cut too.
+ *     host node     {"id": 7, "name": "aten::mm", "inputs": {...}, ...}
+ *     template      "id": 7,|"name": "aten::mm",|"inputs": {...},|      members as Python writes them, each with its field
+ *     values        id 12, ts 5, inclusive_dur 30                        fields that linking sets, and a bit for each
+ *     node of ET+   "id": 12,|"name": "aten::mm",|"inputs": {...},|"inclusive_dur": 30,|"ts": 5
+ *
+ * A template is made once for the CPU node and the GPU nodes below it, which copy most members. Fields that the
+ * template lacks are appended. A piece is a run of entries (see link.h) of about NODES_PIECE_BYTES of output, so that
+ * memory does not grow with the output; a unit with very many GPU operators is cut too.
+ *
+ * Cost: O(bytes of the output).
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -20,17 +26,7 @@
 #include "write/json_copy.h"
 #include "write/sink.h"
 
-/*
- * The text of one node of ET+, made from a node of the host trace and fields that replace its own.
- *
- *     host node          {"id": 7, "name": "aten::mm", "inputs": {...}, ...}
- *     template           its members as Python would write them, each with its place in a buffer
- *     node of ET+        the members, with new values where a field is set, and set fields that it lacks at its end
- *
- * A template is made once and serves the CPU node and the GPU nodes below it, which are mostly copies of it.
- */
-
-/* Fields that linking sets, in the order in which they are appended where a node lacks them. X(name, key) */
+/* Fields that linking sets, in the order in which they are appended to nodes that lack them. X(name, key) */
 #define NODE_FIELDS(X)                                                                                                 \
     X(INCLUSIVE_DUR, "inclusive_dur")                                                                                  \
     X(EXCLUSIVE_DUR, "exclusive_dur")                                                                                  \
@@ -52,28 +48,29 @@ enum node_field {
         NODE_N_FIELDS
 };
 
-#define NODE_OTHER NODE_N_FIELDS
+#define NODE_OTHER     NODE_N_FIELDS
+#define BIT(name)      ((uint32_t)1 << NODE_##name)
+#define KEY_DECORATION 4 /* bytes around a key: two quotes, colon, blank */
+
+static const struct {
+    const char *text; /* "key":_ */
+    size_t length;
+} node_keys[NODE_N_FIELDS] = {
+#define X(name, key) {"\"" key "\": ", sizeof key - 1 + KEY_DECORATION},
+    NODE_FIELDS(X)
+#undef X
+};
 
 struct node_template {
     struct buffer text;
     struct json_emitter emitter; /* its members are the node's */
     uint8_t *field;              /* per member: enum node_field, or NODE_OTHER */
     size_t field_capacity;
-    struct buffer values; /* where values are written that are taken out of the device trace's text */
+    struct buffer values; /* scratch for values that are copied from the text of the device trace */
     bool failed;          /* out of memory */
 };
 
-/*
- * Templates of nodes, and the nodes of ET+ made from them.
- *
- *     template     "id": 7,|"name": "aten::mm",|"inputs": {...},|         members in a buffer, each with its field
- *     values       id 12, ts 5, inclusive_dur 30                          what linking sets, and a bit for each
- *     node         "id": 12,|"name": "aten::mm",|"inputs": {...},|"inclusive_dur": 30,|"ts": 5
- *
- * Members without a field are copied as they are. Cost: O(bytes of the node).
- */
-
-/* Which fields a node sets, and from what. */
+/* The values of the fields of one node. */
 struct node_values {
     const struct sutra_linked *linked;
     uint32_t set;                     /* a bit per enum node_field */
@@ -84,39 +81,13 @@ struct node_values {
     row_t n_sync;
 };
 
-static enum node_field field_of(const char *key, size_t length) {
-    static const struct {
-        const char *key;
-        size_t length;
-    } fields[] = {
-#define X(name, key) {key, sizeof key - 1},
-        NODE_FIELDS(X)
-#undef X
-    };
-    for (int field = 0; field < NODE_N_FIELDS; field++)
-        if (fields[field].length == length && memcmp(fields[field].key, key, length) == 0)
-            return (enum node_field)field;
-    return NODE_OTHER;
-}
-
-static bool reserve_fields(struct node_template *template, size_t n) {
-    if (n <= template->field_capacity)
-        return true;
-    uint8_t *field = realloc(template->field, n + 64);
-    if (!field)
-        return false;
-    template->field = field;
-    template->field_capacity = n + 64;
-    return true;
-}
-
 /* Reads the node at `node` of the host trace into the template. */
 static void node_template_read(struct node_template *template, const struct sutra_host_trace *host, row_t node) {
     struct json_emitter *emitter = &template->emitter;
     struct json_walker walker = walk_from(&host->document.source, host->nodes.text[node]);
     template->text.length = 0;
     emitter->out = &template->text;
-    if (!emitter->values) /* without them, for want of memory, it only takes longer */
+    if (!emitter->values) /* a cache: without memory for it the emitter is only slower */
         emitter->values = calloc(EMITTED_VALUES, sizeof *emitter->values);
     emitter->members.n = 0;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
@@ -130,10 +101,22 @@ static void node_template_read(struct node_template *template, const struct sutr
         end_member(emitter);
     }
     merge_members(emitter, 0);
-    template->failed |= emitter->failed || template->text.failed || !reserve_fields(template, emitter->members.n);
-    for (size_t i = 0; i < emitter->members.n && !template->failed; i++) {
+    size_t n_members = emitter->members.n;
+    if (n_members > template->field_capacity) {
+        uint8_t *field = realloc(template->field, n_members + 64);
+        template->failed |= !field;
+        template->field = field ? field : template->field;
+        template->field_capacity = field ? n_members + 64 : template->field_capacity;
+    }
+    template->failed |= emitter->failed || template->text.failed;
+    for (size_t i = 0; i < n_members && !template->failed; i++) {
         const struct emitted_member *member = &emitter->members.list[i];
-        template->field[i] = (uint8_t)field_of(template->text.bytes + member->start + 1, member->key);
+        const char *key = template->text.bytes + member->start;
+        uint8_t field = 0;
+        while (field < NODE_N_FIELDS && (node_keys[field].length != member->key + KEY_DECORATION ||
+                                         memcmp(node_keys[field].text, key, member->key + 2) != 0))
+            field++;
+        template->field[i] = field; /* NODE_OTHER if the loop found none */
     }
 }
 
@@ -160,7 +143,7 @@ static void write_string(struct buffer *out, const struct strings *strings, uint
     out->length += written + 2;
 }
 
-/* Where a field of the event stands in the device trace; at 0: it has none. */
+/* The position of a field of the event in the device trace; at 0: it is missing. */
 static struct json_place event_field_place(const struct sutra_device_trace *device, row_t event,
                                            enum event_field field) {
     const struct document *document = &device->document;
@@ -172,13 +155,7 @@ static struct json_place event_field_place(const struct sutra_device_trace *devi
     return places.field[field];
 }
 
-/* Whether the event has the field with a value other than null. */
-static bool has_in_event(const struct sutra_device_trace *device, row_t event, enum event_field field) {
-    size_t at = event_field_place(device, event, field).at;
-    return at && device->document.source.bytes[at] != 'n';
-}
-
-/* A value of the device trace, which the event has, as it stands there. */
+/* Copies the value of a field of the event, which must have it, from the device trace. */
 static void write_from_event(struct node_template *template, const struct sutra_device_trace *device, row_t event,
                              enum event_field field, struct buffer *out) {
     struct json_place place = event_field_place(device, event, field);
@@ -189,37 +166,6 @@ static void write_from_event(struct node_template *template, const struct sutra_
     template->values = emitter.scratch;
     emitter.scratch = (struct buffer){0};
     json_emitter_free(&emitter);
-}
-
-static void write_stream(struct node_template *template, const struct node_values *values, struct buffer *out) {
-    const struct sutra_device_trace *device = values->linked->device;
-    if (device->events.flags[values->gpu] & EVENT_STREAM_INTEGER)
-        write_integer(out, device->events.stream[values->gpu]);
-    else if (device->events.stream[values->gpu] == KEY_ABSENT)
-        buffer_append(out, "null", 4);
-    else
-        write_from_event(template, device, values->gpu, FIELD_STREAM, out);
-}
-
-static void write_phase(struct node_template *template, const struct node_values *values, struct buffer *out) {
-    const struct sutra_device_trace *device = values->linked->device;
-    char phase = (char)device->events.phase[values->gpu];
-    if (phase == 0)
-        buffer_append(out, "null", 4);
-    else if (phase == PHASE_OTHER)
-        write_from_event(template, device, values->gpu, FIELD_PHASE, out);
-    else
-        buffer_append(out, (char[]){'"', phase, '"'}, 3);
-}
-
-static void write_list(const struct node_values *values, struct buffer *out) {
-    for (row_t i = 0; i < values->n_sync; i++) {
-        buffer_append(out, i ? "," : "[", 1);
-        emit_newline(out, NODE_LEVEL + 2);
-        write_integer(out, values->sync[i]);
-    }
-    emit_newline(out, NODE_LEVEL + 1);
-    buffer_append(out, "]", 1);
 }
 
 static void write_value(struct node_template *template, const struct node_values *values, enum node_field field,
@@ -254,37 +200,35 @@ static void write_value(struct node_template *template, const struct node_values
         write_string(out, &device->strings, device->events.name[values->gpu]);
         return;
     case NODE_PHASE:
-        write_phase(template, values, out);
+        if (device->events.phase[values->gpu] == 0)
+            buffer_append(out, "null", 4);
+        else if ((char)device->events.phase[values->gpu] == PHASE_OTHER)
+            write_from_event(template, device, values->gpu, FIELD_PHASE, out);
+        else
+            buffer_append(out, (char[]){'"', (char)device->events.phase[values->gpu], '"'}, 3);
         return;
     case NODE_STREAM:
-        write_stream(template, values, out);
+        if (device->events.flags[values->gpu] & EVENT_STREAM_INTEGER)
+            write_integer(out, device->events.stream[values->gpu]);
+        else if (device->events.stream[values->gpu] == KEY_ABSENT)
+            buffer_append(out, "null", 4);
+        else
+            write_from_event(template, device, values->gpu, FIELD_STREAM, out);
         return;
     case NODE_PROCESS_GROUP:
         write_from_event(template, device, values->gpu, FIELD_PROCESS_GROUP, out);
         return;
     case NODE_SYNC_DEP:
-        write_list(values, out);
+        for (row_t i = 0; i < values->n_sync; i++) {
+            buffer_append(out, i ? "," : "[", 1);
+            emit_newline(out, NODE_LEVEL + 2);
+            write_integer(out, values->sync[i]);
+        }
+        emit_newline(out, NODE_LEVEL + 1);
+        buffer_append(out, "]", 1);
         return;
     case NODE_N_FIELDS:
         return;
-    }
-}
-
-/* Set fields that the node lacks, at its end. */
-static void append_fields(struct node_template *template, const struct node_values *values, uint32_t missing,
-                          bool comma, struct buffer *out) {
-    static const char *const keys[] = {
-#define X(name, key) "\"" key "\": ",
-        NODE_FIELDS(X)
-#undef X
-    };
-    for (int field = 0; field < NODE_N_FIELDS; field++) {
-        if (!(missing >> field & 1))
-            continue;
-        node_separate(out, !comma);
-        buffer_append(out, keys[field], strlen(keys[field]));
-        write_value(template, values, (enum node_field)field, out);
-        comma = true;
     }
 }
 
@@ -292,7 +236,7 @@ static void write_node(struct node_template *template, struct node_values *value
     const struct emitted_members *members = &template->emitter.members;
     values->sync = linked_waits_for(values->linked, (row_t)values->id, &values->n_sync);
     if (values->n_sync)
-        values->set |= (uint32_t)1 << NODE_SYNC_DEP;
+        values->set |= BIT(SYNC_DEP);
     uint32_t missing = values->set;
     size_t copied = 0;
     if (template->failed)
@@ -306,18 +250,25 @@ static void write_node(struct node_template *template, struct node_values *value
         copied = i + 1;
         node_separate(out, i == 0);
         const struct emitted_member *member = &members->list[i];
-        buffer_append(out, template->text.bytes + member->start, member->key + 4);
+        buffer_append(out, template->text.bytes + member->start, member->key + KEY_DECORATION);
         write_value(template, values, field, out);
         missing &= ~((uint32_t)1 << field);
     }
     node_copy_members(members, copied, members->n, &template->text, out);
-    append_fields(template, values, missing, members->n > 0, out);
+    bool comma = members->n > 0;
+    for (int field = 0; field < NODE_N_FIELDS; field++) {
+        if (!(missing >> field & 1))
+            continue;
+        node_separate(out, !comma);
+        buffer_append(out, node_keys[field].text, node_keys[field].length);
+        write_value(template, values, (enum node_field)field, out);
+        comma = true;
+    }
     buffer_append(out, "\n        }", 10);
 }
 
-#define BIT(name) ((uint32_t)1 << NODE_##name)
-
-static struct node_values cpu_values(const struct sutra_linked *linked, row_t unit) {
+/* The values of a unit that its CPU nodes and GPU nodes have in common. */
+static struct node_values unit_values(const struct sutra_linked *linked, row_t unit) {
     struct node_values values = {.linked = linked, .set = BIT(ID), .id = linked->unit_id[unit], .waits_for = -1};
     row_t op = linked->unit_op[unit];
     if (op == ROW_NONE)
@@ -331,44 +282,15 @@ static struct node_values cpu_values(const struct sutra_linked *linked, row_t un
     return values;
 }
 
-/* Appends the CPU node: node `sorted` of those in order, which is of `unit`. */
-static void node_write_cpu(struct node_template *template, const struct sutra_linked *linked, row_t unit, row_t sorted,
-                           struct buffer *out) {
-    struct node_values values = cpu_values(linked, unit);
-    values.ctrl_deps = linked->ctrl_deps[sorted];
-    if (values.ctrl_deps != CTRL_DEPS_NONE)
-        values.set |= BIT(CTRL_DEPS);
-    write_node(template, &values, out);
-}
+#define NODES_PIECE_BYTES (1 << 18) /* fits the cache of a core while the kernel copies it */
+#define GROWTH            3         /* about how much longer a node is in the output than in the input */
 
-/* Appends the unit's GPU node number `i`, for the event `gpu`. The template is that of the unit's first node. */
-static void node_write_gpu(struct node_template *template, const struct sutra_linked *linked, row_t unit, row_t i,
-                           row_t gpu, struct buffer *out) {
-    const struct sutra_device_trace *device = linked->device;
-    struct node_values values = cpu_values(linked, unit);
-    values.set |= BIT(CTRL_DEPS) | BIT(CATEGORY) | BIT(NAME) | BIT(PHASE) | BIT(STREAM);
-    values.ctrl_deps = values.id;
-    values.id += 1 + (int64_t)i;
-    values.inclusive = values.exclusive = number_at(device->events.dur, gpu);
-    values.ts = number_at(device->events.ts, gpu);
-    values.gpu = gpu;
-    if (name_roles(&device->events, linked->ops.roles, gpu) & NAME_NCCL_KERNEL &&
-        has_in_event(device, gpu, FIELD_PROCESS_GROUP))
-        values.set |= BIT(PROCESS_GROUP);
-    write_node(template, &values, out);
-}
-
-/* Output that a piece aims at: what a core's own cache holds while the kernel copies it. And how much longer a node is
- * there than in the input, roughly. */
-#define NODES_PIECE_BYTES (1 << 18)
-#define GROWTH            3
-
-/* A run of entries: from entry `first` of `unit` on (counted in the unit), up to where the next piece begins. */
+/* A run of entries: from entry `first` of `unit` (counted in the unit) to the start of the next piece. */
 struct text_piece {
     row_t unit, first;
 };
 
-/* What a thread needs while it makes a piece; kept for the next one. */
+/* Buffers of a thread while it formats a piece, reused for later pieces. */
 struct workspace {
     struct workspace *next;
     struct node_template template;
@@ -379,9 +301,9 @@ struct writing {
     const struct sutra_linked *linked;
     struct sutra_context *context;
     struct sink *sink;
-    struct text_piece *pieces; /* one more than there are */
+    struct text_piece *pieces; /* n_pieces + 1; the last one marks the end */
     size_t n_pieces, capacity;
-    struct buffer head, tail; /* the file's text before and behind the nodes */
+    struct buffer head, tail; /* the document's text before and after the nodes */
     atomic_bool failed;       /* out of memory */
     pthread_mutex_t mutex;    /* guards the list of idle workspaces */
     struct workspace *idle;
@@ -404,7 +326,7 @@ static bool add_piece(struct writing *writing, row_t unit, row_t first) {
     return true;
 }
 
-/* Cuts the entries into pieces; the last one only marks the end. */
+/* Cuts the entries into pieces. */
 static bool cut_pieces(struct writing *writing) {
     const struct sutra_linked *linked = writing->linked;
     const struct host_nodes *nodes = &linked->host->nodes;
@@ -418,10 +340,10 @@ static bool cut_pieces(struct writing *writing) {
                     return false;
                 bytes = 0;
             }
-            uint64_t room = (NODES_PIECE_BYTES - bytes) / each + 1;
-            row_t take = room < n - entry ? (row_t)room : n - entry;
-            entry += take;
-            bytes += take * each;
+            uint64_t n_fitting = (NODES_PIECE_BYTES - bytes) / each + 1;
+            row_t n_added = n_fitting < n - entry ? (row_t)n_fitting : n - entry;
+            entry += n_added;
+            bytes += n_added * each;
         }
     }
     if (!add_piece(writing, linked->units.n_units, 0))
@@ -430,7 +352,8 @@ static bool cut_pieces(struct writing *writing) {
     return true;
 }
 
-/* Entry `entry` of a unit: one of its nodes, or a GPU node. The template is kept while it is the same node's. */
+/* Writes entry `entry` of a unit: one of its CPU nodes, or a GPU node, for which the unit's first node is the template.
+ * The template is reused while its node stays the same. */
 static void write_entry(const struct sutra_linked *linked, struct node_template *template, row_t *in_template,
                         row_t unit, row_t entry, struct buffer *out) {
     const struct host_ops *units = &linked->units;
@@ -440,44 +363,33 @@ static void write_entry(const struct sutra_linked *linked, struct node_template 
         node_template_read(template, linked->host, units->node[sorted]);
         *in_template = sorted;
     }
+    struct node_values values = unit_values(linked, unit);
     if (entry < n_nodes) {
-        node_write_cpu(template, linked, unit, sorted, out);
+        values.ctrl_deps = linked->ctrl_deps[sorted];
+        if (values.ctrl_deps != CTRL_DEPS_NONE)
+            values.set |= BIT(CTRL_DEPS);
+        write_node(template, &values, out);
         return;
     }
-    row_t n_gpu;
-    const row_t *gpu = linked_gpu_ops(linked, unit, &n_gpu);
-    node_write_gpu(template, linked, unit, entry - n_nodes, gpu[entry - n_nodes], out);
-}
-
-static struct workspace *take_workspace(struct writing *writing) {
-    pthread_mutex_lock(&writing->mutex);
-    struct workspace *workspace = writing->idle;
-    if (workspace)
-        writing->idle = workspace->next;
-    pthread_mutex_unlock(&writing->mutex);
-    return workspace ? workspace : calloc(1, sizeof *workspace);
-}
-
-static void return_workspace(struct writing *writing, struct workspace *workspace) {
-    pthread_mutex_lock(&writing->mutex);
-    workspace->next = writing->idle;
-    writing->idle = workspace;
-    pthread_mutex_unlock(&writing->mutex);
-}
-
-static void free_workspaces(struct writing *writing) {
-    for (struct workspace *workspace = writing->idle, *next; workspace; workspace = next) {
-        next = workspace->next;
-        node_template_free(&workspace->template);
-        buffer_free(&workspace->out);
-        free(workspace);
+    const struct sutra_device_trace *device = linked->device;
+    row_t n_gpu, i = entry - n_nodes, gpu = linked_gpu_ops(linked, unit, &n_gpu)[i];
+    values.set |= BIT(CTRL_DEPS) | BIT(CATEGORY) | BIT(NAME) | BIT(PHASE) | BIT(STREAM);
+    values.ctrl_deps = values.id;
+    values.id += 1 + (int64_t)i;
+    values.inclusive = values.exclusive = number_at(device->events.dur, gpu);
+    values.ts = number_at(device->events.ts, gpu);
+    values.gpu = gpu;
+    if (name_roles(&device->events, linked->ops.roles, gpu) & NAME_NCCL_KERNEL) {
+        size_t at = event_field_place(device, gpu, FIELD_PROCESS_GROUP).at;
+        if (at && device->document.source.bytes[at] != 'n') /* not null */
+            values.set |= BIT(PROCESS_GROUP);
     }
+    write_node(template, &values, out);
 }
 
-/* Writes the entries from `begin` on, up to `end`, into the workspace. */
-static void fill_piece(const struct writing *writing, struct workspace *workspace, struct text_piece begin,
-                       struct text_piece end) {
-    const struct sutra_linked *linked = writing->linked;
+/* Writes the entries from `begin` up to `end` into the workspace. */
+static void format_piece(const struct sutra_linked *linked, struct workspace *workspace, struct text_piece begin,
+                         struct text_piece end) {
     row_t in_template = ROW_NONE;
     workspace->out.length = 0;
     for (row_t unit = begin.unit, entry = begin.first; unit < end.unit || (unit == end.unit && entry < end.first);) {
@@ -494,11 +406,10 @@ static void fill_piece(const struct writing *writing, struct workspace *workspac
     }
 }
 
-/* Nodes that an estimate looks at. */
+/* Nodes that an estimate formats. */
 #define SAMPLES 500
 
 uint64_t linked_size(const struct sutra_linked *linked) {
-    struct writing writing = {.linked = linked};
     struct workspace workspace = {0};
     uint64_t n_nodes = linked->report.n_nodes, step = n_nodes / SAMPLES + 1, bytes = 0, n = 0;
     row_t unit = 0;
@@ -506,7 +417,7 @@ uint64_t linked_size(const struct sutra_linked *linked) {
         while (linked->unit_entry[unit + 1] <= entry)
             unit++;
         row_t first = (row_t)entry - linked->unit_entry[unit];
-        fill_piece(&writing, &workspace, (struct text_piece){unit, first}, (struct text_piece){unit, first + 1});
+        format_piece(linked, &workspace, (struct text_piece){unit, first}, (struct text_piece){unit, first + 1});
         bytes += workspace.out.length;
     }
     bool failed = workspace.template.failed || workspace.out.failed;
@@ -517,18 +428,27 @@ uint64_t linked_size(const struct sutra_linked *linked) {
 
 static void write_piece(void *arg, size_t number) {
     struct writing *writing = arg;
-    struct workspace *workspace = take_workspace(writing);
+    pthread_mutex_lock(&writing->mutex);
+    struct workspace *workspace = writing->idle;
+    if (workspace)
+        writing->idle = workspace->next;
+    pthread_mutex_unlock(&writing->mutex);
+    if (!workspace)
+        workspace = calloc(1, sizeof *workspace);
     if (!workspace) {
         atomic_store(&writing->failed, true);
         sink_write(writing->sink, number + 1, NULL, 0);
         return;
     }
     if (!sink_failed(writing->sink))
-        fill_piece(writing, workspace, writing->pieces[number], writing->pieces[number + 1]);
+        format_piece(writing->linked, workspace, writing->pieces[number], writing->pieces[number + 1]);
     if (workspace->template.failed || workspace->out.failed)
         atomic_store(&writing->failed, true);
     sink_write(writing->sink, number + 1, workspace->out.bytes, workspace->out.length);
-    return_workspace(writing, workspace);
+    pthread_mutex_lock(&writing->mutex);
+    workspace->next = writing->idle;
+    writing->idle = workspace;
+    pthread_mutex_unlock(&writing->mutex);
 }
 
 static enum sutra_status write_all(struct writing *writing, const char *path, uint64_t *n_bytes,
@@ -556,7 +476,12 @@ enum sutra_status sutra_linked_write(struct sutra_context *context, const struct
     buffer_free(&writing.head);
     buffer_free(&writing.tail);
     free(writing.pieces);
-    free_workspaces(&writing);
+    for (struct workspace *workspace = writing.idle, *next; workspace; workspace = next) {
+        next = workspace->next;
+        node_template_free(&workspace->template);
+        buffer_free(&workspace->out);
+        free(workspace);
+    }
     pthread_mutex_destroy(&writing.mutex);
     return status;
 }

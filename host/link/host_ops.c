@@ -1,12 +1,12 @@
 /*
- * host_ops.c - sorting nodes by id and finding those that the root leads to.
+ * host_ops.c - implements host_ops.h: sorts nodes by id and finds the descendants of the root.
  *
  *     nodes of the file     7 1 3 3 9          by id     1 | 3 3 | 7 | 9
  *     units                                              0 |  1  | 2 | 3
  *     parents               7 -> 3, 3 -> 1, 9 -> 9       from 1: 0, 1 and 2 are reached, 3 is not
  *
- * Ids that are no 64-bit integers are sorted by their digits. Cost: a sort by id; O(n) to find what is reached, since a
- * walk upwards ends where one has been before.
+ * Ids that are not 64-bit integers are sorted by their digits. Cost: a sort by id; O(n) to find the descendants, since
+ * each walk upwards ends at a unit that an earlier walk has visited.
  */
 #include "link/host_ops.h"
 
@@ -24,49 +24,39 @@
 
 /* A node id that may be any number: the digits of its whole part, and the double itself if it is one. */
 struct wide_id {
-    const char *digits; /* with a '-' before them; not ended */
+    const char *digits; /* with a '-' before them; not terminated by 0 */
     size_t length;
     bool is_double;
     double value;
     row_t row;
 };
 
-static int compare_whole(const struct wide_id *a, const struct wide_id *b) {
-    bool a_below = *a->digits == '-', b_below = *b->digits == '-';
-    if (a_below != b_below)
-        return a_below ? -1 : 1;
-    int order = a->length != b->length ? (a->length < b->length ? -1 : 1) : memcmp(a->digits, b->digits, a->length);
-    return a_below ? -order : order;
-}
-
-/* What a double has behind its whole part; infinities have all. */
+/* The fraction of a double; all of an infinity. */
 static double fraction(const struct wide_id *id) {
     if (!id->is_double)
         return 0;
     return isfinite(id->value) ? id->value - trunc(id->value) : id->value;
 }
 
+/* By whole part, fraction and row. */
 static int compare_wide(const void *left, const void *right) {
     const struct wide_id *a = left, *b = right;
     double fa = fraction(a), fb = fraction(b);
-    int order = isinf(fa) || isinf(fb) ? 0 : compare_whole(a, b);
+    int order = 0;
+    if (!isinf(fa) && !isinf(fb)) {
+        bool a_below = *a->digits == '-', b_below = *b->digits == '-';
+        if (a_below != b_below)
+            return a_below ? -1 : 1;
+        order = a->length != b->length ? (a->length < b->length ? -1 : 1) : memcmp(a->digits, b->digits, a->length);
+        order = a_below ? -order : order;
+    }
     if (order == 0)
         order = (fa > fb) - (fa < fb);
     return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-/* Writes the digits of the whole part of a double; the integers of doubles have up to 309. */
-static size_t whole_digits(double value, struct buffer *digits) {
-    size_t start = digits->length;
-    char *to = buffer_reserve(digits, 320);
-    if (!to)
-        return start;
-    double whole = trunc(value) + 0.0; /* no -0 */
-    digits->length += (size_t)snprintf(to, 320, "%.0f", isfinite(whole) ? whole : 0);
-    return start;
-}
-
-/* Fills in all but `digits` where those come to stand in the buffer; their offset is returned then, else SIZE_MAX. */
+/* Reads a node's id. If its digits are in the buffer, which may still move, their offset is returned and id->digits is
+ * unset; else SIZE_MAX. */
 static size_t read_wide_id(const struct sutra_host_trace *trace, row_t row, struct wide_id *id, struct buffer *digits) {
     const char *source = trace->document.source.bytes;
     struct json_place place = {0};
@@ -84,12 +74,19 @@ static size_t read_wide_id(const struct sutra_host_trace *trace, row_t row, stru
     }
     id->is_double = form == NUMBER_FORM_REAL;
     id->value = form == NUMBER_FORM_REAL ? double_parse(source + place.at, id->length) : source[place.at] == 't';
-    size_t start = whole_digits(id->value, digits);
+
+    /* The digits of the whole part; doubles have up to 309. */
+    size_t start = digits->length;
+    char *to = buffer_reserve(digits, 320);
+    if (to) {
+        double whole = trunc(id->value) + 0.0; /* no -0 */
+        digits->length += (size_t)snprintf(to, 320, "%.0f", isfinite(whole) ? whole : 0);
+    }
     id->length = digits->length - start;
     return start;
 }
 
-/* For ids among which there are fractions or integers beyond 64 bits. */
+/* Sorts ids that include fractions or integers beyond 64 bits. */
 static enum sutra_status sort_wide(struct host_ops *ops, const struct sutra_host_trace *trace, struct arena *arena,
                                    struct sutra_error *error) {
     struct wide_id *ids = arena_take(arena, ops->n_nodes, sizeof *ids);
@@ -153,27 +150,12 @@ static enum sutra_status make_units(struct host_ops *ops, struct sutra_context *
 
 enum op_reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
 
-/* Walks up from a unit to one whose answer is known, then hands the answer down the same path. `path` has room for all.
- */
-static void decide(const row_t *parent, uint8_t *reach, row_t unit, row_t *path) {
-    row_t n = 0;
-    while (unit != ROW_NONE && reach[unit] == REACH_UNKNOWN) {
-        reach[unit] = REACH_WALKING;
-        path[n++] = unit;
-        unit = parent[unit];
-    }
-    /* No parent, or a cycle: the root is not above. */
-    uint8_t answer = unit != ROW_NONE && reach[unit] == REACH_YES ? REACH_YES : REACH_NO;
-    while (n > 0)
-        reach[path[--n]] = answer;
-}
-
 static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_context *context,
                                         const struct sutra_host_trace *trace, struct arena *arena,
                                         struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
-    row_t *parent = arena_take(arena, ops->n_units, sizeof *parent),
-          *path = arena_take(arena, ops->n_units, sizeof *path);
+    row_t *parent = arena_take(arena, ops->n_units, sizeof *parent);
+    row_t *path = arena_take(arena, ops->n_units, sizeof *path);
     row_t root = key_index_find(&ops->ids, ROOT_ID);
     enum sutra_status status = arena_status(arena, error);
     for (row_t unit = 0; unit < ops->n_units && !status; unit++)
@@ -184,8 +166,19 @@ static enum sutra_status find_reachable(struct host_ops *ops, struct sutra_conte
         memset(ops->reachable, REACH_YES, ops->n_units);
     } else if (!status) {
         ops->reachable[root] = REACH_YES;
-        for (row_t unit = 0; unit < ops->n_units; unit++)
-            decide(parent, ops->reachable, unit, path);
+        for (row_t start = 0; start < ops->n_units; start++) {
+            /* Walk up to a unit whose answer is known, then set the answer along the path. */
+            row_t unit = start, n = 0;
+            while (unit != ROW_NONE && ops->reachable[unit] == REACH_UNKNOWN) {
+                ops->reachable[unit] = REACH_WALKING;
+                path[n++] = unit;
+                unit = parent[unit];
+            }
+            /* Without a parent, or in a cycle, the root is not an ancestor. */
+            uint8_t answer = unit != ROW_NONE && ops->reachable[unit] == REACH_YES ? REACH_YES : REACH_NO;
+            while (n > 0)
+                ops->reachable[path[--n]] = answer;
+        }
         for (row_t unit = 0; unit < ops->n_units; unit++)
             ops->reachable[unit] = ops->reachable[unit] == REACH_YES;
     }

@@ -1,5 +1,5 @@
 /*
- * host_ops.h - the nodes of a host trace in the order of the output, and which of them are host operators.
+ * host_ops.h - the nodes of a host trace in the order of the output, and the host operators among them.
  *
  * A unit is a run of nodes with the same id (nearly always one): they share a new id, and the last of them is the host
  * operator if the root is among its ancestors.
@@ -23,12 +23,12 @@ struct host_ops {
     struct key_index ids; /* id -> unit */
 };
 
-/* The columns live in the arena. */
+/* The columns are in the arena. */
 enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *context,
                                  const struct sutra_host_trace *trace, struct arena *arena, struct sutra_error *error);
 void host_ops_free(struct host_ops *ops);
 
-/* The node that stands for a unit as host operator: the last one of its id. */
+/* The node that represents a unit as host operator: the last one of its id. */
 static inline row_t unit_node(const struct host_ops *ops, row_t unit) {
     return ops->node[ops->unit_start[unit + 1] - 1];
 }

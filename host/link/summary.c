@@ -1,6 +1,6 @@
 /*
- * summary.c - what a trace holds and what of it can be linked, without linking it: a pass over the events that counts
- * them by what they are to the linker, and lists ids whose different values are counted. O(n) or O(n log n).
+ * summary.c - summarizes a trace without linking it: counts events by their class to the linker, and the different
+ * thread ids, streams and correlations among them. O(n) or O(n log n).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +18,9 @@
 #include "read/trace_head.h"
 #include "sutra/trace.h"
 
-/*
- * A table of the members that tell something, and their values as text.
- */
-
-/* A member of the file, or of an object (of a list of objects the first) that is one. */
-static const struct member_row {
-    const char *outer, *name; /* `name` is NULL for a member of the file */
+/* Facts about the run: members of the document, or of an object in it (of the first one in a list of objects). */
+static const struct {
+    const char *outer, *name; /* `name` is NULL for a member of the document */
     const char *fact, *words;
 } members[] = {
     {"distributedInfo", "rank", "rank", "rank"},
@@ -36,7 +32,7 @@ static const struct member_row {
     {"cuda_runtime_version", NULL, "cuda_runtime_version", "CUDA runtime version"},
 };
 
-/* Options of the profiler, which are 1 where they were on. */
+/* Options of the profiler; 1 if enabled. */
 static const struct {
     const char *name, *words;
 } recorded[] = {
@@ -44,60 +40,48 @@ static const struct {
     {"with_flops", "operations"}, {"with_modules", "modules"},
 };
 
-static size_t skip_space(const char *text, size_t at) {
-    return at + strspn(text + at, " \t\r\n");
-}
+/* Fills the facts of a summary. O(length of those members). */
+static void read_facts(const struct document *document, struct sutra_device_summary *summary) {
+    struct sutra_trace_fact *fact = summary->facts;
+    const char *source = document->source.bytes;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const struct document_member *outer = document_find(document, members[i].outer);
+        size_t at = outer ? outer->value : 0;
+        if (outer && members[i].name) {
+            if (source[at] == '[') /* the first element */
+                at += 1 + strspn(source + at + 1, " \t\r\n");
+            at = source[at] == '{' ? document_member_of(document, at, members[i].name).at : 0;
+        }
+        *fact = (struct sutra_trace_fact){.name = members[i].fact, .words = members[i].words};
+        if (at) {
+            /* A string without its quotes, or a number; empty for other values. */
+            const char *text = source + at;
+            size_t length = *text == '"' ? strcspn(text + 1, "\"") : strspn(text, "+-.0123456789eE");
+            snprintf(fact->text, sizeof fact->text, "%.*s",
+                     (int)(length < sizeof fact->text ? length : sizeof fact->text - 1), text + (*text == '"'));
+        }
+        fact += *fact->text != 0;
+    }
 
-/* Where the object at a member begins, or the first of a list of them. */
-static size_t object_at(const struct document *document, size_t at) {
-    const char *text = document->source.bytes;
-    return text[at] == '[' ? skip_space(text, at + 1) : at;
-}
-
-/* A string without its quotes, or a number, as it stands in the file; empty for all else. */
-static void value_text(const struct document *document, size_t at, char *to, size_t size) {
-    const char *text = document->source.bytes + at;
-    size_t length = *text == '"' ? strcspn(text + 1, "\"") : strspn(text, "+-.0123456789eE");
-    snprintf(to, size, "%.*s", (int)(length < size ? length : size - 1), text + (*text == '"'));
-}
-
-static size_t member_at(const struct document *document, const struct member_row *row) {
-    const struct document_member *outer = document_find(document, row->outer);
-    if (!outer || !row->name)
-        return outer ? outer->value : 0;
-    size_t at = object_at(document, outer->value);
-    return document->source.bytes[at] == '{' ? document_member_of(document, at, row->name).at : 0;
-}
-
-static void list_recorded(const struct document *document, char *to, size_t size) {
-    *to = 0;
+    /* The list of enabled options. */
+    *fact = (struct sutra_trace_fact){.name = "recorded", .words = "recorded"};
     for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++) {
         const struct document_member *member = document_find(document, recorded[i].name);
-        size_t length = strlen(to);
-        if (member && document->source.bytes[member->value] == '1')
-            snprintf(to + length, size - length, "%s%s", length ? ", " : "", recorded[i].words);
+        size_t length = strlen(fact->text);
+        if (member && source[member->value] == '1')
+            snprintf(fact->text + length, sizeof fact->text - length, "%s%s", length ? ", " : "", recorded[i].words);
     }
+    summary->n_facts = (uint64_t)(fact - summary->facts) + (*fact->text != 0);
 }
 
-/* Fills in the facts of a summary, and how many there are. O(length of those members). */
-static void trace_facts_take(const struct document *document, struct sutra_device_summary *summary) {
-    struct sutra_trace_fact *facts = summary->facts;
-    uint64_t n = 0;
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        size_t at = member_at(document, &members[i]);
-        facts[n] = (struct sutra_trace_fact){.name = members[i].fact, .words = members[i].words};
-        if (at)
-            value_text(document, at, facts[n].text, sizeof facts[n].text);
-        n += *facts[n].text != 0;
+enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
+                                      struct sutra_error *error) {
+    struct trace_head head;
+    if (!trace_head_read(path, false, &head, NULL) && head.side != SIDE_UNKNOWN) {
+        *kind = head.side == SIDE_HOST ? SUTRA_TRACE_HOST : SUTRA_TRACE_DEVICE;
+        return SUTRA_OK;
     }
-    facts[n] = (struct sutra_trace_fact){.name = "recorded", .words = "recorded"};
-    list_recorded(document, facts[n].text, sizeof facts[n].text);
-    summary->n_facts = n + (*facts[n].text != 0);
-}
-
-/* From the keys of all of it. */
-static enum sutra_status kind_by_all(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
-                                     struct sutra_error *error) {
+    /* The beginning does not show the kind: read the keys of the whole document. */
     struct document document = {0};
     const struct document_reader reader = {.read_stage = "inspect trace", .looks_only = true};
     stage_begin(context, "open trace", 0);
@@ -119,25 +103,6 @@ static enum sutra_status kind_by_all(struct sutra_context *context, const char *
     return status;
 }
 
-enum sutra_status sutra_trace_kind_of(struct sutra_context *context, const char *path, enum sutra_trace_kind *kind,
-                                      struct sutra_error *error) {
-    struct trace_head head;
-    if (trace_head_read(path, false, &head, NULL) || head.side == SIDE_UNKNOWN)
-        return kind_by_all(context, path, kind, error);
-    *kind = head.side == SIDE_HOST ? SUTRA_TRACE_HOST : SUTRA_TRACE_DEVICE;
-    return SUTRA_OK;
-}
-
-/* What linking has added. */
-static void count_linked(const struct sutra_host_trace *trace, struct sutra_host_summary *sums) {
-    for (row_t i = 0; i < trace->nodes.n; i++) {
-        size_t at = trace->nodes.text[i];
-        sums->n_timed += document_member_of(&trace->document, at, "exclusive_dur").at ||
-                         document_member_of(&trace->document, at, "dur").at;
-        sums->n_gpu_nodes += document_member_of(&trace->document, at, "cat").at > 0;
-    }
-}
-
 void sutra_host_trace_summary(const struct sutra_host_trace *trace, struct sutra_host_summary *summary) {
     struct sutra_host_summary sums = {
         .n_bytes = trace->document.source.size, .n_nodes = trace->nodes.n, .schema = trace->schema};
@@ -146,8 +111,12 @@ void sutra_host_trace_summary(const struct sutra_host_trace *trace, struct sutra
         sums.n_roots += trace->nodes.id[i] == 1;
     }
     sums.linked = document_is_linked(&trace->document);
-    if (sums.linked)
-        count_linked(trace, &sums);
+    for (row_t i = 0; i < trace->nodes.n && sums.linked; i++) {
+        size_t at = trace->nodes.text[i];
+        sums.n_timed += document_member_of(&trace->document, at, "exclusive_dur").at ||
+                        document_member_of(&trace->document, at, "dur").at;
+        sums.n_gpu_nodes += document_member_of(&trace->document, at, "cat").at > 0;
+    }
     report_give(summary, &sums, sizeof sums);
 }
 
@@ -176,53 +145,32 @@ static enum sutra_status count_categories(struct sutra_device_trace *trace, stru
     return SUTRA_OK;
 }
 
-/* Keys of some events, and how many different ones there are. */
+/* Keys of some events. */
 struct key_list {
     value_key *keys;
     row_t n;
 };
 
-static enum sutra_status count_different(struct sutra_context *context, const struct key_list *list, uint64_t *n,
-                                         struct sutra_error *error) {
+/* Counts the different keys of a list in *n or, with `others`, the keys of that list which are also in this one. */
+static enum sutra_status count_keys(struct sutra_context *context, const struct key_list *list,
+                                    const struct key_list *others, uint64_t *n, struct sutra_error *error) {
     struct key_index index;
     enum sutra_status status = key_index_build(&index, &context->engine, list->keys, list->n, KEY_FIRST, NULL, error);
     if (status)
         return status;
-    for (row_t i = 0; i < list->n; i++)
+    for (row_t i = 0; i < list->n && !others; i++)
         *n += key_index_find(&index, list->keys[i]) == i;
+    for (row_t i = 0; others && i < others->n; i++)
+        *n += key_index_find(&index, others->keys[i]) != ROW_NONE;
     key_index_free(&index);
     return SUTRA_OK;
-}
-
-/* How many GPU operators have a correlation that a launch has. */
-static enum sutra_status count_launched(struct sutra_context *context, const struct key_list *launches,
-                                        const struct key_list *gpu, uint64_t *n, struct sutra_error *error) {
-    struct key_index index;
-    enum sutra_status status =
-        key_index_build(&index, &context->engine, launches->keys, launches->n, KEY_FIRST, NULL, error);
-    if (status)
-        return status;
-    for (row_t i = 0; i < gpu->n; i++)
-        *n += key_index_find(&index, gpu->keys[i]) != ROW_NONE;
-    key_index_free(&index);
-    return SUTRA_OK;
-}
-
-static void widen_span(struct sutra_device_summary *summary, const struct device_events *events, row_t event,
-                       bool first) {
-    double begin = number_as_double(number_at(events->ts, event));
-    double end = begin + number_as_double(number_at(events->dur, event));
-    if (first || begin < summary->ts_begin)
-        summary->ts_begin = begin;
-    if (first || end > summary->ts_end)
-        summary->ts_end = end;
 }
 
 enum { LIST_TIDS, LIST_STREAMS, LIST_LAUNCHES, LIST_GPU, N_LISTS };
 
-/* Sorts events into the counts and the lists of keys. */
-static void take_event(const struct device_events *events, struct string_roles *roles, row_t event,
-                       struct sutra_device_summary *summary, struct key_list *lists) {
+/* Adds an event to the counts and the lists of keys. */
+static void count_event(const struct device_events *events, struct string_roles *roles, row_t event,
+                        struct sutra_device_summary *summary, struct key_list *lists) {
     uint64_t *const counts[] = {&summary->n_others,  &summary->n_cpu_ops, &summary->n_launches,
                                 &summary->n_gpu_ops, &summary->n_arrows,  &summary->n_memory_sets};
     enum event_class class = event_classify(events, roles, event);
@@ -240,7 +188,12 @@ static void take_event(const struct device_events *events, struct string_roles *
         lists[LIST_STREAMS].keys[lists[LIST_STREAMS].n++] = events->stream[event];
     if (events->tid[event] == KEY_NULL || events->phase[event] == 'M')
         return;
-    widen_span(summary, events, event, lists[LIST_TIDS].n == 0);
+    double begin = number_as_double(number_at(events->ts, event));
+    double end = begin + number_as_double(number_at(events->dur, event));
+    if (lists[LIST_TIDS].n == 0 || begin < summary->ts_begin)
+        summary->ts_begin = begin;
+    if (lists[LIST_TIDS].n == 0 || end > summary->ts_end)
+        summary->ts_end = end;
     lists[LIST_TIDS].keys[lists[LIST_TIDS].n++] = events->tid[event];
 }
 
@@ -255,18 +208,18 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
         lists[i].keys = arena_take(&arena, events->n, sizeof *lists[i].keys);
     enum sutra_status status = arena_status(&arena, error);
     for (row_t i = 0; i < events->n && !status; i++)
-        take_event(events, roles, i, &sums, lists);
+        count_event(events, roles, i, &sums, lists);
     sums.n_gpu_ops += sums.n_memory_sets;
     sums.n_steps = status ? 0 : names_count_steps(&trace->strings, roles);
-    trace_facts_take(&trace->document, &sums);
+    read_facts(&trace->document, &sums);
     if (!status)
         status = count_categories(trace, &sums, error);
     if (!status)
-        status = count_different(context, &lists[LIST_TIDS], &sums.n_threads, error);
+        status = count_keys(context, &lists[LIST_TIDS], NULL, &sums.n_threads, error);
     if (!status)
-        status = count_different(context, &lists[LIST_STREAMS], &sums.n_streams, error);
+        status = count_keys(context, &lists[LIST_STREAMS], NULL, &sums.n_streams, error);
     if (!status)
-        status = count_launched(context, &lists[LIST_LAUNCHES], &lists[LIST_GPU], &sums.n_correlations, error);
+        status = count_keys(context, &lists[LIST_LAUNCHES], &lists[LIST_GPU], &sums.n_correlations, error);
     arena_free(&arena);
     if (!status)
         report_give(summary, &sums, sizeof sums);

@@ -1,13 +1,14 @@
 /*
- * sync_deps.c - from the synchronisation on the critical path, given in external ids, to lists of new ids.
+ * sync_deps.c - translates the synchronization dependencies on the critical path, given in external ids, to lists of
+ * new ids (implements sync_deps.h).
  *
  *     critical path      external id of an end -> external ids of starts
- *     waits              GPU operator (the last event of a start's id) -> the first CPU operator behind each end's event
+ *     waits              GPU operator (last event of a start's id) -> first CPU operator after each end's event
  *     sync lists         host operator of that CPU operator -> the GPU operator's nodes
  *
- * A host operator is named by its new id where that is given by the time the GPU node is, else by its id in the host
- * trace; the names are then looked up once more, as ids of the host trace, wherever they happen to be one. Of lists
- * that come out at the same node the one that was begun last stays. This is the reference's way, and its output.
+ * The output is that of chakra_trace_link: a list is keyed by the host operator's new id if that is assigned before the
+ * GPU node's, else by its id in the host trace. The keys are then looked up as ids of the host trace, even if they are
+ * new ids. If several lists result in the same node, the one that was begun last remains.
  *
  * Cost: O(events + nodes), and a binary search for each wait.
  */
@@ -22,7 +23,7 @@
 #include "link/sync_deps.h"
 #include "match/rules.h"
 
-/* Pairs sorted by their first part, which is found through an index; the order within one is kept. */
+/* Pairs sorted by key, in order of insertion within a key. */
 struct sync_pairs {
     value_key *key;
     row_t *value;
@@ -39,8 +40,7 @@ struct sync {
     row_t *start_event;         /* per pair of the map: the event of its start, or ROW_NONE */
     struct sync_pairs ends;     /* external id -> pairs of the map */
     struct sync_pairs waits;    /* GPU event -> CPU operator */
-    struct sync_pairs lists;    /* name of a host operator -> new id of a GPU node */
-    row_t *op_unit;             /* per CPU operator: its host operator */
+    struct sync_pairs lists;    /* key of a host operator -> new id of a GPU node */
     struct key_index ctrl_deps; /* id in ctrl_deps -> first sorted node that has it */
 };
 
@@ -63,7 +63,7 @@ static bool pairs_add(struct sync_pairs *pairs, value_key key, row_t value) {
     return true;
 }
 
-/* Puts equal keys side by side, in the order in which the keys first occur, and indexes them. */
+/* Groups equal keys, in the order in which the keys first occur, and indexes them. */
 static enum sutra_status pairs_index(struct sync_pairs *pairs, const struct engine *engine, struct arena *arena,
                                      struct sutra_error *error) {
     if (pairs->n == 0)
@@ -96,7 +96,7 @@ static enum sutra_status pairs_index(struct sync_pairs *pairs, const struct engi
     return status;
 }
 
-/* The run of pairs with this key: its first one, or n; *end is one behind the last. */
+/* The run of pairs with this key: the position of the first, or n; *end is one after the last. */
 static row_t pairs_find(const struct sync_pairs *pairs, value_key key, row_t *end) {
     row_t first = pairs->n ? key_index_find(&pairs->index, key) : ROW_NONE;
     if (first == ROW_NONE)
@@ -131,89 +131,76 @@ static enum sutra_status find_starts(struct sync *sync) {
     return sync->start_event ? SUTRA_OK : error_memory(sync->error);
 }
 
-static enum sutra_status index_ends(struct sync *sync) {
+/* Adds the GPU operators that the CPU operators after the ends wait for. Lists of CPU operators do not reach the
+ * output, so they are not made. */
+static enum sutra_status find_waits(struct sync *sync) {
+    const struct sutra_linked *linked = sync->linked;
+    const struct device_events *events = &linked->device->events;
+    const struct cpu_ops *cpu = &linked->ops.cpu;
+    const struct engine *engine = &sync->context->engine;
     for (row_t i = 0; i < sync->map.n; i++)
         if (!pairs_add(&sync->ends, sync->map.end[i], i))
             return error_memory(sync->error);
-    return pairs_index(&sync->ends, &sync->context->engine, &sync->scratch, sync->error);
-}
+    enum sutra_status status = pairs_index(&sync->ends, engine, &sync->scratch, sync->error);
+    if (status)
+        return status;
 
-/* The first CPU operator that begins after the event, or ROW_NONE. */
-static row_t operator_after(const struct sutra_linked *linked, row_t event) {
-    const struct cpu_ops *cpu = &linked->ops.cpu;
-    row_t n_begun = count_begun_by(cpu->ts, cpu->n, number_at(linked->device->events.ts, event));
-    return n_begun < cpu->n ? n_begun : ROW_NONE;
-}
-
-/* Adds what the starts of one end's event wait for. Lists of CPU operators go nowhere, so they are not made. */
-static enum sutra_status add_waits(struct sync *sync, row_t event) {
-    const struct sutra_linked *linked = sync->linked;
-    row_t end, first = pairs_find(&sync->ends, linked->device->events.external[event], &end);
-    row_t operator= first<end ? operator_after(linked, event) : ROW_NONE;
-    for (row_t i = first; i < end && operator!= ROW_NONE; i++) {
-        row_t start = sync->start_event[sync->ends.value[i]];
-        if (start == ROW_NONE || event_classify(&linked->device->events, linked->ops.roles, start) != EVENT_GPU_OP)
-            continue;
-        if (!pairs_add(&sync->waits, start, operator))
-            return error_memory(sync->error);
-    }
-    return SUTRA_OK;
-}
-
-/* Thread by thread, as they first occur in the sorted trace. */
-static enum sutra_status find_waits(struct sync *sync) {
-    const struct device_events *events = &sync->linked->device->events;
+    /* The events of ends thread by thread, in the order in which the threads first occur in the sorted trace. */
     struct sync_pairs by_thread = {0};
-    enum sutra_status status = SUTRA_OK;
     for (row_t i = 0; i < events->n && !status; i++) {
-        row_t event = sync->linked->ops.order[i];
-        if (key_index_find(&sync->ends.index, events->external[event]) == ROW_NONE)
-            continue;
-        if (!pairs_add(&by_thread, events->tid[event], event))
+        row_t event = linked->ops.order[i];
+        if (key_index_find(&sync->ends.index, events->external[event]) != ROW_NONE &&
+            !pairs_add(&by_thread, events->tid[event], event))
             status = error_memory(sync->error);
     }
     if (!status)
-        status = pairs_index(&by_thread, &sync->context->engine, &sync->scratch, sync->error);
-    for (row_t i = 0; i < by_thread.n && !status; i++)
-        status = add_waits(sync, by_thread.value[i]);
+        status = pairs_index(&by_thread, engine, &sync->scratch, sync->error);
+    for (row_t k = 0; k < by_thread.n && !status; k++) {
+        row_t event = by_thread.value[k], end, first = pairs_find(&sync->ends, events->external[event], &end);
+        row_t waiting = first < end ? count_begun_by(cpu->ts, cpu->n, number_at(events->ts, event)) : cpu->n;
+        for (row_t i = first; i < end && waiting < cpu->n && !status; i++) {
+            row_t start = sync->start_event[sync->ends.value[i]];
+            if (start != ROW_NONE && event_classify(events, linked->ops.roles, start) == EVENT_GPU_OP &&
+                !pairs_add(&sync->waits, start, waiting))
+                status = error_memory(sync->error);
+        }
+    }
     pairs_free(&by_thread);
-    return status ? status : pairs_index(&sync->waits, &sync->context->engine, &sync->scratch, sync->error);
+    return status ? status : pairs_index(&sync->waits, engine, &sync->scratch, sync->error);
 }
 
 /* ---- Lists ---- */
 
-static enum sutra_status index_units(struct sync *sync) {
+/* Adds each GPU node to the lists of the host operators that wait for it. */
+static enum sutra_status make_lists(struct sync *sync) {
     const struct sutra_linked *linked = sync->linked;
-    sync->op_unit = rows_none(&sync->scratch, linked->ops.cpu.n);
-    if (!sync->op_unit)
+    const struct host_ops *units = &linked->units;
+    row_t *op_unit = rows_none(&sync->scratch, linked->ops.cpu.n);
+    if (!op_unit)
         return error_memory(sync->error);
-    for (row_t unit = 0; unit < linked->units.n_units; unit++)
+    for (row_t unit = 0; unit < units->n_units; unit++)
         if (linked->unit_op[unit] != ROW_NONE)
-            sync->op_unit[linked->unit_op[unit]] = unit;
-    return SUTRA_OK;
-}
-
-static value_key original_id(const struct sutra_linked *linked, row_t unit) {
-    return linked->host->nodes.id[unit_node(&linked->units, unit)];
-}
-
-/* Puts GPU node `id`, below `unit`, on the lists of the host operators that wait for it. */
-static enum sutra_status add_to_lists(struct sync *sync, row_t unit, row_t gpu, row_t id) {
-    const struct sutra_linked *linked = sync->linked;
-    row_t end;
-    for (row_t i = pairs_find(&sync->waits, gpu, &end); i < end; i++) {
-        row_t waiting = sync->op_unit[sync->waits.value[i]];
-        if (waiting == ROW_NONE)
-            continue;
-        value_key name = waiting <= unit ? (value_key)linked->unit_id[waiting] : original_id(linked, waiting);
-        if (!pairs_add(&sync->lists, name, id))
-            return error_memory(sync->error);
+            op_unit[linked->unit_op[unit]] = unit;
+    for (row_t unit = 0; unit < units->n_units; unit++) {
+        row_t n, end;
+        const row_t *gpu = linked_gpu_ops(linked, unit, &n);
+        for (row_t i = 0; i < n; i++)
+            for (row_t k = pairs_find(&sync->waits, gpu[i], &end); k < end; k++) {
+                row_t waiting = op_unit[sync->waits.value[k]];
+                if (waiting == ROW_NONE)
+                    continue;
+                value_key key = waiting <= unit ? (value_key)linked->unit_id[waiting]
+                                                : linked->host->nodes.id[unit_node(units, waiting)];
+                if (!pairs_add(&sync->lists, key, linked->unit_id[unit] + 1 + i))
+                    return error_memory(sync->error);
+            }
     }
-    return SUTRA_OK;
-}
+    struct sync_pairs *lists = &sync->lists;
+    enum sutra_status status = pairs_index(lists, &sync->context->engine, &sync->scratch, sync->error);
+    if (status)
+        return status;
 
-/* Two host operators may go by one name; a GPU node stands on its list once. */
-static void drop_repetitions(struct sync_pairs *lists) {
+    /* Drop duplicates: two host operators may have the same key. */
     row_t n = 0;
     for (row_t i = 0; i < lists->n; i++) {
         if (n > 0 && lists->key[i] == lists->key[n - 1] && lists->value[i] == lists->value[n - 1])
@@ -222,22 +209,7 @@ static void drop_repetitions(struct sync_pairs *lists) {
         lists->value[n++] = lists->value[i];
     }
     lists->n = n;
-}
-
-static enum sutra_status make_lists(struct sync *sync) {
-    const struct sutra_linked *linked = sync->linked;
-    enum sutra_status status = index_units(sync);
-    for (row_t unit = 0; unit < linked->units.n_units && !status; unit++) {
-        row_t n;
-        const row_t *gpu = linked_gpu_ops(linked, unit, &n);
-        for (row_t i = 0; i < n && !status; i++)
-            status = add_to_lists(sync, unit, gpu[i], linked->unit_id[unit] + 1 + i);
-    }
-    if (!status)
-        status = pairs_index(&sync->lists, &sync->context->engine, &sync->scratch, sync->error);
-    if (!status)
-        drop_repetitions(&sync->lists);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Nodes ---- */
@@ -256,7 +228,7 @@ static enum sutra_status index_ctrl_deps(struct sync *sync) {
     return status;
 }
 
-/* The last of `n` rising numbers that is not above `number`; the first is not. */
+/* Index of the last of `n` ascending numbers that is at most `number`, as the first is. */
 static row_t last_below(const row_t *numbers, row_t n, row_t number) {
     struct bisection at = {1, n};
     while (at.low < at.high)
@@ -264,72 +236,57 @@ static row_t last_below(const row_t *numbers, row_t n, row_t number) {
     return at.low - 1;
 }
 
-/* New id of the node at which an id in ctrl_deps that no node has is first seen, or ROW_NONE: it then gets a number
- * that no node has, so that a list of that name is lost behind there. */
-static row_t first_unknown(const struct sync *sync, value_key name) {
-    const struct host_ops *units = &sync->linked->units;
-    row_t sorted = key_index_find(&sync->ctrl_deps, name);
-    return sorted == ROW_NONE ? ROW_NONE : sync->linked->unit_id[last_below(units->unit_start, units->n_units, sorted)];
-}
-
-/* The new id at which a list of this name comes out, or ROW_NONE. */
-static row_t target_of(const struct sync *sync, value_key name) {
+/* The new id of the node that gets the list of this key, or ROW_NONE. An id in ctrl_deps that no node has gets a number
+ * after all others from its first use on, so that a list with such a key is lost after that node. */
+static row_t target_of(const struct sync *sync, value_key key) {
     const struct sutra_linked *linked = sync->linked;
-    row_t unit = key_index_find(&linked->units.ids, name);
+    const struct host_ops *units = &linked->units;
+    row_t unit = key_index_find(&units->ids, key);
     if (unit != ROW_NONE)
         return linked->unit_id[unit];
-    if (name < 0 || name >= linked->unit_id[linked->units.n_units])
+    if (key < 0 || key >= linked->unit_id[units->n_units])
         return ROW_NONE;
-    return first_unknown(sync, name) < (row_t)name ? ROW_NONE : (row_t)name;
+    row_t sorted = key_index_find(&sync->ctrl_deps, key);
+    if (sorted == ROW_NONE)
+        return (row_t)key;
+    row_t first_use = linked->unit_id[last_below(units->unit_start, units->n_units, sorted)];
+    return first_use < (row_t)key ? ROW_NONE : (row_t)key;
 }
 
-/* How many nodes have the new id. */
-static row_t nodes_of(const struct sutra_linked *linked, row_t id) {
-    row_t unit = last_below(linked->unit_id, linked->units.n_units, id);
-    return linked->unit_id[unit] == id ? linked->units.unit_start[unit + 1] - linked->units.unit_start[unit] : 1;
-}
-
-/* Hands the lists over to the nodes where they come out. */
-static enum sutra_status place_lists(struct sync *sync) {
-    struct linked_sync *placed = &sync->linked->sync;
-    struct arena *arena = &sync->linked->arena;
+/* Assigns the lists to nodes. */
+static enum sutra_status assign_lists(struct sync *sync) {
+    struct sutra_linked *linked = sync->linked;
+    struct linked_sync *assigned = &linked->sync;
     const struct sync_pairs *lists = &sync->lists;
-    placed->start = arena_take(arena, (size_t)lists->n + 1, sizeof *placed->start);
-    placed->nodes = arena_take(arena, lists->n, sizeof *placed->nodes);
+    assigned->start = arena_take(&linked->arena, (size_t)lists->n + 1, sizeof *assigned->start);
+    assigned->nodes = arena_take(&linked->arena, lists->n, sizeof *assigned->nodes);
     value_key *target = arena_take(&sync->scratch, lists->n, sizeof *target);
-    if (!placed->start || !placed->nodes || !target)
+    if (!assigned->start || !assigned->nodes || !target)
         return error_memory(sync->error);
     for (row_t i = 0; i < lists->n; i++) {
         if (i > 0 && lists->key[i] == lists->key[i - 1])
             continue;
         row_t id = target_of(sync, lists->key[i]);
-        target[placed->n_lists] = id == ROW_NONE ? KEY_NULL : (value_key)id;
-        placed->start[placed->n_lists++] = i;
+        target[assigned->n_lists] = id == ROW_NONE ? KEY_NULL : (value_key)id;
+        assigned->start[assigned->n_lists++] = i;
     }
-    placed->start[placed->n_lists] = lists->n;
+    assigned->start[assigned->n_lists] = lists->n;
     if (lists->n)
-        memcpy(placed->nodes, lists->value, lists->n * sizeof *placed->nodes);
-    enum sutra_status status =
-        key_index_build(&placed->targets, &sync->context->engine, target, placed->n_lists, KEY_LAST, NULL, sync->error);
-    for (row_t i = 0; i < placed->n_lists && !status; i++)
-        if (target[i] != KEY_NULL && key_index_find(&placed->targets, target[i]) == i)
-            sync->linked->report.n_sync += nodes_of(sync->linked, (row_t)target[i]);
-    return status;
-}
+        memcpy(assigned->nodes, lists->value, lists->n * sizeof *assigned->nodes);
+    enum sutra_status status = key_index_build(&assigned->targets, &sync->context->engine, target, assigned->n_lists,
+                                               KEY_LAST, NULL, sync->error);
+    if (status)
+        return status;
 
-static enum sutra_status build_lists(struct sync *sync) {
-    enum sutra_status status = find_starts(sync);
-    if (!status)
-        status = index_ends(sync);
-    if (!status)
-        status = find_waits(sync);
-    if (!status)
-        status = make_lists(sync);
-    if (!status)
-        status = index_ctrl_deps(sync);
-    if (!status)
-        status = place_lists(sync);
-    return status;
+    /* Count the nodes that have the new id of a list: several nodes of a unit may share it. */
+    for (row_t i = 0; i < assigned->n_lists; i++) {
+        if (target[i] == KEY_NULL || key_index_find(&assigned->targets, target[i]) != i)
+            continue;
+        row_t id = (row_t)target[i], unit = last_below(linked->unit_id, linked->units.n_units, id);
+        linked->report.n_sync +=
+            linked->unit_id[unit] == id ? linked->units.unit_start[unit + 1] - linked->units.unit_start[unit] : 1;
+    }
+    return SUTRA_OK;
 }
 
 enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *context, bool pandas3,
@@ -340,8 +297,17 @@ enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *
     enum sutra_status status = sync_map_find(&sync.map, context, linked->device, pandas3, &verdict, error);
     if (!status && verdict.outcome != OUTCOME_PATH)
         context_warn(context, "no synchronization dependencies: %s", verdict.reason);
-    if (!status && sync.map.n > 0)
-        status = build_lists(&sync);
+    if (!status && sync.map.n > 0) {
+        status = find_starts(&sync);
+        if (!status)
+            status = find_waits(&sync);
+        if (!status)
+            status = make_lists(&sync);
+        if (!status)
+            status = index_ctrl_deps(&sync);
+        if (!status)
+            status = assign_lists(&sync);
+    }
     stage_end(context);
     sync_map_free(&sync.map);
     pairs_free(&sync.ends);
