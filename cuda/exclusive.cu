@@ -49,7 +49,7 @@ static void put_results(const struct thread_piece *piece, const struct exclusive
         sum->first_replaced = piece->rows[first];
     sum->n_rounded += from->anomalies->n_rounded;
     sum->n_replaced += from->anomalies->n_replaced;
-    sum->n_looks += from->anomalies->n_looks;
+    sum->n_inspected += from->anomalies->n_inspected;
 }
 
 /* ---- By the CPU ---- */
@@ -387,7 +387,7 @@ SHARED bool walk(const struct exclusive_columns &c, row_t place, struct remainin
         if (i - place > WALK_STEPS)
             return false;
         if (c.end[i] && c.end[i] <= c.end[place])
-            remaining_take(left, start_at(c, i), end_at(c, i));
+            remaining_subtract(left, start_at(c, i), end_at(c, i));
     }
     remaining_close(left);
     return true;
@@ -408,7 +408,7 @@ SHARED void settle(const struct exclusive_columns &c, row_t place) {
         } else
             done = walk(c, place, &left);
     }
-    c.verdict[row] = (uint8_t)exclusive_settle(&left.rest, dur, left.n_merged);
+    c.verdict[row] = (uint8_t)exclusive_repair(&left.rest, dur, left.n_merged);
     c.exclusive.bits[row] = left.rest.bits;
     c.exclusive.kind[row] = left.rest.kind;
     if (!done)

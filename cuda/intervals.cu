@@ -169,7 +169,7 @@ SHARED void add_stretch(const struct state_columns &c, row_t place) {
     if (state <= 0 || state >= N_STATES)
         return;
     uint64_t stretch = c.pairs.keys[place + 1] - c.pairs.keys[place];
-    add_time(&c.sums[state].whole, (uint64_t)stretch_whole((int64_t)stretch, c.unit));
+    add_time(&c.sums[state].whole, (uint64_t)whole_units((int64_t)stretch, c.unit));
     add_time(&c.sums[state].exact, stretch);
     set_bits(&c.sums[state].seen, 1);
 }

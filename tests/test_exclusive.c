@@ -470,7 +470,7 @@ static void decimals_from_near_zero_need_few_single_looks(void **state) {
     run(pool, &table, 1, &result);
     pool_free(pool);
     compare("decimals from near 0", 0, &table, &expected, &result);
-    assert_in_range(result.anomalies.n_looks, 1, TABLE_OPS);
+    assert_in_range(result.anomalies.n_inspected, 1, TABLE_OPS);
 }
 
 /* Operators that all overlap partly, so that what lies in one is merged to few intervals: those are searched for where
@@ -495,7 +495,7 @@ static void merged_intervals_are_not_scanned_individually(void **state) {
         expect(&table, &expected);
         run(pool, &table, 1, &result);
         compare("partly overlapping", (uint64_t)kind, &table, &expected, &result);
-        assert_in_range(result.anomalies.n_looks, 1, 16 * TABLE_OPS);
+        assert_in_range(result.anomalies.n_inspected, 1, 16 * TABLE_OPS);
     }
     pool_free(pool);
 }

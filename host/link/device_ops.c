@@ -163,12 +163,12 @@ static enum sutra_status measure_exclusive(struct op_build *build) {
         return status;
     struct exclusive_durations_step step = {&ops->cpu, ops->exclusive, &ops->anomalies};
     status = engine->exclusive_durations(engine->state, &step, build->error);
-    if (!status && ops->anomalies.n_looks > SLOW_INSPECTIONS)
+    if (!status && ops->anomalies.n_inspected > SLOW_INSPECTIONS)
         context_warn(
             build->context,
             "exclusive durations took %llu million steps: many operators of one thread overlap without nesting, some "
             "with more digits than doubles subtract exactly",
-            (unsigned long long)(ops->anomalies.n_looks / 1000000));
+            (unsigned long long)(ops->anomalies.n_inspected / 1000000));
     return status;
 }
 

@@ -1,12 +1,12 @@
 /*
- * call_tree.c - parents of events from their times and threads; in come columns sorted by start, out go rows above and
- * the moments when events leave their stacks.
+ * call_tree.c - the call tree (parents of events, from their times and threads) and the ids of tensors, on the CPU.
  *
- * One walk. A stack is a chain of rows, each above its parent; only its top and its length are kept:
+ * The call tree is one walk. A stack is a chain of rows, each with its parent below; only its top and its length are
+ * kept:
  *
  *     thread 3   top -> 17 -> 12 -> 9 | 4        own: 3; row 4 is of another thread, which adopted this one
  *
- * What has closed is taken off when somebody looks (event_rules.h says why that is enough).
+ * Closed events are popped when the stack is next used (match/rules.h proves that this is enough). Cost: O(n).
  */
 #include <stdlib.h>
 
@@ -16,117 +16,70 @@
 #include "match/call_tree.h"
 #include "match/steps.h"
 
-/*
- * Ids of storages and tensors; in come uses of storages in order of time, out go for each use the
- * number of its storage and of its group.
- *
- * One walk with two tables: from a live storage to its number, and from a tensor to its first storage. A freed storage
- * keeps its place without a number. Then one pass over the storages turns leaders into groups (event_rules.h).
- */
-
-struct storage_grouping {
-    const struct storage_uses *uses;
-    struct pair_table storages; /* of a live storage on a device: its number */
-    struct pair_table tensors;  /* of a tensor: its first storage */
-    uint32_t n_storages;
-    uint32_t *number;
-    uint32_t *leader; /* of each storage; STORAGE_NONE: no tensor was seen with it */
-};
-
-/* Joins a storage with the first one of its tensor. */
-static bool join(struct storage_grouping *grouping, uint64_t tensor, uint32_t storage) {
-    struct pair_entry *first = pair_table_take(&grouping->tensors, tensor, 0);
-    if (!first)
-        return false;
-    if (first->number == STORAGE_NONE)
-        first->number = storage;
-    uint32_t smaller = first->number < storage ? first->number : storage;
-    uint32_t larger = first->number < storage ? storage : first->number;
-    grouping->leader[larger] = storage_leader(grouping->leader[larger], smaller);
-    grouping->leader[smaller] = storage_leader(grouping->leader[smaller], smaller);
-    return true;
-}
-
-static bool number_use(struct storage_grouping *grouping, row_t row) {
-    const struct storage_uses *uses = grouping->uses;
-    struct pair_entry *live =
-        pair_table_take(&grouping->storages, uses->storage[row], uses->device ? uses->device[row] : 0);
-    if (!live)
-        return false;
-    if (live->number == STORAGE_NONE) {
-        grouping->leader[grouping->n_storages] = STORAGE_NONE;
-        live->number = grouping->n_storages++;
-    }
-    uint32_t storage = grouping->number[row] = live->number;
-    if (uses->use[row] == STORAGE_FREED)
-        live->number = STORAGE_NONE;
-    return uses->use[row] != STORAGE_INPUT || join(grouping, uses->tensor[row], storage);
-}
-
-/* Turns leaders into groups, in place: a leader comes before those that it leads. */
-static void number_groups(struct storage_grouping *grouping) {
-    uint32_t n_groups = 0;
-    for (uint32_t storage = 0; storage < grouping->n_storages; storage++) {
-        uint32_t leader = grouping->leader[storage];
-        if (leader != STORAGE_NONE)
-            grouping->leader[storage] = leader == storage ? n_groups++ : grouping->leader[leader];
-    }
-}
-
+/* One walk with two tables: from a live storage to its number, and from a tensor to its first storage. Freed storages
+ * remain in the table without a number. Then a pass over the storages turns leaders into groups (match/rules.h). */
 enum sutra_status cpu_tensor_groups(void *pool, struct tensor_groups_step *step, struct sutra_error *error) {
     (void)pool;
-    row_t n = step->uses->n;
-    struct storage_grouping grouping = {.uses = step->uses, .number = step->number};
-    grouping.leader = column_new(n, sizeof *grouping.leader);
-    bool ok = grouping.leader && pair_table_init(&grouping.storages) && pair_table_init(&grouping.tensors);
+    const struct storage_uses *uses = step->uses;
+    row_t n = uses->n;
+    uint32_t n_storages = 0, n_groups = 0;
+    struct pair_table storages = {0};                 /* live storage and device -> number */
+    struct pair_table tensors = {0};                  /* tensor -> first storage */
+    uint32_t *leader = column_new(n, sizeof *leader); /* per storage; STORAGE_NONE: no tensor used it */
+    bool ok = leader && pair_table_init(&storages) && pair_table_init(&tensors);
+    for (row_t row = 0; row < n && ok; row++) {
+        struct pair_entry *live = pair_table_take(&storages, uses->storage[row], uses->device ? uses->device[row] : 0);
+        if (!live) {
+            ok = false;
+            break;
+        }
+        if (live->number == STORAGE_NONE) {
+            leader[n_storages] = STORAGE_NONE;
+            live->number = n_storages++;
+        }
+        uint32_t storage = step->number[row] = live->number;
+        if (uses->use[row] == STORAGE_FREED)
+            live->number = STORAGE_NONE;
+        if (uses->use[row] != STORAGE_INPUT)
+            continue;
+
+        /* Join the storage with the first one of its tensor. */
+        struct pair_entry *first = pair_table_take(&tensors, uses->tensor[row], 0);
+        if (!first) {
+            ok = false;
+            break;
+        }
+        if (first->number == STORAGE_NONE)
+            first->number = storage;
+        uint32_t smaller = first->number < storage ? first->number : storage;
+        uint32_t larger = first->number < storage ? storage : first->number;
+        leader[larger] = storage_leader(leader[larger], smaller);
+        leader[smaller] = storage_leader(leader[smaller], smaller);
+    }
+
+    /* Turn leaders into groups in place: a leader precedes its followers. */
+    for (uint32_t storage = 0; storage < n_storages && ok; storage++)
+        if (leader[storage] != STORAGE_NONE)
+            leader[storage] = leader[storage] == storage ? n_groups++ : leader[leader[storage]];
     for (row_t row = 0; row < n && ok; row++)
-        ok = number_use(&grouping, row);
-    if (ok)
-        number_groups(&grouping);
-    for (row_t row = 0; row < n && ok; row++)
-        step->group[row] = grouping.leader[step->number[row]];
-    free(grouping.leader);
-    pair_table_free(&grouping.storages);
-    pair_table_free(&grouping.tensors);
+        step->group[row] = leader[step->number[row]];
+    free(leader);
+    pair_table_free(&storages);
+    pair_table_free(&tensors);
     return ok ? SUTRA_OK : error_memory(error);
 }
 
 struct stack {
     row_t top;   /* ROW_NONE: no stack */
-    row_t n_own; /* rows of this thread that stand on it */
+    row_t n_own; /* rows of this thread on it */
 };
 
-struct thread_walk {
-    const struct tree_events *events;
-    struct stack *stacks;
-    row_t *parent;
-    int64_t *closing;
-};
-
-/* The stack of a thread when an event begins. */
-static struct stack *look(const struct thread_walk *walk, uint32_t thread, int64_t start) {
-    struct stack *stack = &walk->stacks[thread];
-    while (stack->n_own && event_is_gone(walk->closing[stack->top], start)) {
-        stack->top = walk->parent[stack->top];
+/* Pops the events that closed before an event begins. */
+static void pop_closed(struct stack *stack, const struct event_parents_step *step, int64_t start) {
+    while (stack->n_own && event_is_gone(step->closing[stack->top], start)) {
+        stack->top = step->parent[stack->top];
         stack->n_own--;
     }
-    return stack;
-}
-
-static void take(const struct thread_walk *walk, row_t row) {
-    const struct tree_events *events = walk->events;
-    int64_t start = events->start[row], end = events->end[row];
-    struct stack *stack = look(walk, events->thread[row], start);
-    row_t parent = stack->top;
-    if (parent == ROW_NONE && events->forward && events->forward[row] != THREAD_NONE)
-        parent = look(walk, events->forward[row], start)->top;
-    walk->parent[row] = parent;
-    walk->closing[row] = start;
-    if (!event_enters(start, end))
-        return;
-    walk->closing[row] = event_closing(end, stack->n_own ? walk->closing[stack->top] : EVENT_OPEN);
-    stack->top = row;
-    stack->n_own++;
 }
 
 enum sutra_status cpu_event_parents(void *pool, struct event_parents_step *step, struct sutra_error *error) {
@@ -137,10 +90,26 @@ enum sutra_status cpu_event_parents(void *pool, struct event_parents_step *step,
         return error_memory(error);
     for (uint32_t thread = 0; thread < events->n_threads; thread++)
         stacks[thread].top = ROW_NONE;
-    struct thread_walk walk = {events, stacks, step->parent, step->closing};
-    for (row_t row = 0; row < events->n; row++)
-        if (!events->placed || !events->placed[row])
-            take(&walk, row);
+    for (row_t row = 0; row < events->n; row++) {
+        if (events->placed && events->placed[row])
+            continue;
+        int64_t start = events->start[row], end = events->end[row];
+        struct stack *stack = &stacks[events->thread[row]];
+        pop_closed(stack, step, start);
+        row_t parent = stack->top;
+        if (parent == ROW_NONE && events->forward && events->forward[row] != THREAD_NONE) {
+            struct stack *forward = &stacks[events->forward[row]];
+            pop_closed(forward, step, start);
+            parent = forward->top;
+        }
+        step->parent[row] = parent;
+        step->closing[row] = start;
+        if (!event_enters(start, end))
+            continue;
+        step->closing[row] = event_closing(end, stack->n_own ? step->closing[stack->top] : EVENT_OPEN);
+        stack->top = row;
+        stack->n_own++;
+    }
     free(stacks);
     return SUTRA_OK;
 }

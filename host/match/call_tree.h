@@ -1,5 +1,6 @@
 /*
- * call_tree.h - what the steps of the event tree take: events and uses of storages, as plain arrays of the caller's.
+ * call_tree.h - inputs of the steps `event_parents` and `tensor_groups`: events and uses of storages, as plain arrays
+ * of the caller.
  */
 #ifndef MATCH_CALL_TREE_H
 #define MATCH_CALL_TREE_H
@@ -10,14 +11,14 @@
 #include "match/rules.h"
 
 /*
- * Events in rising order of start, ties as they were recorded.
+ * Events sorted by start, ties in the order of recording.
  *
  *   row       0       1       ...  n-1
- *   start     nanoseconds, rising (but for neighbours that are to count as apart)
+ *   start     nanoseconds, ascending (except neighbours that the caller keeps apart)
  *   end       nanoseconds, or EVENT_NO_END
  *   thread    number of its thread, below n_threads
- *   forward   thread to fall back on, below n_threads, or THREAD_NONE; NULL: none has one
- *   placed    1: has its parent already and takes no part; NULL: none has
+ *   forward   forward thread, below n_threads, or THREAD_NONE; NULL: no event has one
+ *   placed    1: has its parent already and is skipped; NULL: no event has one
  */
 struct tree_events {
     row_t n;
@@ -27,7 +28,7 @@ struct tree_events {
     const uint8_t *placed;
 };
 
-/* What happens to storages, in order of time. */
+/* Events of storages, in order of time. */
 enum storage_use {
     STORAGE_INPUT,     /* a tensor is an operator's input */
     STORAGE_ALLOCATED, /* memory is allocated */
@@ -36,9 +37,9 @@ enum storage_use {
 
 /*
  *   row       0       1       ...  n-1
- *   tensor    address of the tensor of an input; equality is all that counts
+ *   tensor    address of the tensor of an input; only compared for equality
  *   storage   address of the storage or of the memory
- *   device    number of the storage's device; NULL: addresses alone tell storages apart
+ *   device    number of the storage's device; NULL: addresses alone identify storages
  *   use       enum storage_use
  */
 struct storage_uses {

@@ -1,8 +1,20 @@
 /*
- * intervals.c - merging intervals, the states of several merged sets, and sums by key, on the CPU.
+ * intervals.c - merging intervals, the states of several merged sets, sums by key, and the cover of ranges, on the CPU.
  *
- * Merging keeps the open group of each segment while it walks the rows by rising start. The sweep takes the lowest of
- * at most six sorted lists of bounds (starts and ends of three segments) at a time.
+ * Merging walks the rows by ascending start and keeps the open group of each segment. The states come from a sweep that
+ * takes the smallest of at most six sorted lists of bounds (starts and ends of three segments) at a time.
+ *
+ * range_cover() measures short ranges one by one. If ranges share many intervals, it paints the intervals over the time
+ * axis in their order, each over the earlier ones. When interval k has been painted, the visible length of the
+ * intervals from f to k is the time that they cover together, since a later interval only hides time that it covers
+ * itself. So the cover of a range is read when its last interval has been painted: the sum of the visible lengths from
+ * its first interval on, which a Fenwick tree returns.
+ *
+ *     painted 0, 1     0 0 1 1 1 1 1          [0, 2): 2 + 5,  [1, 2): 5
+ *
+ * The axis is cut at the bounds of intervals. A set of bits contains the positions at which runs of one colour begin,
+ * with one bit per 64 in the level above, so that the run around a position is found in a few steps. Each interval adds
+ * at most three runs and removes all that it covers: O(1) runs, amortized.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,88 +26,61 @@
 #include "match/intervals.h"
 #include "match/steps.h"
 
-/*
- * The sweep behind range_cover(), for ranges that share many intervals; others are measured one by one.
- *
- * Intervals are painted over the axis of time in their order, each over those before it. When interval k has been
- * painted, what still shows of those from f to k is what they cover together: a later one only hides what it covers
- * itself. So for each range it is enough to look, when its last interval has been painted, at how much shows of the
- * intervals from its first on: a sum over the end of an array, which a Fenwick tree gives.
- *
- *     painted 0, 1     0 0 1 1 1 1 1          [0, 2): 2 + 5,  [1, 2): 5
- *
- * The axis is cut at the bounds of intervals. Stretches of one colour begin at places that are kept as bits, 64 of them
- * summed up in one above, so that the stretch around a place is found in a few steps. Each interval makes at most three
- * stretches and takes away all that it covers: O(1) of them amortised.
- */
+/* ---- Cover of ranges ---- */
 
-#define LEVELS_MOST 6 /* 64^6 > 2^33 */
+#define MAX_LEVELS 6 /* 64^6 > 2^33 */
 
-/* Where an interval stands in so many ranges at most, by the average, each range is measured alone. */
-#define RANGES_AN_INTERVAL 3
+/* Ranges are measured one by one up to this average number of ranges per interval. */
+#define RANGES_PER_INTERVAL 3
 
-/* A set of places; a bit of level l + 1 tells whether a word of level l has any. */
-struct place_set {
-    uint64_t *words[LEVELS_MOST];
+/* A set of positions; a bit of level l + 1 is set if a word of level l has any. */
+struct position_set {
+    uint64_t *words[MAX_LEVELS];
     unsigned n_levels;
 };
 
 struct painting {
-    int64_t *at; /* bounds of intervals, rising */
-    uint32_t n_places;
-    struct place_set begins; /* of stretches */
-    row_t *colour;           /* of the stretch that begins at a place; ROW_NONE: nothing painted */
-    uint64_t *sums;          /* Fenwick tree over intervals: how much of each shows */
+    int64_t *at; /* bounds of intervals, ascending */
+    uint32_t n_positions;
+    struct position_set begins; /* of runs */
+    row_t *colour;              /* of the run that begins at a position: its interval, or ROW_NONE */
+    uint64_t *sums;             /* Fenwick tree over intervals: the visible length of each */
     row_t n;
 };
 
-/* ---- Places ---- */
-
-static bool places_init(struct place_set *set, uint32_t n, struct arena *arena) {
-    uint64_t n_words = n;
-    set->n_levels = 0;
-    do {
-        n_words = n_words / 64 + 1;
-        set->words[set->n_levels++] = arena_zeros(arena, n_words, sizeof(uint64_t));
-    } while (n_words > 1);
-    return !arena->failed;
+static void set_add(struct position_set *set, uint32_t position) {
+    for (unsigned level = 0; level < set->n_levels; level++, position /= 64)
+        set->words[level][position / 64] |= (uint64_t)1 << position % 64;
 }
 
-static void places_add(struct place_set *set, uint32_t place) {
-    for (unsigned level = 0; level < set->n_levels; level++, place /= 64)
-        set->words[level][place / 64] |= (uint64_t)1 << place % 64;
-}
-
-static void places_remove(struct place_set *set, uint32_t place) {
-    for (unsigned level = 0; level < set->n_levels; level++, place /= 64) {
-        set->words[level][place / 64] &= ~((uint64_t)1 << place % 64);
-        if (set->words[level][place / 64])
+static void set_remove(struct position_set *set, uint32_t position) {
+    for (unsigned level = 0; level < set->n_levels; level++, position /= 64) {
+        set->words[level][position / 64] &= ~((uint64_t)1 << position % 64);
+        if (set->words[level][position / 64])
             return;
     }
 }
 
-/* The last place of the set at or before one; place 0 is always in the set. */
-static uint32_t places_before(const struct place_set *set, uint32_t place) {
+/* The last position of the set up to this one; position 0 is always in the set. */
+static uint32_t set_last(const struct position_set *set, uint32_t position) {
     unsigned level = 0;
-    uint64_t bits = set->words[0][place / 64] & (UINT64_MAX >> (63 - place % 64));
+    uint64_t bits = set->words[0][position / 64] & (UINT64_MAX >> (63 - position % 64));
     while (!bits && ++level < set->n_levels) {
-        place /= 64;
-        bits = set->words[level][place / 64] & (((uint64_t)1 << place % 64) - 1);
+        position /= 64;
+        bits = set->words[level][position / 64] & (((uint64_t)1 << position % 64) - 1);
     }
-    place = place / 64 * 64 + (63 - (uint32_t)__builtin_clzll(bits));
+    position = position / 64 * 64 + (63 - (uint32_t)__builtin_clzll(bits));
     while (level--)
-        place = place * 64 + (63 - (uint32_t)__builtin_clzll(set->words[level][place]));
-    return place;
+        position = position * 64 + (63 - (uint32_t)__builtin_clzll(set->words[level][position]));
+    return position;
 }
-
-/* ---- What shows ---- */
 
 static void sums_add(struct painting *painting, row_t interval, uint64_t length) {
     for (uint64_t i = (uint64_t)interval + 1; i <= painting->n; i += i & (0 - i))
         painting->sums[i] += length;
 }
 
-/* Of the first n intervals. */
+/* The visible length of the first n intervals. */
 static uint64_t sums_before(const struct painting *painting, row_t n) {
     uint64_t sum = 0;
     for (uint64_t i = n; i; i &= i - 1)
@@ -103,21 +88,13 @@ static uint64_t sums_before(const struct painting *painting, row_t n) {
     return sum;
 }
 
-/* ---- Painting ---- */
-
-/* Has a stretch begin at a place. */
-static void cut(struct painting *painting, uint32_t place) {
-    uint32_t begin = places_before(&painting->begins, place);
-    if (begin == place)
+/* Begins a run at a position. */
+static void cut(struct painting *painting, uint32_t position) {
+    uint32_t begin = set_last(&painting->begins, position);
+    if (begin == position)
         return;
-    painting->colour[place] = painting->colour[begin];
-    places_add(&painting->begins, place);
-}
-
-/* What shows of a stretch up to a place shows no longer. */
-static void hide(struct painting *painting, uint32_t begin, uint32_t end) {
-    if (painting->colour[begin] != ROW_NONE)
-        sums_add(painting, painting->colour[begin], 0 - ((uint64_t)painting->at[end] - (uint64_t)painting->at[begin]));
+    painting->colour[position] = painting->colour[begin];
+    set_add(&painting->begins, position);
 }
 
 static void paint(struct painting *painting, row_t interval, uint32_t from, uint32_t to) {
@@ -126,64 +103,51 @@ static void paint(struct painting *painting, row_t interval, uint32_t from, uint
     cut(painting, from);
     cut(painting, to);
     for (uint32_t end = to; end != from;) {
-        uint32_t begin = places_before(&painting->begins, end - 1);
-        hide(painting, begin, end);
-        places_remove(&painting->begins, begin);
+        uint32_t begin = set_last(&painting->begins, end - 1);
+        if (painting->colour[begin] != ROW_NONE)
+            sums_add(painting, painting->colour[begin],
+                     0 - ((uint64_t)painting->at[end] - (uint64_t)painting->at[begin]));
+        set_remove(&painting->begins, begin);
         end = begin;
     }
-    places_add(&painting->begins, from);
+    set_add(&painting->begins, from);
     painting->colour[from] = interval;
     sums_add(painting, interval, (uint64_t)painting->at[to] - (uint64_t)painting->at[from]);
 }
 
-/* ---- Each range alone ---- */
-
-/* Whether ranges are so short together that they are measured one by one. */
-static bool ranges_are_short(row_t n, const row_t *first, const row_t *last, row_t n_ranges) {
-    uint64_t sum = 0, most = (uint64_t)n * RANGES_AN_INTERVAL;
-    for (row_t i = 0; i < n_ranges && sum <= most; i++)
-        sum += last[i] - first[i];
-    return sum <= most;
-}
-
-/* What n intervals cover together; keys and rows have room for them. */
-static enum sutra_status cover_alone(const int64_t *start, const int64_t *end, row_t n, uint64_t *keys, row_t *rows,
-                                     int64_t *length, struct sutra_error *error) {
-    for (row_t i = 0; i < n; i++) {
-        keys[i] = integer_sort_key(start[i]);
-        rows[i] = i;
-    }
-    enum sutra_status status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n}, error);
-    uint64_t sum = 0;
-    int64_t covered = n ? start[rows[0]] : 0;
-    for (row_t i = 0; i < n; i++) {
-        int64_t from = start[rows[i]] > covered ? start[rows[i]] : covered;
-        if (end[rows[i]] <= from)
-            continue;
-        sum += (uint64_t)end[rows[i]] - (uint64_t)from;
-        covered = end[rows[i]];
-    }
-    *length = (int64_t)sum;
-    return status;
-}
-
+/* Sorts and sums the intervals of each range. */
 static enum sutra_status cover_each(const int64_t *start, const int64_t *end, row_t n, const row_t *first,
                                     const row_t *last, row_t n_ranges, struct arena *scratch, int64_t *length,
                                     struct sutra_error *error) {
     uint64_t *keys = arena_take(scratch, n, sizeof *keys);
     row_t *rows = arena_take(scratch, n, sizeof *rows);
     enum sutra_status status = arena_status(scratch, error);
-    for (row_t i = 0; i < n_ranges && !status; i++)
-        status = cover_alone(start + first[i], end + first[i], last[i] - first[i], keys, rows, &length[i], error);
+    for (row_t range = 0; range < n_ranges && !status; range++) {
+        row_t n_rows = last[range] - first[range];
+        for (row_t i = 0; i < n_rows; i++) {
+            rows[i] = first[range] + i;
+            keys[i] = integer_sort_key(start[rows[i]]);
+        }
+        status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n_rows}, error);
+        uint64_t sum = 0;
+        int64_t covered = n_rows ? start[rows[0]] : 0;
+        for (row_t i = 0; i < n_rows; i++) {
+            int64_t from = start[rows[i]] > covered ? start[rows[i]] : covered;
+            if (end[rows[i]] <= from)
+                continue;
+            sum += (uint64_t)end[rows[i]] - (uint64_t)from;
+            covered = end[rows[i]];
+        }
+        length[range] = (int64_t)sum;
+    }
     return status;
 }
 
-/* ---- The sweep ---- */
-
-/* Finds the places of the bounds of all intervals, whose starts stand before their ends in place[]. */
-static enum sutra_status find_places(struct painting *painting, const int64_t *start, const int64_t *end, row_t n,
-                                     uint32_t *place, struct arena *arena, struct sutra_error *error) {
+/* Finds the positions of the bounds: position[i] of the start and position[n + i] of the end of interval i. */
+static enum sutra_status find_positions(struct painting *painting, const int64_t *start, const int64_t *end,
+                                        uint32_t *position, struct arena *arena, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
+    row_t n = painting->n;
     uint64_t *keys = arena_take(arena, (size_t)n * 2, sizeof *keys);
     row_t *rows = arena_take(arena, (size_t)n * 2, sizeof *rows);
     enum sutra_status status = arena_status(arena, error);
@@ -197,49 +161,29 @@ static enum sutra_status find_places(struct painting *painting, const int64_t *s
         status = cpu_sort_keys(NULL, &(struct sort_keys_step){keys, rows, n * 2}, error);
     for (row_t i = 0; i < n * 2 && !status; i++) {
         if (i == 0 || keys[i] != keys[i - 1])
-            painting->at[painting->n_places++] = rows[i] < n ? start[rows[i]] : end[rows[i] - n];
-        place[rows[i]] = painting->n_places - 1;
+            painting->at[painting->n_positions++] = rows[i] < n ? start[rows[i]] : end[rows[i] - n];
+        position[rows[i]] = painting->n_positions - 1;
     }
     arena_release(arena, mark);
     return status;
 }
 
-/* Ranges in the order in which they end: those that end before interval k are order[begin[k]] .. order[begin[k + 1] -
- * 1]. begin[] comes in as n + 2 zeros. */
-static void order_ranges(const row_t *last, row_t n_ranges, row_t n, row_t *begin, row_t *order) {
-    for (row_t i = 0; i < n_ranges; i++)
-        begin[last[i] + 1]++;
-    for (row_t k = 0; k <= n; k++)
-        begin[k + 1] += begin[k];
-    /* begin[k] runs on to the begin of k + 1 while ranges are placed, and is moved back after. */
-    for (row_t i = 0; i < n_ranges; i++)
-        order[begin[last[i]]++] = i;
-    memmove(begin + 1, begin, ((size_t)n + 1) * sizeof *begin);
-    begin[0] = 0;
-}
-
-static void sweep_range_cover(struct painting *painting, const uint32_t *place, const row_t *first, const row_t *begin,
-                              const row_t *order, int64_t *length) {
-    for (row_t k = 0; k <= painting->n; k++) {
-        for (row_t i = begin[k]; i < begin[k + 1]; i++)
-            length[order[i]] = (int64_t)(sums_before(painting, k) - sums_before(painting, first[order[i]]));
-        if (k < painting->n)
-            paint(painting, k, place[k], place[painting->n + k]);
-    }
-}
-
 enum sutra_status range_cover(const int64_t *start, const int64_t *end, row_t n, const row_t *first, const row_t *last,
                               row_t n_ranges, struct arena *scratch, int64_t *length, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    struct painting painting = {.n = n};
     if (n > ROW_LIMIT / 2)
         return error_set(error, SUTRA_DATA, "more than %u GPU activities", ROW_LIMIT / 2);
-    if (ranges_are_short(n, first, last, n_ranges)) {
-        enum sutra_status alone = cover_each(start, end, n, first, last, n_ranges, scratch, length, error);
+    uint64_t n_measured = 0, limit = (uint64_t)n * RANGES_PER_INTERVAL;
+    for (row_t i = 0; i < n_ranges && n_measured <= limit; i++)
+        n_measured += last[i] - first[i];
+    if (n_measured <= limit) {
+        enum sutra_status status = cover_each(start, end, n, first, last, n_ranges, scratch, length, error);
         arena_release(scratch, mark);
-        return alone;
+        return status;
     }
-    uint32_t *place = arena_take(scratch, (size_t)n * 2, sizeof *place);
+
+    struct painting painting = {.n = n};
+    uint32_t *position = arena_take(scratch, (size_t)n * 2, sizeof *position);
     row_t *begin = arena_zeros(scratch, (size_t)n + 2, sizeof *begin);
     row_t *order = arena_take(scratch, n_ranges, sizeof *order);
     painting.at = arena_take(scratch, (size_t)n * 2, sizeof *painting.at);
@@ -247,87 +191,93 @@ enum sutra_status range_cover(const int64_t *start, const int64_t *end, row_t n,
     painting.sums = arena_zeros(scratch, (size_t)n + 1, sizeof *painting.sums);
     enum sutra_status status = arena_status(scratch, error);
     if (!status)
-        status = find_places(&painting, start, end, n, place, scratch, error);
-    if (!status && !places_init(&painting.begins, painting.n_places, scratch))
-        status = error_memory(error);
-    if (!status) {
-        painting.colour[0] = ROW_NONE;
-        places_add(&painting.begins, 0);
-        order_ranges(last, n_ranges, n, begin, order);
-        sweep_range_cover(&painting, place, first, begin, order, length);
+        status = find_positions(&painting, start, end, position, scratch, error);
+    uint64_t n_words = painting.n_positions;
+    do {
+        n_words = n_words / 64 + 1;
+        painting.begins.words[painting.begins.n_levels++] = arena_zeros(scratch, n_words, sizeof(uint64_t));
+    } while (n_words > 1);
+    if (!status)
+        status = arena_status(scratch, error);
+    if (status) {
+        arena_release(scratch, mark);
+        return status;
+    }
+
+    /* Sort the ranges by their ends: those that end before interval k are order[begin[k]] .. order[begin[k + 1] - 1].
+     * Placing the ranges moves begin[k] to the begin of k + 1; the memmove() restores it. */
+    for (row_t i = 0; i < n_ranges; i++)
+        begin[last[i] + 1]++;
+    for (row_t k = 0; k <= n; k++)
+        begin[k + 1] += begin[k];
+    for (row_t i = 0; i < n_ranges; i++)
+        order[begin[last[i]]++] = i;
+    memmove(begin + 1, begin, ((size_t)n + 1) * sizeof *begin);
+    begin[0] = 0;
+
+    painting.colour[0] = ROW_NONE;
+    set_add(&painting.begins, 0);
+    for (row_t k = 0; k <= n; k++) {
+        for (row_t i = begin[k]; i < begin[k + 1]; i++)
+            length[order[i]] = (int64_t)(sums_before(&painting, k) - sums_before(&painting, first[order[i]]));
+        if (k < n)
+            paint(&painting, k, position[k], position[n + k]);
     }
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Merging ---- */
 
-/* Walks the rows. With places (`next`: where each segment's next group goes) it writes groups, else it counts them in
- * merged->first[segment + 1]. open_end[] has the latest end of each segment so far, where opened[] says there is one.
- */
-struct merge_walk {
-    struct merged *merged;
-    row_t *next; /* NULL: count */
-    int64_t *open_end;
-    uint8_t *opened;
-};
-
-static void merge_row(struct merge_walk *walk, uint32_t segment, int64_t start, int64_t end) {
-    struct merged *merged = walk->merged;
-    if (!walk->opened[segment] || interval_begins_group(start, walk->open_end[segment])) {
-        if (walk->next) {
-            row_t place = walk->next[segment]++;
-            merged->start[place] = start;
-            merged->end[place] = end;
-        } else {
-            merged->first[segment + 1]++;
+/* Walks the rows. With `next`, the position of each segment's next group, it writes groups; without, it counts them in
+ * merged->first[segment + 1]. open_end[] is the latest end of each segment so far, where opened[] is set. */
+static void merge_rows(const struct merge_intervals_step *step, struct merged *merged, row_t *next, int64_t *open_end,
+                       uint8_t *opened) {
+    memset(opened, 0, step->n_segments);
+    for (row_t i = 0; i < step->n; i++) {
+        uint32_t segment = step->segment ? step->segment[i] : 0;
+        int64_t start = step->start[i], end = step->end[i];
+        if (!opened[segment] || interval_begins_group(start, open_end[segment])) {
+            if (next) {
+                row_t group = next[segment]++;
+                merged->start[group] = start;
+                merged->end[group] = end;
+            } else {
+                merged->first[segment + 1]++;
+            }
+            if (!opened[segment] || end > open_end[segment])
+                open_end[segment] = end;
+            opened[segment] = 1;
+            continue;
         }
-        if (!walk->opened[segment] || end > walk->open_end[segment])
-            walk->open_end[segment] = end;
-        walk->opened[segment] = 1;
-        return;
+        if (end > open_end[segment])
+            open_end[segment] = end;
+        if (next && end > merged->end[next[segment] - 1])
+            merged->end[next[segment] - 1] = end;
     }
-    if (end > walk->open_end[segment])
-        walk->open_end[segment] = end;
-    if (walk->next && end > merged->end[walk->next[segment] - 1])
-        merged->end[walk->next[segment] - 1] = end;
-}
-
-static void merge_walk_rows(struct merge_walk *walk, const struct merge_intervals_step *step) {
-    memset(walk->opened, 0, step->n_segments);
-    for (row_t i = 0; i < step->n; i++)
-        merge_row(walk, step->segment ? step->segment[i] : 0, step->start[i], step->end[i]);
-}
-
-/* Counts the groups and makes room for them. */
-static bool make_groups(struct merge_walk *walk, const struct merge_intervals_step *step) {
-    struct merged *made = walk->merged;
-    made->n_segments = step->n_segments;
-    made->first = calloc((size_t)step->n_segments + 1, sizeof *made->first);
-    if (!made->first)
-        return false;
-    merge_walk_rows(walk, step);
-    for (uint32_t s = 0; s < step->n_segments; s++)
-        made->first[s + 1] += made->first[s];
-    made->n = made->first[step->n_segments];
-    made->start = malloc(((size_t)made->n + 1) * sizeof *made->start);
-    made->end = malloc(((size_t)made->n + 1) * sizeof *made->end);
-    return made->start && made->end;
 }
 
 enum sutra_status cpu_merge_intervals(void *pool, struct merge_intervals_step *step, struct sutra_error *error) {
     (void)pool;
     struct arena arena = {0};
-    struct merged made = {0};
-    struct merge_walk walk = {.merged = &made};
-    walk.open_end = arena_zeros(&arena, step->n_segments, sizeof *walk.open_end);
-    walk.opened = arena_take(&arena, step->n_segments, sizeof *walk.opened);
+    struct merged made = {.n_segments = step->n_segments,
+                          .first = calloc((size_t)step->n_segments + 1, sizeof *made.first)};
+    int64_t *open_end = arena_zeros(&arena, step->n_segments, sizeof *open_end);
+    uint8_t *opened = arena_take(&arena, step->n_segments, sizeof *opened);
     row_t *next = arena_take(&arena, step->n_segments, sizeof *next);
-    bool ok = !arena.failed && make_groups(&walk, step);
+    bool ok = !arena.failed && made.first;
+    if (ok) {
+        merge_rows(step, &made, NULL, open_end, opened);
+        for (uint32_t s = 0; s < step->n_segments; s++)
+            made.first[s + 1] += made.first[s];
+        made.n = made.first[step->n_segments];
+        made.start = malloc(((size_t)made.n + 1) * sizeof *made.start);
+        made.end = malloc(((size_t)made.n + 1) * sizeof *made.end);
+        ok = made.start && made.end;
+    }
     if (ok) {
         memcpy(next, made.first, step->n_segments * sizeof *next);
-        walk.next = next;
-        merge_walk_rows(&walk, step);
+        merge_rows(step, &made, next, open_end, opened);
         *step->merged = made;
     } else
         merged_free(&made);
@@ -351,52 +301,14 @@ wide_t cpu_merged_length(const struct merged *merged, uint32_t segment) {
 
 /* ---- States ---- */
 
-/* The bounds of one kind of one segment that are still to come. */
-struct bounds {
-    const int64_t *at, *end;
-    int change; /* of the state at each */
-};
-
-/* The list whose next bound comes first, by (time, place in the table). */
-static uint32_t lowest(const int64_t *next, uint32_t n) {
-    uint32_t found = 0;
-    for (uint32_t i = 1; i < n; i++)
-        found = next[i] < next[found] ? i : found;
-    return found;
-}
-
-/* A list that has ended has its next bound behind all others. */
-static void sweep_intervals(struct bounds *lists, uint32_t n_lists, int64_t unit, struct interval_states *states) {
-    int64_t next[2 * STATE_SETS_MAX], at = 0;
-    size_t n = 0;
-    int state = 0;
-    for (uint32_t i = 0; i < n_lists; i++) {
-        n += (size_t)(lists[i].end - lists[i].at);
-        next[i] = lists[i].at < lists[i].end ? *lists[i].at : INT64_MAX;
-    }
-    for (; n > 0; n--) {
-        uint32_t i = lowest(next, n_lists);
-        struct bounds *list = &lists[i];
-        if (state > 0 && state < N_STATES) {
-            states->length[state] += stretch_whole(next[i] - at, unit);
-            states->exact[state] += next[i] - at;
-            states->seen[state] = true;
-        }
-        state += list->change;
-        at = next[i];
-        list->at++;
-        next[i] = list->at < list->end ? *list->at : INT64_MAX;
-    }
-}
-
-/* Rising ends. They are that already unless a group ends before it starts. */
-static enum sutra_status sort_ends(struct arena *arena, const int64_t *ends, row_t n, const int64_t **rising,
+/* Ascending ends. They ascend already unless a group ends before it starts. */
+static enum sutra_status sort_ends(struct arena *arena, const int64_t *ends, row_t n, const int64_t **ascending,
                                    struct sutra_error *error) {
-    row_t n_rising = 1;
-    while (n_rising < n && ends[n_rising - 1] <= ends[n_rising])
-        n_rising++;
-    *rising = ends;
-    if (n_rising >= n)
+    row_t n_sorted = 1;
+    while (n_sorted < n && ends[n_sorted - 1] <= ends[n_sorted])
+        n_sorted++;
+    *ascending = ends;
+    if (n_sorted >= n)
         return SUTRA_OK;
     int64_t *sorted = arena_take(arena, n, sizeof *sorted);
     struct arena_mark mark = arena_mark(arena);
@@ -412,7 +324,7 @@ static enum sutra_status sort_ends(struct arena *arena, const int64_t *ends, row
     for (row_t i = 0; i < n && !status; i++)
         sorted[i] = ends[pairs.rows[i]];
     arena_release(arena, mark);
-    *rising = sorted;
+    *ascending = sorted;
     return status;
 }
 
@@ -420,21 +332,48 @@ enum sutra_status cpu_interval_states(void *pool, struct interval_states_step *s
     (void)pool;
     const struct merged *merged = step->merged;
     struct arena arena = {0};
-    struct bounds lists[2 * STATE_SETS_MAX];
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t s = 0; s < step->n_sets && !status; s++) {
-        row_t first = merged->first[s], n = merged->first[s + 1] - first;
+    struct bounds { /* the remaining starts, or ends, of one segment */
+        const int64_t *at, *end;
+        int change; /* of the state at each */
+    } lists[2 * STATE_SETS_MAX];
+    int64_t next[2 * STATE_SETS_MAX]; /* of each list: its next bound, or INT64_MAX at its end */
+    uint32_t n_lists = 2 * step->n_sets;
+    size_t n = 0;
+    for (uint32_t s = 0; s < step->n_sets; s++) {
+        row_t first = merged->first[s], n_groups = merged->first[s + 1] - first;
         const int64_t *ends = NULL;
-        status = sort_ends(&arena, merged->end + first, n, &ends, error);
-        lists[2 * s] = (struct bounds){merged->start + first, merged->start + first + n, 1 << s};
-        lists[2 * s + 1] = (struct bounds){ends, ends + n, -(1 << s)};
+        enum sutra_status status = sort_ends(&arena, merged->end + first, n_groups, &ends, error);
+        if (status) {
+            arena_free(&arena);
+            return status;
+        }
+        lists[2 * s] = (struct bounds){merged->start + first, merged->start + first + n_groups, 1 << s};
+        lists[2 * s + 1] = (struct bounds){ends, ends + n_groups, -(1 << s)};
+        next[2 * s] = n_groups ? *lists[2 * s].at : INT64_MAX;
+        next[2 * s + 1] = n_groups ? *ends : INT64_MAX;
+        n += 2 * (size_t)n_groups;
     }
-    if (!status) {
-        *step->states = (struct interval_states){0};
-        sweep_intervals(lists, 2 * step->n_sets, step->unit, step->states);
+
+    struct interval_states *states = step->states;
+    *states = (struct interval_states){0};
+    int64_t at = 0;
+    int state = 0;
+    for (; n > 0; n--) {
+        uint32_t i = 0; /* the list with the smallest next bound, the first of equal ones */
+        for (uint32_t k = 1; k < n_lists; k++)
+            i = next[k] < next[i] ? k : i;
+        if (state > 0 && state < N_STATES) {
+            states->length[state] += whole_units(next[i] - at, step->unit);
+            states->exact[state] += next[i] - at;
+            states->seen[state] = true;
+        }
+        state += lists[i].change;
+        at = next[i];
+        lists[i].at++;
+        next[i] = lists[i].at < lists[i].end ? *lists[i].at : INT64_MAX;
     }
     arena_free(&arena);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- Sums ---- */

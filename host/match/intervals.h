@@ -1,11 +1,12 @@
 /*
- * intervals.h - merging intervals of time, what several merged sets cover together, and sums by key; on plain arrays.
+ * intervals.h - merging intervals of time, the time that several merged sets cover together, and sums by key; on plain
+ * arrays.
  *
- * Times and durations are integers (of nanoseconds, from some first moment), so all sums are exact and do not depend on
- * the order in which an engine adds. Magnitudes of times stay below 2^63 and differences of two fit; sums are of 128
- * bits. What is decided about one element stands here once, for the CPU and the CUDA engine alike.
+ * Times and durations are integers (nanoseconds since some origin), so all sums are exact and do not depend on the
+ * order in which an engine adds. Magnitudes of times are below 2^63 and differences of two fit; sums have 128 bits. The
+ * rules for one element are here once, for the CPU and the CUDA engine.
  *
- * An interval may end before it starts (a duration below 0); it then counts as its difference says.
+ * An interval may end before it starts (a negative duration); its length is then negative.
  */
 #ifndef MATCH_INTERVALS_H
 #define MATCH_INTERVALS_H
@@ -15,15 +16,15 @@
 #include "columns/row.h"
 
 /*
- * How long the intervals of each of many ranges are together, time that several cover counted once.
+ * The time that the intervals of each of many ranges cover; overlaps count once.
  *
  *     intervals   0 [1, 5)   1 [3, 8)   2 [20, 22)        ranges   [0, 2): 7   [1, 3): 7   [0, 3): 9
  *
- * Ranges may overlap and nest as they like. Cost: O((intervals + ranges) log intervals).
+ * Ranges may overlap and nest. Cost: O((intervals + ranges) log intervals).
  */
 
-/* length[i] = time covered by the intervals [start[k], end[k]) for k from first[i] to last[i], less the last; end[k] >=
- * start[k]. SUTRA_SYSTEM: out of memory. */
+/* length[i] = time covered by the intervals [start[k], end[k]) for first[i] <= k < last[i]; end[k] >= start[k].
+ * SUTRA_SYSTEM: out of memory. */
 enum sutra_status range_cover(const int64_t *start, const int64_t *end, row_t n, const row_t *first, const row_t *last,
                               row_t n_ranges, struct arena *scratch, int64_t *length, struct sutra_error *error);
 
@@ -32,15 +33,15 @@ typedef unsigned __int128 uwide_t;
 
 /* ---- Merging ---- */
 
-/* Whether an interval begins a new group behind those with starts at or before its own, of which the latest ends at
- * `last_end`: strictly later, so intervals that touch join. */
+/* Whether an interval begins a new group after the intervals with earlier or equal starts, the latest of which ends at
+ * `last_end`. Intervals that touch are in one group. */
 SHARED bool interval_begins_group(int64_t start, int64_t last_end) {
     return start > last_end;
 }
 
 /* The latest end of a segment, or of a group, among a run of rows. */
 struct segment_end {
-    uint32_t segment; /* of the last row; runs of different segments do not join */
+    uint32_t segment; /* of the last row; runs of different segments are not merged */
     int64_t end;
 };
 
@@ -56,7 +57,7 @@ struct merged {
     row_t n;
     uint32_t n_segments;
     int64_t *start, *end;
-    row_t *first; /* n_segments + 1 places */
+    row_t *first; /* n_segments + 1 */
 };
 
 void merged_free(struct merged *merged);
@@ -69,23 +70,21 @@ wide_t cpu_merged_length(const struct merged *merged, uint32_t segment);
 #define STATE_SETS_MAX 3
 #define N_STATES       (1 << STATE_SETS_MAX)
 
-/* Whole steps of `unit` in a stretch of time, as time; towards zero. */
-SHARED int64_t stretch_whole(int64_t length, int64_t unit) {
-    return unit == 1 ? length : length / unit * unit; /* a division takes longest */
+/* A length rounded to whole units, towards zero. */
+SHARED int64_t whole_units(int64_t length, int64_t unit) {
+    return unit == 1 ? length : length / unit * unit; /* avoid the slow division */
 }
 
-/* For how long which segments cover the time together. State s stands for the segments whose bits 1 << segment are set
- * in it. */
+/* The time in each state. State s means that exactly the segments with bit 1 << segment in s cover the time. */
 struct interval_states {
     wide_t length[N_STATES]; /* of whole units */
-    wide_t exact[N_STATES];  /* of all time */
-    bool seen[N_STATES];     /* whether the state occurred, if only for no time */
+    wide_t exact[N_STATES];  /* not rounded */
+    bool seen[N_STATES];     /* whether the state occurred, even for no time */
 };
 
 /* ---- Sums ---- */
 
-/* Count, extremes, sum and sum of squares of integers. Adding in any order gives the same; so does joining the moments
- * of parts. */
+/* Count, extremes, sum and sum of squares of integers; independent of the order of adding. */
 struct moments {
     uint64_t n;
     int64_t min, max;
@@ -108,7 +107,7 @@ SHARED void moments_add(struct moments *moments, int64_t value) {
 }
 
 /* The standard deviation of a sample (n - 1 in the denominator) of value / scale, from exact integers as long as they
- * fit 128 bits. NaN where n is below 2. */
+ * fit 128 bits. NaN if n is below 2. */
 double moments_deviation(const struct moments *moments, double scale);
 
 #endif

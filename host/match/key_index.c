@@ -1,5 +1,8 @@
 /*
- * key_index.c - building and searching an index of keys.
+ * key_index.c - implements key_index.h.
+ *
+ *     keys     7 9 8 | 2^40 + 1, 2^50 | INT64_MIN + 3
+ *              direct, from base 7 on | sorted, searched | odd: one table from INT64_MIN on
  */
 #include "match/key_index.h"
 
@@ -9,45 +12,40 @@
 #include "base/error.h"
 #include "base/shared.h"
 
-/* A direct table may have this many entries for each key, and a few more. */
+/* Entries of the direct table per key, and in addition. */
 #define DIRECT_PER_KEY 8
 #define DIRECT_MORE    1024
 
-/* What kinds of keys there are. */
-struct extent {
-    value_key least, most; /* of the integers */
-    uint64_t n_integers, n_odd;
-};
-
-static struct extent measure(const value_key *keys, row_t n) {
-    struct extent extent = {INT64_MAX, INT64_MIN, 0, 0};
+/* Chooses the sizes of both tables. The direct table covers all integers, or those near the smallest if most are near,
+ * or none. True: some integers are in neither table. */
+static bool choose_tables(struct key_index *index, const value_key *keys, row_t n) {
+    value_key smallest = INT64_MAX, largest = INT64_MIN;
+    uint64_t n_integers = 0, n_near = 0, end = 0, max_direct = (uint64_t)n * DIRECT_PER_KEY + DIRECT_MORE;
     for (row_t i = 0; i < n; i++) {
         if (key_is_integer(keys[i])) {
-            extent.least = keys[i] < extent.least ? keys[i] : extent.least;
-            extent.most = keys[i] > extent.most ? keys[i] : extent.most;
-            extent.n_integers++;
+            smallest = keys[i] < smallest ? keys[i] : smallest;
+            largest = keys[i] > largest ? keys[i] : largest;
+            n_integers++;
         } else {
-            uint64_t place = (uint64_t)keys[i] - (uint64_t)INT64_MIN;
-            extent.n_odd = place >= extent.n_odd ? place + 1 : extent.n_odd;
+            uint64_t entry = (uint64_t)keys[i] - (uint64_t)INT64_MIN;
+            index->n_odd = entry >= index->n_odd ? entry + 1 : index->n_odd;
         }
     }
-    return extent;
-}
-
-/* How many entries a direct table gets: for all integers, or for those near the least one if most are, or none. */
-static uint64_t direct_entries(const struct extent *extent, const value_key *keys, row_t n) {
-    uint64_t range = extent->n_integers ? (uint64_t)extent->most - (uint64_t)extent->least + 1 : 0;
-    uint64_t most = (uint64_t)n * DIRECT_PER_KEY + DIRECT_MORE, n_near = 0, end = 0;
-    if (range && range <= most)
-        return range;
+    index->base = smallest;
+    uint64_t range = n_integers ? (uint64_t)largest - (uint64_t)smallest + 1 : 0;
+    if (range && range <= max_direct) {
+        index->n_direct = range;
+        return false;
+    }
     for (row_t i = 0; i < n; i++) {
-        uint64_t offset = (uint64_t)keys[i] - (uint64_t)extent->least;
-        if (!key_is_integer(keys[i]) || offset >= most)
+        uint64_t offset = (uint64_t)keys[i] - (uint64_t)smallest;
+        if (!key_is_integer(keys[i]) || offset >= max_direct)
             continue;
         n_near++;
         end = offset >= end ? offset + 1 : end;
     }
-    return n_near > extent->n_integers / 2 ? end : 0;
+    index->n_direct = n_near > n_integers / 2 ? end : 0;
+    return range > index->n_direct;
 }
 
 static row_t *empty_table(uint64_t n) {
@@ -57,7 +55,7 @@ static row_t *empty_table(uint64_t n) {
     return table;
 }
 
-static inline void put(row_t *entry, row_t row, enum key_choice choice, row_t *second) {
+static inline void set_entry(row_t *entry, row_t row, enum key_choice choice, row_t *second) {
     if (*entry != ROW_NONE && *second == ROW_NONE)
         *second = row;
     if (*entry == ROW_NONE || choice == KEY_LAST)
@@ -68,52 +66,18 @@ static bool is_direct(const struct key_index *index, value_key key) {
     return (uint64_t)key - (uint64_t)index->base < index->n_direct;
 }
 
-/* Fills the tables of odd keys, and of those that lie close together. */
-static row_t fill_tables(struct key_index *index, const value_key *keys, row_t n, enum key_choice choice) {
-    row_t second = ROW_NONE;
-    for (row_t i = 0; i < n; i++) {
-        if (!key_is_integer(keys[i]))
-            put(&index->odd[(uint64_t)keys[i] - (uint64_t)INT64_MIN], i, choice, &second);
-        else if (is_direct(index, keys[i]))
-            put(&index->direct[keys[i] - index->base], i, choice, &second);
-    }
-    return second;
-}
-
-/* Drops repetitions from the sorted pairs; returns the first position whose key stood before. */
-static row_t drop_repetitions(struct key_index *index, enum key_choice choice) {
-    row_t n = 0, second = ROW_NONE;
-    for (row_t i = 0; i < index->n_sorted; i++) {
-        if (n == 0 || index->keys[i] != index->keys[n - 1]) {
-            index->keys[n] = index->keys[i];
-            index->rows[n++] = index->rows[i];
-            continue;
-        }
-        if (index->rows[i] < second)
-            second = index->rows[i];
-        if (choice == KEY_LAST)
-            index->rows[n - 1] = index->rows[i];
-    }
-    index->n_sorted = n;
-    return second;
-}
-
-static bool is_sorted(const struct key_index *index, value_key key) {
-    return key_is_integer(key) && !is_direct(index, key);
-}
-
-/* Sorts the integers that have no place in the direct table. */
+/* Sorts the integers that are not in the direct table. */
 static enum sutra_status sort_integers(struct key_index *index, const struct engine *engine, const value_key *keys,
                                        row_t n, struct sutra_error *error) {
     size_t n_sorted = 0;
     for (row_t i = 0; i < n; i++)
-        n_sorted += is_sorted(index, keys[i]);
+        n_sorted += key_is_integer(keys[i]) && !is_direct(index, keys[i]);
     index->keys = malloc((n_sorted + 1) * sizeof *index->keys);
     index->rows = malloc((n_sorted + 1) * sizeof *index->rows);
     if (!index->keys || !index->rows)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
-        if (is_sorted(index, keys[i])) {
+        if (key_is_integer(keys[i]) && !is_direct(index, keys[i])) {
             index->keys[index->n_sorted] = integer_sort_key(keys[i]);
             index->rows[index->n_sorted++] = i;
         }
@@ -124,25 +88,41 @@ static enum sutra_status sort_integers(struct key_index *index, const struct eng
 enum sutra_status key_index_build(struct key_index *index, const struct engine *engine, const value_key *keys, row_t n,
                                   enum key_choice choice, row_t *second, struct sutra_error *error) {
     *index = (struct key_index){0};
-    const struct extent extent = measure(keys, n);
-    uint64_t range = extent.n_integers ? (uint64_t)extent.most - (uint64_t)extent.least + 1 : 0;
-    index->n_odd = extent.n_odd;
-    index->odd = empty_table(extent.n_odd);
-    index->base = extent.least;
-    index->n_direct = direct_entries(&extent, keys, n);
+    bool sorts = choose_tables(index, keys, n);
+    index->odd = empty_table(index->n_odd);
     index->direct = empty_table(index->n_direct);
     enum sutra_status status = SUTRA_OK;
     if (!index->odd || !index->direct)
         status = error_memory(error);
-    else if (range > index->n_direct)
+    else if (sorts)
         status = sort_integers(index, engine, keys, n, error);
     if (status) {
         key_index_free(index);
         return status;
     }
-    row_t in_tables = fill_tables(index, keys, n, choice), in_sorted = drop_repetitions(index, choice);
+    row_t repeated = ROW_NONE;
+    for (row_t i = 0; i < n; i++) {
+        if (!key_is_integer(keys[i]))
+            set_entry(&index->odd[(uint64_t)keys[i] - (uint64_t)INT64_MIN], i, choice, &repeated);
+        else if (is_direct(index, keys[i]))
+            set_entry(&index->direct[keys[i] - index->base], i, choice, &repeated);
+    }
+
+    /* Keep one of each key among the sorted ones. */
+    row_t n_different = 0;
+    for (row_t i = 0; i < index->n_sorted; i++) {
+        if (n_different == 0 || index->keys[i] != index->keys[n_different - 1]) {
+            index->keys[n_different] = index->keys[i];
+            index->rows[n_different++] = index->rows[i];
+            continue;
+        }
+        repeated = index->rows[i] < repeated ? index->rows[i] : repeated;
+        if (choice == KEY_LAST)
+            index->rows[n_different - 1] = index->rows[i];
+    }
+    index->n_sorted = n_different;
     if (second)
-        *second = in_tables < in_sorted ? in_tables : in_sorted;
+        *second = repeated;
     return SUTRA_OK;
 }
 
@@ -156,8 +136,8 @@ void key_index_free(struct key_index *index) {
 
 row_t key_index_search(const struct key_index *index, value_key key) {
     if (!key_is_integer(key)) {
-        uint64_t place = (uint64_t)key - (uint64_t)INT64_MIN;
-        return place < index->n_odd ? index->odd[place] : ROW_NONE;
+        uint64_t entry = (uint64_t)key - (uint64_t)INT64_MIN;
+        return entry < index->n_odd ? index->odd[entry] : ROW_NONE;
     }
     uint64_t wanted = integer_sort_key(key);
     struct bisection at = {0, index->n_sorted};

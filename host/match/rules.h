@@ -1,9 +1,9 @@
 /*
- * rules.h - the linking rules for single elements, as every engine applies them.
+ * rules.h - the linking rules for single elements, which all engines share.
  *
- * In come the numbers of one or two operators, out goes one decision. How elements are brought together (walks, sweeps,
- * searches) is the engine's business; what is decided about them is written here once. All functions cost O(1), but for
- * counts of what has begun and what an engine gives parent_of(), and compile for CPU and CUDA alike.
+ * A rule maps the numbers of one or two operators to one decision. Each engine has its own walks, sweeps and searches;
+ * the rules are written once, here. All functions cost O(1), except counts of begun operators and the engine's callback
+ * of parent_of(), and compile for CPU and CUDA.
  */
 #ifndef MATCH_RULES_H
 #define MATCH_RULES_H
@@ -16,17 +16,18 @@
 #include "columns/row.h"
 
 /*
- * The rules of the event tree and of tensor ids for single elements, as every engine applies them.
+ * The rules of the call tree and of tensor ids.
  *
  * PyTorch finds parents by replay: it walks events by start, keeps a heap of ends and a stack for each thread, and pops
- * what has ended before it pushes what begins. What that replay decides can be said without it.
+ * ended events before it pushes the next one. The result of the replay can be computed without it:
  *
- * 1. A stack is only looked at when an event of its thread begins, or one that falls back on it. So it need not be
- *    popped before; no heap is needed, and threads meet only where an event falls back on another thread.
- * 2. Popping an event takes all above it along. So an event leaves its stack when the first of the events from it down
- *    to the bottom ends: it *closes* at the smaller of its own end and the closing of the event below it. A missing end
- *    is never. On a stack closings fall from bottom to top, so the events that are gone are those on top.
- * 3. Hence, among the events of a thread in order of start that enter the stack at all (those of some length or without
+ * 1. A stack is only read when an event of its thread begins, or an event that falls back on the thread. So it need not
+ *    be popped earlier; no heap is needed, and threads interact only if an event falls back on another thread.
+ * 2. Popping an event pops all above it. So an event leaves its stack when the first of the events from it down to the
+ *    bottom ends: it *closes* at the smaller of its own end and the closing of the event below it. A missing end is
+ *    never. On a stack closings descend from bottom to top, so the closed events are on top.
+ * 3. Hence, among the events of a thread in order of start that enter the stack at all (events of some length or
+ * without
  *    an end):
  *
  *        below(x)  = the last y before x with closing(y) >= start(x)
@@ -34,32 +35,33 @@
  *
  *    `below` is a search for the previous element that is not smaller, over closings. Closings are the only fixed point
  *    of the two lines (by induction over the order), so they can be found from closing = own end by repeating both
- *    lines for all events at once until nothing changes: after k rounds the first k overlaps of a thread are right.
- *    Where events nest, one round changes nothing; only those that overlap partly cost more.
- * 4. An event with below(x) has it as parent. One without is at the bottom of its stack. When that is popped, its own
- *    parent (if it fell back on another thread and found one) is left as the thread's top, though it is no event of
- *    this thread, and nothing ever pops it. So the first bottom event of a thread that enters the stack and finds a
+ *    lines for all events simultaneously until nothing changes: after k rounds the first k overlaps of a thread are
+ *    right. If events nest, one round changes nothing; only partial overlaps cost more.
+ * 4. An event with below(x) has it as parent. An event without is at the bottom of its stack. When it is popped, its
+ * own
+ *    parent (if it fell back on another thread and found one) remains as the thread's top, although it is not an event
+ *    of this thread, and is never popped. So the first bottom event of a thread that enters the stack and finds a
  *    parent elsewhere gives this parent to all later bottom events of the thread: the thread is *adopted* from then on.
- * 5. A bottom event of a thread that is not adopted yet falls back on its forward thread: it takes the last y of that
- *    thread before x with closing(y) >= start(x); without one, what adopted that thread, if that was before x. So
- *    only moments of adoption depend on each other, at most one for each thread: settle them in order of time.
+ * 5. A bottom event of a thread that is not adopted yet falls back on its forward thread: its parent is the last y of
+ *    that thread before x with closing(y) >= start(x); without one, the event that adopted that thread, if before x. So
+ *    only adoptions depend on each other, at most one for each thread: settle them in order of time.
  *
- * A CPU thread does all this in one walk (event_tree.c); tests/test_event_tree.c does it as written here.
+ * A CPU thread does all this in one walk (call_tree.c); tests/test_event_tree.c does it as written here.
  */
 
-/* An end that is missing, and a closing that never comes. Other times are below 2^62 in magnitude. */
+/* A missing end, and a closing that never comes. Other times are below 2^62 in magnitude. */
 #define EVENT_NO_END INT64_MIN
 #define EVENT_OPEN   INT64_MAX
 
-/* No thread to fall back on. */
+/* No forward thread. */
 #define THREAD_NONE UINT32_MAX
 
-/* Whether the event becomes the top of its thread's stack; others are over as soon as they begin. */
+/* Whether the event becomes the top of its thread's stack; others end when they begin. */
 SHARED bool event_enters(int64_t start, int64_t end) {
     return end > start || end == EVENT_NO_END;
 }
 
-/* When an event closes that stands on one that closes at `below` (EVENT_OPEN at the bottom). */
+/* The closing of an event on top of one that closes at `below` (EVENT_OPEN at the bottom). */
 SHARED int64_t event_closing(int64_t end, int64_t below) {
     return end == EVENT_NO_END || end > below ? below : end;
 }
@@ -70,17 +72,17 @@ SHARED bool event_is_gone(int64_t closing, int64_t start) {
 }
 
 /*
- * Tensor ids. Storages are numbered in the order of first sight. Each input joins its storage with the first storage of
- * its tensor; of such a pair (a, b) with a < b, taken in the order of pairs, b gets the group of a unless it has one,
- * and a gets a new one unless it has one. When a's pairs come, all pairs that could give a number to a have come. So:
+ * Tensor ids. Storages are numbered in the order of first occurrence. Each input joins its storage with the first
+ * storage of its tensor. Of such a pair (a, b) with a < b, in the order of pairs, b gets the group of a unless it has
+ * one, and a gets a new one unless it has one. All pairs that could give a number to a precede the pairs of a. So:
  *
  *        leader(b) = the smallest a < b that b is paired with, else b
  *        group(b)  = number of b among the storages that lead themselves, if leader(b) = b; else group(leader(b))
  *
- * That is a minimum for each storage, a count, and jumps along leaders, in any order; nothing need be sorted.
+ * That is a minimum for each storage, a count, and jumps along leaders, in any order, without a sort.
  */
 
-/* The leader of the larger storage of a pair, given the one that it had. */
+/* The leader of the larger storage of a pair, given its previous leader. */
 SHARED uint32_t storage_leader(uint32_t leader, uint32_t smaller) {
     return smaller < leader ? smaller : leader;
 }
@@ -92,7 +94,7 @@ SHARED bool number_below(struct number x, struct number y) {
     return number_compare(x, y) < 0;
 }
 
-/* Also of NaN, which is neither below 0 nor above a limit. */
+/* NaN is neither negative nor above a limit. */
 SHARED bool number_is_negative(struct number x) {
     return number_is_double(x) ? number_as_double(x) < 0 : (int64_t)x.bits < 0;
 }
@@ -116,7 +118,7 @@ SHARED bool op_contains(struct number end, struct number later_end) {
     return !number_below(end, later_end);
 }
 
-/* Where the binary digits of a finite double other than 0 lie: it is a multiple of 2^lowest, and its magnitude is below
+/* The range of binary digits of a finite double other than 0: it is a multiple of 2^lowest, and its magnitude is below
  * 2^above. */
 struct binary_digits {
     int lowest, above;
@@ -129,19 +131,18 @@ SHARED struct binary_digits binary_digits_of(double value) {
         mantissa |= hidden;
     else
         exponent = 1;
-    /* The last digit is a power of two, so that its own exponent counts the zeros behind it. */
+    /* The last digit is a power of two, so that its own exponent counts the zeros after it. */
     double last = (double)(int64_t)(mantissa & (0 - mantissa));
     int zeros = (int)(number_double(last).bits >> 52) - 1023;
     struct binary_digits digits = {exponent - 1075 + zeros, exponent - 1022};
     return digits;
 }
 
-/* A duration from which intervals are taken away that come in the order of their starts. Those that touch or overlap
- * merge; only the last merged interval is still open, all before it are subtracted already. Zero-initialise all but
- * `rest`. */
+/* A duration less intervals that come in the order of their starts. Intervals that touch or overlap merge; only the
+ * last merged interval is still open, all before it are subtracted already. Zero-initialise all but `rest`. */
 struct remaining {
-    struct number rest;       /* what is left of the duration */
-    struct number start, end; /* the open interval, where n_merged > 0 */
+    struct number rest;       /* the remaining duration */
+    struct number start, end; /* the open interval, if n_merged > 0 */
     uint64_t n_merged;        /* merged intervals, the open one included */
 };
 
@@ -150,7 +151,7 @@ SHARED void remaining_close(struct remaining *left) {
         left->rest = number_subtract(left->rest, number_subtract(left->end, left->start));
 }
 
-SHARED void remaining_take(struct remaining *left, struct number start, struct number end) {
+SHARED void remaining_subtract(struct remaining *left, struct number start, struct number end) {
     if (left->n_merged && !number_below(left->end, start)) {
         if (number_below(left->end, end))
             left->end = end;
@@ -162,14 +163,14 @@ SHARED void remaining_take(struct remaining *left, struct number start, struct n
     left->n_merged++;
 }
 
-/* Most that each merged interval may lack in precision, in microseconds. */
+/* Maximum rounding error of a merged interval, in microseconds. */
 #define EXCLUSIVE_ROUNDING 1e-6
 
 enum exclusive_verdict { EXCLUSIVE_EXACT, EXCLUSIVE_ROUNDED, EXCLUSIVE_REPLACED };
 
-/* Mends an exclusive duration below 0: 0 if rounding explains it, else the duration clipped at 0. A 0 is of the kind
- * that the subtraction gave. */
-SHARED enum exclusive_verdict exclusive_settle(struct number *exclusive, struct number dur, uint64_t n_merged) {
+/* Repairs an exclusive duration below 0: 0 if rounding explains it, else the duration clipped at 0. A 0 has the type of
+ * the difference. */
+SHARED enum exclusive_verdict exclusive_repair(struct number *exclusive, struct number dur, uint64_t n_merged) {
     if (!number_is_negative(*exclusive))
         return EXCLUSIVE_EXACT;
     bool rounded = number_as_double(*exclusive) >= -EXCLUSIVE_ROUNDING * (double)n_merged;
@@ -194,7 +195,7 @@ SHARED bool group_begins(struct number ts, struct number last_ts, struct number 
     return limit < 0 || between > (uint64_t)limit;
 }
 
-/* The operators of one start, of which a group of another thread may take one: the first operator of the lowest thread
+/* Of the operators of one start, the candidates for groups of other threads: the first operator of the lowest thread
  * and that of the next thread, or ROW_NONE. */
 struct start_choice {
     row_t best, second;
@@ -206,7 +207,7 @@ SHARED struct start_choice start_choice_none(void) {
     return none;
 }
 
-/* Adds an operator of the same start; rows come in rising order. */
+/* Adds an operator of the same start; rows come in ascending order. */
 SHARED void start_choice_add(struct start_choice *choice, row_t row, uint32_t thread) {
     if (choice->best == ROW_NONE || thread < choice->best_thread) {
         choice->second = choice->best;
@@ -219,7 +220,7 @@ SHARED void start_choice_add(struct start_choice *choice, row_t row, uint32_t th
     }
 }
 
-/* The choice among the operators of two choices; the rows of `later` come behind those of `earlier`. */
+/* The choice among the operators of two choices; the rows of `later` follow those of `earlier`. */
 SHARED struct start_choice start_choice_merge(const struct start_choice *earlier, const struct start_choice *later) {
     struct start_choice merged = *earlier;
     if (later->best != ROW_NONE)
@@ -229,19 +230,19 @@ SHARED struct start_choice start_choice_merge(const struct start_choice *earlier
     return merged;
 }
 
-/* The operator that a group on `thread` takes, or ROW_NONE if all are its own. */
+/* The operator for a group on `thread`, or ROW_NONE if all are of that thread. */
 SHARED row_t start_choice_for(const struct start_choice *choice, uint32_t thread) {
     return choice->best_thread != thread ? choice->best : choice->second;
 }
 
-/* All that has begun so far, as far as any thread may ask for it: the choice at the latest start and, for the thread
- * that is alone at that start, the choice at the latest start which has another thread. */
+/* The operators that have begun so far, as far as any thread may need them: the choice at the latest start and, for the
+ * thread that is alone at that start, the choice at the latest start that has another thread. */
 struct begun {
     struct start_choice latest, under;
 };
 
-/* What has begun after both; all starts of `later` are behind those of `earlier`. Associative; what holds nothing
- * changes nothing. */
+/* The operators that have begun after both; all starts of `later` follow those of `earlier`. Associative; an empty
+ * value is neutral. */
 SHARED struct begun begun_merge(const struct begun *earlier, const struct begun *later) {
     if (later->latest.best == ROW_NONE)
         return *earlier;
@@ -263,7 +264,7 @@ SHARED bool op_begins_before(struct number ts, struct number launch_ts) {
     return number_below(ts, launch_ts);
 }
 
-/* How many of n operators, whose starts rise, begin before a moment. */
+/* The number of operators, of n with ascending starts, that begin before a moment. */
 SHARED row_t count_begun(struct number_column ts, row_t n, struct number moment) {
     struct bisection at = {0, n};
     while (at.low < at.high)
@@ -271,7 +272,7 @@ SHARED row_t count_begun(struct number_column ts, row_t n, struct number moment)
     return at.low;
 }
 
-/* The same with those that begin at that moment. */
+/* The same for operators that begin before or at a moment. */
 SHARED row_t count_begun_by(struct number_column ts, row_t n, struct number moment) {
     struct bisection at = {0, n};
     while (at.low < at.high)
@@ -284,12 +285,12 @@ SHARED bool op_ends_after(struct number end, struct number at) {
     return number_below(at, end);
 }
 
-/* The older linker's search begins with a start of 0, so an operator must start later to be found. */
+/* The search of trace_link begins with a start of 0, so it finds only operators that start later. */
 SHARED bool op_start_counts(struct number ts) {
     return number_below(number_integer(0), ts);
 }
 
-/* Whether a marker that stands behind the operators below `before` comes later than one of them. */
+/* Whether a marker that follows the operators below `before` is later than operator `op`. */
 SHARED bool marker_is_later(row_t before, row_t op) {
     return op == ROW_NONE || before > op;
 }
@@ -302,22 +303,22 @@ SHARED bool external_before(value_key external, row_t row, value_key wanted, row
 /* The external id of all markers. */
 #define MARKER_EXTERNAL ((value_key)-1)
 
-/* A GPU operator that looks for its parent, and the markers that stand on the launch's thread before the launch. */
+/* A GPU operator whose parent is searched, and the markers on the launch's thread before the launch. */
 struct parent_query {
     value_key external;
-    bool nccl;       /* passes over operators that are coalesced */
-    row_t n_markers; /* which stand behind all operators; 0: there are none there */
-    row_t before;    /* where there are: the last one stands behind the operators below this */
-    row_t n_ops;     /* in all: marker k counts as row n_ops + k */
+    bool nccl;       /* skips coalesced operators */
+    row_t n_markers; /* 0: none is on that thread before the launch */
+    row_t before;    /* else: the last one follows the operators below this row */
+    row_t n_ops;     /* total; marker k counts as row n_ops + k */
 };
 
 /*
  * The parent: the last operator or marker of the thread before the launch that has the same external id, or else the
- * last one at all; ROW_NONE if there is none. find() is the engine's search for such an operator, with the external id
- * where `same` is set, and passing over those that are coalesced where `plain` is.
+ * last one at all; ROW_NONE if there is none. find() is the engine's search for such an operator: with the external id
+ * if `same_external` is set, skipping coalesced operators if `skip_coalesced` is.
  */
-SHARED row_t parent_of(const struct parent_query *query, row_t (*find)(void *search, bool same, bool plain),
-                       void *search) {
+SHARED row_t parent_of(const struct parent_query *query,
+                       row_t (*find)(void *search, bool same_external, bool skip_coalesced), void *search) {
     for (int same = 1; same >= 0; same--) {
         row_t op = find(search, same != 0, query->nccl);
         bool marked = query->n_markers && (!same || query->external == MARKER_EXTERNAL);
@@ -331,12 +332,12 @@ SHARED row_t parent_of(const struct parent_query *query, row_t (*find)(void *sea
 
 /* ---- Frames ---- */
 
-/* How deep a stack is after a run of tokens: each beginning adds one, each end takes one away, but for ends where
- * nothing is open. Before any token, and of no token, all is 0. */
+/* The depth of a stack after a run of tokens: each beginning adds one, each end subtracts one, except ends without an
+ * open frame. Without tokens all is 0. */
 struct frame_depth {
     uint32_t thread; /* of the last token: runs of different threads do not add up */
     int32_t sum;     /* beginnings less ends */
-    int32_t least;   /* the least such sum, from 0 on down: as many ends as that closed nothing */
+    int32_t min_sum; /* the smallest sum of a prefix, at most 0: minus the number of ends without an open frame */
 };
 
 SHARED struct frame_depth frame_depth_of(uint32_t thread, bool begins) {
@@ -347,16 +348,16 @@ SHARED struct frame_depth frame_depth_of(uint32_t thread, bool begins) {
 SHARED struct frame_depth frame_depth_merge(const struct frame_depth *earlier, const struct frame_depth *later) {
     struct frame_depth merged = *later;
     if (earlier->thread == later->thread) {
-        int32_t least = earlier->sum + later->least;
+        int32_t min_sum = earlier->sum + later->min_sum;
         merged.sum = earlier->sum + later->sum;
-        merged.least = least < earlier->least ? least : earlier->least;
+        merged.min_sum = min_sum < earlier->min_sum ? min_sum : earlier->min_sum;
     }
     return merged;
 }
 
-/* Frames that are open. */
+/* The number of open frames. */
 SHARED uint32_t frame_depth_open(const struct frame_depth *depth) {
-    return (uint32_t)(depth->sum - depth->least);
+    return (uint32_t)(depth->sum - depth->min_sum);
 }
 
 #endif

@@ -1,10 +1,13 @@
 /*
- * steps.h - the steps of an engine: the list of them, and for each a struct of what comes in and what goes out.
+ * steps.h - the steps of an engine: the list of them, and for each a struct of its inputs and outputs.
  *
- * All tables are struct-of-arrays and belong to the caller, and so do outputs, which come last in a struct and are
- * written whole on success. Steps return SUTRA_SYSTEM when memory runs out. Every step costs O(n log n) at most, on any
- * input but one: exclusive durations of many partly overlapping operators whose times have no common fixed point (see
- * exclusive.c).
+ * All tables are struct-of-arrays and belong to the caller. Outputs are last in a struct, belong to the caller, and are
+ * complete on success. Steps return SUTRA_SYSTEM when memory runs out. Every step costs O(n log n) at most on any
+ * input, with one exception: exclusive durations of many partly overlapping operators whose times have no common grid
+ * (see exclusive.c).
+ *
+ * Two engines do the steps, one on CPU threads and one in CUDA; the rule for a single element is in rules.h, shared by
+ * both, so that their results are the same bits.
  */
 #ifndef MATCH_STEPS_H
 #define MATCH_STEPS_H
@@ -20,11 +23,11 @@
 #include "sutra/error.h"
 
 /*
- *     step(name, what it is called in messages, CUT or WHOLE)
+ *     step(name, its name in messages, CUT or WHOLE)
  *
- * CUT: an engine on a device does in pieces what the device has no room for; WHOLE: it leaves that to the CPU.
+ * If the device lacks memory for all of a step, CUT steps run in pieces, WHOLE steps on the CPU.
  *
- * To add a step: a line here, its struct below (struct NAME_step), cpu_NAME() in a file beside this one, gpu_NAME() in
+ * To add a step: a line here, its struct below (struct NAME_step), cpu_NAME() in a file of match/, gpu_NAME() in
  * a file of cuda/, and for CUT pieces_NAME(). Both engines' tables and the declarations follow from the line. A call in
  * tests/engine_tables.h compares the two.
  */
@@ -41,7 +44,7 @@
 /* ---- Sorting ---- */
 
 /* order[] = the rows 0..n-1 stably sorted by number. On the CPU O(n) on sorted numbers, else O(n) for each 11 bits in
- * which they differ; so are keys. */
+ * which they differ; the same for sort_keys. */
 struct sort_numbers_step {
     struct number_column numbers;
     row_t n;
@@ -58,14 +61,14 @@ struct sort_keys_step {
 /* ---- Operators ---- */
 
 /*
- * CPU operators in the order of the sorted trace: rising start, ties as in the file.
+ * CPU operators in the order of the sorted trace: ascending start, ties as in the file.
  *
  *   row       0        1        2    ...  n-1
- *   ts        start of each, rising
+ *   ts        start of each, ascending
  *   dur       inclusive duration
  *   thread    number of its tid, below n_threads: tids are numbered as they first occur in this table
  *   external  external id as key
- *   coalesced 1 where the name is nccl:coalesced, else 0
+ *   coalesced 1 if the name is nccl:coalesced, else 0
  */
 struct cpu_ops {
     row_t n;
@@ -76,16 +79,16 @@ struct cpu_ops {
     const uint8_t *coalesced;
 };
 
-/* Exclusive durations below 0, and operators that are hard on the CPU: neither should real traces have. */
+/* Exclusive durations below 0, and operators that are expensive on the CPU; real traces should have neither. */
 struct exclusive_anomalies {
-    uint64_t n_rounded;   /* by at most 1e-6 us for each child: 0 was taken */
-    uint64_t n_replaced;  /* by more: the inclusive duration clipped at 0 was taken */
+    uint64_t n_rounded;   /* by at most 1e-6 us for each child: replaced by 0 */
+    uint64_t n_replaced;  /* by more: replaced by the inclusive duration, clipped at 0 */
     row_t first_replaced; /* the first such row, or ROW_NONE */
-    uint64_t n_looks;     /* at operators one by one, where there is no faster way; 0 on the GPU */
+    uint64_t n_inspected; /* operators inspected one by one, without a faster method; 0 on the GPU */
 };
 
 /* exclusive[i] = duration of operator i less the merged intervals of the later operators of its thread that lie inside
- * it, where a thread's operators are sorted stably by (start, duration). On the CPU O(n) on nested operators,
+ * it; a thread's operators are sorted stably by (start, duration). On the CPU O(n) on nested operators,
  * O(n log^2 n) on any others whose times are exact. */
 struct exclusive_durations_step {
     const struct cpu_ops *ops;
@@ -94,38 +97,39 @@ struct exclusive_durations_step {
 };
 
 /* before[i] = the operator of another thread that the group of operator i waits for, or ROW_NONE: the one with the
- * largest start that is above 0 and below the start of the group's first operator; at equal starts that of the first
- * thread, and the first on it. A thread's operators form groups that end where the next begins more than `gap`
- * (microseconds) after the last one's end. On the CPU O(n + n_threads). */
+ * largest start that is above 0 and below the start of the group's first operator; at equal starts the first one of the
+ * first thread. A thread's operators form groups that end where the next begins more than `gap` (microseconds) after
+ * the last one's end. On the CPU O(n + n_threads). */
 struct thread_order_step {
     const struct cpu_ops *ops;
     int64_t gap;
     row_t *before;
 };
 
-/* Operators without a duration that stand between those of a table: marker k behind the operators below before[k] and
- * the markers below k. Only the search for parents knows them. Starts and before[] rise. Their external id is
+/* Operators without a duration between the operators of a table: marker k follows the operators below before[k] and the
+ * markers below k. Only the search for parents reads them. Starts and before[] ascend. Their external id is
  * MARKER_EXTERNAL. */
 struct op_markers {
     row_t n;
     struct number_column ts;
     const row_t *before;
-    uint32_t thread; /* of all; n_threads of the table where no operator has it */
+    uint32_t thread; /* of all markers; n_threads of the table if no operator has it */
 };
 
-/* What GPU operators ask for: the CPU operators that launched them. Row i is the i-th GPU operator. */
+/* One query for each GPU operator: the CPU operator that launched it. Row i is the i-th GPU operator. */
 struct parent_queries {
     row_t n;
     struct number_column launch_ts;
     const uint32_t *thread;    /* of the launch; a number >= n_threads finds nothing */
     const value_key *external; /* of the GPU operator */
-    const uint8_t *nccl;       /* 1 where the GPU operator's name contains "nccl" in any case */
+    const uint8_t *nccl;       /* 1 if the GPU operator's name contains "nccl" in any case */
 };
 
 /* parent[i] = for query i, the last operator or marker that begins strictly before the launch with the launch's thread
  * and the query's external id; without one the last with the launch's thread; else ROW_NONE. Marker k counts as row
- * n + k of the table, whose n and markers together are at most ROW_LIMIT. Queries with nccl set pass over coalesced
- * operators. On the CPU O(n) to index the operators, O(log n) for a query, less where neighbours ask for neighbours. */
+ * n + k of the table, whose n and markers together are at most ROW_LIMIT. Queries with nccl set skip coalesced
+ * operators. On the CPU O(n) to index the operators, O(log n) for a query, less if neighbouring queries have
+ * neighbouring answers. */
 struct parents_step {
     const struct cpu_ops *ops;
     const struct op_markers *markers;
@@ -135,7 +139,7 @@ struct parents_step {
 
 /* found[i] = the operator that has begun before the moment at[i] and ends after it (both strictly); of several the one
  * with the greatest start, of equal starts the first; ROW_NONE if there is none or its start is not above 0. Operators
- * come with rising starts. On the CPU O(n) to index them, O(log n) for a moment. */
+ * are sorted by start. On the CPU O(n) to index them, O(log n) for a moment. */
 struct covering_ops_step {
     struct number_column ts, dur;
     row_t n;
@@ -146,7 +150,7 @@ struct covering_ops_step {
 
 /* ---- Lanes and frames ---- */
 
-/* Items on lanes, such as launches on streams: item k is on lane[k], below n_lanes, at time[k]; times rise. */
+/* Items on lanes, such as launches on streams: item k is on lane[k], below n_lanes, at time[k]; times ascend. */
 struct lane_items {
     row_t n;
     uint32_t n_lanes;
@@ -154,8 +158,8 @@ struct lane_items {
     const uint64_t *time;
 };
 
-/* before[i] = the last item on lane[i] at or before time[i], after[i] = the first one later than that; ROW_NONE where
- * there is none. Either may be NULL. On the CPU O(n) to index the items, O(log n) for a question. */
+/* before[i] = the last item on lane[i] at or before time[i], after[i] = the first one later than that; ROW_NONE if
+ * there is none. Either may be NULL. On the CPU O(n) to index the items, O(log n) for a query. */
 struct lane_neighbours_step {
     const struct lane_items *items;
     const uint32_t *lane;
@@ -164,7 +168,7 @@ struct lane_neighbours_step {
     row_t *before, *after;
 };
 
-/* length[i] = how many of rows 0..i on the lane of row i go up, less how many go down; modulo 2^32. On the CPU
+/* length[i] = number of rows 0..i on the lane of row i with `up`, less those without; modulo 2^32. On the CPU
  * O(n + n_lanes). */
 struct queue_lengths_step {
     const uint32_t *lane;
@@ -174,34 +178,34 @@ struct queue_lengths_step {
     uint32_t *length;
 };
 
-/* Where frames of call stacks begin and end, in the order of time, the threads one after the other: tokens
- * thread_start[t] .. thread_start[t + 1] - 1 are of thread t. */
+/* Begins and ends of call stack frames in order of time, grouped by thread: tokens thread_start[t] ..
+ * thread_start[t + 1] - 1 are of thread t. */
 struct frame_tokens {
     row_t n;
     uint32_t n_threads;
     const row_t *thread_start; /* n_threads + 1 */
-    const uint8_t *begins;     /* 1: a frame begins; 0: the innermost one that is open ends, if there is one */
+    const uint8_t *begins;     /* 1: a frame begins; 0: the innermost open frame ends, if any */
 };
 
-/* partner[i] = where a frame begins: the token where the frame around it begins; where one ends: the token where it
- * began; ROW_NONE where there is none. On the CPU O(n). */
+/* partner[i] = the begin of the enclosing frame if token i begins a frame, else the begin of the frame that it ends;
+ * ROW_NONE if there is none. On the CPU O(n). */
 struct match_frames_step {
     const struct frame_tokens *tokens;
     row_t *partner;
 };
 
-/* ---- Events and storages: see event_tree.h ---- */
+/* ---- Events and storages: see call_tree.h ---- */
 
-/* parent[i] = the row above, or ROW_NONE; closing[i] = when the event leaves its stack: EVENT_OPEN if never, its start
- * if it enters none. Rows that are placed are left alone in both. On the CPU O(n + n_threads). */
+/* parent[i] = the parent's row, or ROW_NONE; closing[i] = the time when the event leaves its stack: EVENT_OPEN if
+ * never, its start if it enters none. Rows with `placed` are not changed in either. On the CPU O(n + n_threads). */
 struct event_parents_step {
     const struct tree_events *events;
     row_t *parent;
     int64_t *closing;
 };
 
-/* number[i] = the storage's number, in the order of first sight; group[i] = the tensor's id: the number of the group of
- * storages that it belongs to, or STORAGE_NONE for memory that no tensor was ever seen with. On the CPU O(n), in
+/* number[i] = the storage's number, in the order of first occurrence; group[i] = the tensor's id: the number of the
+ * group of storages that it belongs to, or STORAGE_NONE for memory that no tensor ever used. On the CPU O(n), in
  * expectation. */
 struct tensor_groups_step {
     const struct storage_uses *uses;
@@ -210,7 +214,7 @@ struct tensor_groups_step {
 
 /* ---- Intervals and sums: see intervals.h ---- */
 
-/* Merges the intervals [start[i], end[i]) of each segment. Rows have rising starts (equal ones in any order);
+/* Merges the intervals [start[i], end[i]) of each segment. Rows ascend by start (equal ones in any order);
  * segment[i] < n_segments (NULL: all are of segment 0). The result needs merged_free(). On the CPU
  * O(n + n_segments). */
 struct merge_intervals_step {
@@ -222,10 +226,10 @@ struct merge_intervals_step {
 };
 
 /* Sweeps over the bounds of the groups of the first `n_sets` segments in the order of (time, segment, starts before
- * ends); between each bound and the next, the state is the sum of 1 << segment over starts before, less that over ends
- * before, and the stretch counts, also in whole units. State 0, and sums that are no state because groups end before
- * they start, are left out. Bounds are below INT64_MAX. On the CPU O(n) where ends rise within each segment, else
- * O(n log n). */
+ * ends). The state between two bounds is the sum of 1 << segment over earlier starts, less that over earlier ends; the
+ * time between them is added to the state, also in whole units. State 0 is skipped, and so are invalid sums, which
+ * result from groups that end before they start. Bounds are below INT64_MAX. On the CPU O(n) if ends ascend within each
+ * segment, else O(n log n). */
 struct interval_states_step {
     const struct merged *merged;
     uint32_t n_sets;
@@ -233,8 +237,8 @@ struct interval_states_step {
     struct interval_states *states;
 };
 
-/* moments[keys[i]] takes in values[i] for all i. Keys are below n_keys, and the caller has zeroed as many moments. On
- * the CPU O(n). */
+/* Adds values[i] to moments[keys[i]] for all i. Keys are below n_keys; the caller has zeroed n_keys moments. On the CPU
+ * O(n). */
 struct sums_by_key_step {
     const uint32_t *keys;
     const int64_t *values;
@@ -245,7 +249,7 @@ struct sums_by_key_step {
 
 /* ---- Ids ---- */
 
-/* found[i] = the last position whose key is wanted[i], or ROW_NONE. On the CPU O(n + n_wanted) where keys lie close
+/* found[i] = the last position whose key is wanted[i], or ROW_NONE. On the CPU O(n + n_wanted) if keys are close
  * together. */
 struct join_step {
     const value_key *keys;
@@ -256,10 +260,9 @@ struct join_step {
 };
 
 /*
- * The steps of match/steps.h by the CPU, for the CPU engine's table, for each other, for the CUDA engine
- * where the GPU cannot do one, and for tests. `pool` is a struct pool; it may be NULL for sorts, covering operators and
- * joins, whose steps are then done on the caller's thread, as tasks of a pool need it, and where no pool is used: all
- * but exclusive durations and parents.
+ * The steps on the CPU: for the CPU engine's table, for other steps, for the CUDA engine's fallback, and for tests.
+ * `pool` is a struct pool. Only sorts, covering operators, joins, exclusive durations and parents use it; it may be
+ * NULL for the first three, which then run on the caller's thread, as within a task of a pool.
  */
 
 #define CPU_STEP(name, what, pieces)                                                                                   \
@@ -267,28 +270,23 @@ struct join_step {
 STEPS(CPU_STEP)
 #undef CPU_STEP
 
-/* Steps for each operator after which a walk for exclusive durations gives way to the sweep, and these durations with
- * another number than that. */
+/* Steps per operator after which the walk for exclusive durations switches to the sweep, and the step with another
+ * budget. */
 #define EXCLUSIVE_BUDGET 16
 enum sutra_status cpu_exclusive_within(struct pool *pool, struct exclusive_durations_step *step, uint32_t budget,
                                        struct sutra_error *error);
 
-/* Rows by thread: those of thread t are rows[start[t]] .. rows[start[t + 1] - 1], in the order in which order[] has
- * them (NULL: rising). start[] has n_threads + 1 places. O(n + n_threads). */
+/* Groups rows by thread: rows[start[t]] .. rows[start[t + 1] - 1] are the rows of thread t, in the order of order[]
+ * (NULL: ascending). start[] has n_threads + 1 elements. O(n + n_threads). */
 void cpu_rows_by_thread(const struct cpu_ops *ops, const row_t *order, row_t *start, row_t *rows);
-
-/*
- * What can do the steps of match/steps.h. Two engines do them, one on CPU threads and one in CUDA; the rule
- * for a single element is in rules.h, shared by both, so that their results are the same bits.
- */
 
 struct engine {
     const char *name;
     void *state;
-    bool concurrent; /* event_parents and tensor_groups may run at once, as tasks of the pool */
+    bool concurrent; /* event_parents and tensor_groups may run simultaneously, as tasks of the pool */
 
-    /* Until the next load (or NULL instead of a table) the columns of `ops` stay what they are, so an engine may keep
-     * what it makes of them; a step on another table is fine, too. */
+    /* Announces that the columns of `ops` do not change until the next load (NULL: no table), so that an engine may
+     * keep copies and indexes of them. Steps on other tables remain possible. */
     void (*load)(void *state, const struct cpu_ops *ops);
 
 #define STEP_FIELD(name, what, pieces)                                                                                 \
@@ -297,7 +295,7 @@ struct engine {
 #undef STEP_FIELD
 };
 
-/* The engine that runs on the pool's threads; it lives as long as the pool and needs no freeing. */
+/* The engine on the threads of the pool; it is valid as long as the pool and is not freed. */
 struct engine engine_cpu(struct pool *pool);
 
 #endif
