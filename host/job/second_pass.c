@@ -22,7 +22,7 @@
 #include "job/rank_job.h"
 #include "simulate/et.h"
 #include "simulate/et_write.h"
-#include "simulate/job.h"
+#include "simulate/simulation.h"
 #include "write/text.h"
 
 /* Memory per byte of a rank's file, at most. */

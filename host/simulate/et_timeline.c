@@ -583,9 +583,9 @@ static void add_collective(struct job_copy *copy, row_t i) {
     else
         add_rank_deps(copy, i);
     const struct et_nodes *alone = copy->alone;
-    for (uint64_t i = alone->attr_first[row]; i < alone->attr_first[row + 1]; i++)
-        if (!is_replaced(copy, alone->attributes.name[i]))
-            copy_attribute(&copy->made->attributes, copy->n_attributes++, &copy->alone->attributes, i);
+    for (uint64_t a = alone->attr_first[row]; a < alone->attr_first[row + 1]; a++)
+        if (!is_replaced(copy, alone->attributes.name[a]))
+            copy_attribute(&copy->made->attributes, copy->n_attributes++, &alone->attributes, a);
     if (copy->rank->astra) {
         add_astra_attributes(copy, node->group, ET_BROADCAST, node->bytes ? node->bytes : 1);
     } else if (!et_is_communication(alone->type[row])) {

@@ -1,7 +1,7 @@
 /*
- * job.c - from the files of a job to the graphs of its ranks; see et_ranks.h.
+ * job.c - reads the files of a job into the graphs of its ranks, and writes the files that ASTRA-sim needs in addition.
  *
- * Where there are fewer files than threads, each file is read by all of them, one after the other; else each by one.
+ * With fewer files than threads, all threads read each file, one file after the other; else each thread reads one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,32 +10,22 @@
 #include "base/error.h"
 #include "simulate/convert.h"
 #include "simulate/et_format.h"
-#include "simulate/job.h"
 #include "simulate/rank_graph.h"
+#include "simulate/simulation.h"
 #include "write/json.h"
 #include "write/text.h"
 
-/*
- * What ASTRA-sim needs beside .et files: the members of process groups, and a system, a network and a
- * memory to begin with.
- */
+/* ---- ASTRA-sim: members of process groups, and a system, a network and a memory to start with ---- */
 
-/* What a text is written of. */
+/* The input of the writers. */
 struct astra_files {
-    const struct comm_groups *groups; /* or, of a job whose ranks meet: */
-    const struct astra_group *met;
-    uint32_t n_met;
+    const struct comm_groups *groups; /* or, for a job with matches: */
+    const struct astra_group *matched;
+    uint32_t n_matched;
     uint32_t n_ranks;
 };
 
-static void write_ranks(struct json_out *json, const struct comm_group *group, uint32_t n_ranks) {
-    json_open(json, '[');
-    for (uint32_t i = 0; i < (group->n_ranks ? group->n_ranks : n_ranks); i++)
-        json_integer(json, group->n_ranks ? group->ranks[i] : i);
-    json_close(json, ']');
-}
-
-/* {"3": [0, 1]}; the group 0 is that of all ranks, which ASTRA-sim knows by itself. */
+/* {"3": [0, 1]}; ASTRA-sim knows group 0, all ranks, by itself. */
 static bool write_groups(const void *of, struct text_out *text) {
     const struct astra_files *files = of;
     struct json_out json = {.text = text, .indent = JSON_ONE_LINE};
@@ -45,26 +35,29 @@ static bool write_groups(const void *of, struct text_out *text) {
         if (group->number.length == 1 && *group->number.bytes == '0')
             continue;
         json_key(&json, group->number.bytes, group->number.length);
-        write_ranks(&json, group, files->n_ranks);
+        json_open(&json, '[');
+        for (uint32_t k = 0; k < (group->n_ranks ? group->n_ranks : files->n_ranks); k++)
+            json_integer(&json, group->n_ranks ? group->ranks[k] : k);
+        json_close(&json, ']');
     }
     json_close(&json, '}');
     out_add(text, "\n");
     return !text->out.failed;
 }
 
-static bool write_met_groups(const void *of, struct text_out *text) {
+static bool write_matched_groups(const void *of, struct text_out *text) {
     const struct astra_files *files = of;
     struct json_out json = {.text = text, .indent = JSON_ONE_LINE};
     json_open(&json, '{');
-    for (uint32_t i = 0; i < files->n_met; i++) {
+    for (uint32_t i = 0; i < files->n_matched; i++) {
         char number[16];
-        int length = snprintf(number, sizeof number, "%u", files->met[i].number);
-        if (files->met[i].n_ranks == 0)
+        int length = snprintf(number, sizeof number, "%u", files->matched[i].number);
+        if (files->matched[i].n_ranks == 0)
             continue;
         json_key(&json, number, (size_t)length);
         json_open(&json, '[');
-        for (uint32_t k = 0; k < files->met[i].n_ranks; k++)
-            json_integer(&json, files->met[i].ranks[k]);
+        for (uint32_t k = 0; k < files->matched[i].n_ranks; k++)
+            json_integer(&json, files->matched[i].ranks[k]);
         json_close(&json, ']');
     }
     json_close(&json, '}');
@@ -74,7 +67,7 @@ static bool write_met_groups(const void *of, struct text_out *text) {
 
 static bool write_system(const void *of, struct text_out *text) {
     const struct astra_files *files = of;
-    out_format(text, "{\n  \"scheduling-policy\": \"LIFO\",\n  \"endpoint-delay\": %d,\n", files->met ? 0 : 10);
+    out_format(text, "{\n  \"scheduling-policy\": \"LIFO\",\n  \"endpoint-delay\": %d,\n", files->matched ? 0 : 10);
     out_add(text, "  \"active-chunks-per-dimension\": 1,\n"
                   "  \"preferred-dataset-splits\": 4,\n"
                   "  \"all-reduce-implementation\": [\"ring\"],\n"
@@ -96,7 +89,7 @@ static bool write_network(const void *of, struct text_out *text) {
     out_add(text, "# A ring of all ranks; ASTRA-sim needs at least two ranks.\n"
                   "topology: [ Ring ]\n");
     out_format(text, "npus_count: [ %u ]\n", files->n_ranks);
-    if (files->met)
+    if (files->matched)
         out_add(text, "# Synchronization takes no time: the node of a collective has its duration.\n"
                       "bandwidth: [ 1000000.0 ]\n"
                       "latency: [ 0.0 ]\n");
@@ -117,7 +110,7 @@ static enum sutra_status write_files(struct sutra_context *context, const struct
     const struct {
         const char *name;
         bool (*write)(const void *of, struct text_out *text);
-    } texts[] = {{"comm_group.json", files->met ? write_met_groups : write_groups},
+    } texts[] = {{"comm_group.json", files->matched ? write_matched_groups : write_groups},
                  {"system.json", write_system},
                  {"network.yml", write_network},
                  {"memory.json", write_memory}};
@@ -130,18 +123,18 @@ static enum sutra_status write_files(struct sutra_context *context, const struct
 
 enum sutra_status astra_files_write(struct sutra_context *context, const char *folder, const struct astra_group *groups,
                                     uint32_t n_groups, uint32_t n_ranks, struct sutra_error *error) {
-    const struct astra_files files = {.met = groups, .n_met = n_groups, .n_ranks = n_ranks};
+    const struct astra_files files = {.matched = groups, .n_matched = n_groups, .n_ranks = n_ranks};
     return write_files(context, &files, folder, error);
 }
 
 enum sutra_status sutra_converted_write_astra(struct sutra_context *context, const struct sutra_converted *converted,
                                               const char *folder, uint32_t n_ranks, struct sutra_error *error) {
-    uint32_t n_told = converted->groups.n_world > 2 ? converted->groups.n_world : 2;
-    const struct astra_files files = {.groups = &converted->groups, .n_ranks = n_ranks > 1 ? n_ranks : n_told};
+    uint32_t n_known = converted->groups.n_world > 2 ? converted->groups.n_world : 2;
+    const struct astra_files files = {.groups = &converted->groups, .n_ranks = n_ranks > 1 ? n_ranks : n_known};
     return write_files(context, &files, folder, error);
 }
 
-/* Where graphs come from: files, or what was read of them. */
+/* The source of graphs: files, or .et traces in memory. */
 struct rank_sources {
     struct sutra_context *context;
     struct sutra_et_ranks *made;
@@ -151,8 +144,6 @@ struct rank_sources {
     bool *per_stream;
     struct sutra_error *errors;
 };
-
-/* ---- A rank ---- */
 
 static enum sutra_status make_graph(struct rank_sources *sources, uint32_t r, const struct et_nodes *nodes,
                                     struct pool *pool, struct sutra_error *error) {
@@ -197,18 +188,18 @@ static void rank_task(void *arg, size_t r) {
 static enum sutra_status make_all(struct rank_sources *sources, struct sutra_error *error) {
     struct pool *pool = sources->context->pool;
     const uint32_t n = sources->made->n;
-    const bool side_by_side = n >= pool_threads(pool);
-    if (side_by_side)
+    const bool in_parallel = n >= pool_threads(pool);
+    if (in_parallel)
         pool_run(pool, n, rank_task, sources);
     enum sutra_status status = context_go_on(sources->context, error);
     for (uint32_t r = 0; r < n && !status; r++) {
-        status = side_by_side ? sources->errors[r].status : make_rank(sources, r, pool);
+        status = in_parallel ? sources->errors[r].status : make_rank(sources, r, pool);
         error_hand_on(error, status, &sources->errors[r]);
     }
     return status;
 }
 
-/* Names get the job's numbers. */
+/* Names get the ids of the job. */
 static bool join_names(struct sutra_et_ranks *made, const struct rank_names *names) {
     bool done = true;
     for (uint32_t r = 0; r < made->n && done; r++) {
@@ -222,18 +213,6 @@ static bool join_names(struct sutra_et_ranks *made, const struct rank_names *nam
     return done;
 }
 
-/* What the files tell of the job's network and its stragglers. */
-static enum sutra_status know_job(struct sutra_et_ranks *made, struct sutra_error *error) {
-    const uint32_t n = made->n;
-    made->slowness = arena_take(&made->arena, n, sizeof *made->slowness);
-    for (uint32_t r = 0; r < n && made->slowness; r++)
-        made->slowness[r] = (struct rank_slowness){1, 1};
-    enum sutra_status status = network_fit(&made->network, made->graphs, n, &made->arena, error);
-    if (!status && n > 1)
-        status = slowness_find(made->graphs, n, made->slowness, error);
-    return status;
-}
-
 static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_error *error) {
     struct sutra_et_ranks *made = sources->made;
     made->gpu_streams = made->n > 0;
@@ -243,10 +222,18 @@ static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_e
     if (!status && made->n > 1)
         status = rank_graphs_meet(made->graphs, made->ranks, sources->names, made->n, &made->arena, &made->n_meetings,
                                   error);
-    return status ? status : know_job(made, error);
+    if (status)
+        return status;
+    /* The job's network and stragglers. */
+    const uint32_t n = made->n;
+    made->slowness = arena_take(&made->arena, n, sizeof *made->slowness);
+    for (uint32_t r = 0; r < n && made->slowness; r++)
+        made->slowness[r] = (struct rank_slowness){1, 1};
+    status = network_fit(&made->network, made->graphs, n, &made->arena, error);
+    if (!status && n > 1)
+        status = slowness_find(made->graphs, n, made->slowness, error);
+    return status;
 }
-
-/* ---- Beginning and end ---- */
 
 static bool begin(struct rank_sources *sources, const uint64_t *numbers, struct arena *scratch) {
     struct sutra_et_ranks *made = sources->made;
@@ -264,13 +251,6 @@ static bool begin(struct rank_sources *sources, const uint64_t *numbers, struct 
     return true;
 }
 
-static void free_names(const struct rank_sources *sources) {
-    for (uint32_t r = 0; r < sources->made->n && sources->names; r++) {
-        strings_free(&sources->names[r].names);
-        strings_free(&sources->names[r].groups);
-    }
-}
-
 static enum sutra_status make_ranks(struct rank_sources *sources, const uint64_t *numbers, uint32_t n,
                                     struct sutra_et_ranks **ranks, struct sutra_error *error) {
     struct arena scratch = {0};
@@ -281,7 +261,10 @@ static enum sutra_status make_ranks(struct rank_sources *sources, const uint64_t
     enum sutra_status status = begin(sources, numbers, &scratch) ? make_all(sources, error) : error_memory(error);
     if (!status)
         status = join_ranks(sources, error);
-    free_names(sources);
+    for (uint32_t r = 0; r < sources->made->n && sources->names; r++) {
+        strings_free(&sources->names[r].names);
+        strings_free(&sources->names[r].groups);
+    }
     arena_free(&scratch);
     if (status)
         sutra_et_ranks_free(made);

@@ -1,7 +1,5 @@
 /*
- * simulation.c - sutra_simulate(): from the files of a job to the times of its nodes.
- *
- *     .et files --et_ranks--> graphs --changes--> durations --replay--> times --> path, sums by name
+ * simulation.c - sutra_simulate(): from the files of a job to the times of its nodes; implements simulation.h.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,51 +13,40 @@
 #include "simulate/what_if.h"
 
 /*
- * Who waited for whom, and each meeting of a job; in come the times of all nodes.
+ * ---- Waits between ranks, and matches ----
  *
- * Members of a meeting that came before the last one were let go by it: it is the cause of their run.
+ * Members of a match that arrived before the last one were released by it: it is the cause of their run.
  */
-
-/* ---- Waits ---- */
 
 /* The longest first; then by ranks. */
 ORDER_BY(compare_waits, struct simulation_wait, DESCENDING(ns) ASCENDING(rank) ASCENDING(awaited))
 
-static bool add_wait(struct sutra_simulation *simulation, struct pair_table *known, uint64_t *capacity, uint32_t rank,
-                     uint32_t awaited, uint64_t ns) {
-    struct pair_entry *entry = pair_table_take(known, rank, awaited);
-    if (!entry ||
-        !arena_grow(&simulation->arena, &simulation->waits, simulation->n_waits, capacity, sizeof *simulation->waits))
-        return false;
-    if (entry->number == PAIR_NONE) {
-        entry->number = (uint32_t)simulation->n_waits;
-        simulation->waits[simulation->n_waits++] = (struct simulation_wait){.rank = rank, .awaited = awaited};
-    }
-    simulation->waits[entry->number].n++;
-    simulation->waits[entry->number].ns += ns;
-    return true;
-}
-
-static bool add_waits(struct sutra_simulation *simulation, struct pair_table *known) {
+static bool find_waits(struct sutra_simulation *simulation) {
+    struct pair_table known;
     uint64_t capacity = 0;
-    bool done = true;
+    bool done = pair_table_init(&known);
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
         const struct replay_times *times = &simulation->times[r];
         for (row_t c = 0; c < graph->n_contacts && graph->meeting && done; c++) {
             const row_t i = graph->contacts[c].node;
-            if (graph->meeting[i] != NO_MEETING && times->run_ns[i] != TIME_NEVER &&
-                times->run_ns[i] > times->start_ns[i])
-                done = add_wait(simulation, known, &capacity, r, times->cause[i].rank,
-                                times->run_ns[i] - times->start_ns[i]);
+            if (graph->meeting[i] == NO_MEETING || times->run_ns[i] == TIME_NEVER ||
+                times->run_ns[i] <= times->start_ns[i])
+                continue;
+            const uint32_t awaited = times->cause[i].rank;
+            struct pair_entry *entry = pair_table_take(&known, r, awaited);
+            done = entry && arena_grow(&simulation->arena, &simulation->waits, simulation->n_waits, &capacity,
+                                       sizeof *simulation->waits);
+            if (!done)
+                break;
+            if (entry->number == PAIR_NONE) {
+                entry->number = (uint32_t)simulation->n_waits;
+                simulation->waits[simulation->n_waits++] = (struct simulation_wait){.rank = r, .awaited = awaited};
+            }
+            simulation->waits[entry->number].n++;
+            simulation->waits[entry->number].ns += times->run_ns[i] - times->start_ns[i];
         }
     }
-    return done;
-}
-
-static bool find_waits(struct sutra_simulation *simulation) {
-    struct pair_table known;
-    bool done = pair_table_init(&known) && add_waits(simulation, &known);
     pair_table_free(&known);
     if (done && simulation->n_waits)
         qsort(simulation->waits, simulation->n_waits, sizeof *simulation->waits, compare_waits);
@@ -79,48 +66,45 @@ void sutra_simulation_wait(const struct sutra_simulation *simulation, uint64_t i
     report_give(wait, &made, sizeof made);
 }
 
-/* ---- Meetings ---- */
+ORDER_BY(compare_matches, struct simulation_match, ASCENDING(end_ns) ASCENDING(number))
 
-/* Adds what became of a member. */
-static void add_member(struct simulation_meeting *meeting, const struct replay_times *times, struct replay_node node) {
-    const uint64_t start_ns = times->start_ns[node.row];
-    if (meeting->n == 0) {
-        meeting->first = meeting->last = node;
-        meeting->start_ns = meeting->last_ns = start_ns;
-        meeting->run_ns = times->run_ns[node.row];
-    }
-    meeting->n++;
-    meeting->wait_ns += times->run_ns[node.row] - start_ns;
-    meeting->start_ns = start_ns < meeting->start_ns ? start_ns : meeting->start_ns;
-    meeting->end_ns = times->end_ns[node.row] > meeting->end_ns ? times->end_ns[node.row] : meeting->end_ns;
-    if (start_ns > meeting->last_ns) {
-        meeting->last_ns = start_ns;
-        meeting->last = node;
-    }
-}
-
-ORDER_BY(compare_meetings, struct simulation_meeting, ASCENDING(end_ns) ASCENDING(number))
-
-static bool find_meetings(struct sutra_simulation *simulation) {
-    struct simulation_meeting *meetings = arena_zeros(&simulation->arena, simulation->n_meetings, sizeof *meetings);
-    if (!meetings)
+static bool find_matches(struct sutra_simulation *simulation) {
+    struct simulation_match *matches = arena_zeros(&simulation->arena, simulation->n_meetings, sizeof *matches);
+    if (!matches)
         return false;
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
+        const struct replay_times *times = &simulation->times[r];
         for (row_t c = 0; c < graph->n_contacts && graph->meeting; c++) {
             const row_t i = graph->contacts[c].node;
-            if (graph->meeting[i] != NO_MEETING && simulation->times[r].end_ns[i] != TIME_NEVER)
-                add_member(&meetings[graph->meeting[i]], &simulation->times[r], (struct replay_node){r, i});
+            if (graph->meeting[i] == NO_MEETING || times->end_ns[i] == TIME_NEVER)
+                continue;
+            struct simulation_match *match = &matches[graph->meeting[i]];
+            const struct replay_node node = {r, i};
+            const uint64_t start_ns = times->start_ns[i];
+            if (match->n == 0) {
+                match->first = match->last = node;
+                match->start_ns = match->last_ns = start_ns;
+                match->run_ns = times->run_ns[i];
+            }
+            match->n++;
+            match->wait_ns += times->run_ns[i] - start_ns;
+            match->start_ns = start_ns < match->start_ns ? start_ns : match->start_ns;
+            match->end_ns = times->end_ns[i] > match->end_ns ? times->end_ns[i] : match->end_ns;
+            if (start_ns > match->last_ns) {
+                match->last_ns = start_ns;
+                match->last = node;
+            }
         }
     }
     for (uint32_t m = 0; m < simulation->n_meetings; m++) {
-        meetings[m].number = m;
-        if (meetings[m].n)
-            meetings[simulation->n_met++] = meetings[m];
+        matches[m].number = m;
+        if (matches[m].n)
+            matches[simulation->n_met++] = matches[m];
     }
     if (simulation->n_met)
-        qsort(meetings, simulation->n_met, sizeof *meetings, compare_meetings);
-    simulation->met = meetings;
+        qsort(matches, simulation->n_met, sizeof *matches, compare_matches);
+    simulation->met = matches;
     return true;
 }
 
@@ -138,7 +122,7 @@ static const struct transfer *transfer_of(const struct rank_graph *graph, row_t 
 
 void sutra_simulation_collective(const struct sutra_simulation *simulation, uint64_t i,
                                  struct sutra_simulated_collective *meeting) {
-    const struct simulation_meeting *found = &simulation->met[i];
+    const struct simulation_match *found = &simulation->met[i];
     const struct rank_graph *graph = &simulation->graphs[found->first.rank];
     const struct transfer *transfer = transfer_of(graph, found->first.row);
     const struct sutra_simulated_collective made = {
@@ -154,11 +138,6 @@ void sutra_simulation_collective(const struct sutra_simulation *simulation, uint
         .wait_ns = found->wait_ns,
     };
     report_give(meeting, &made, sizeof made);
-}
-
-/* Finds who waited for whom, and lists meetings. */
-static enum sutra_status simulation_meetings_find(struct sutra_simulation *simulation, struct sutra_error *error) {
-    return find_waits(simulation) && find_meetings(simulation) ? SUTRA_OK : error_memory(error);
 }
 
 /* ---- The network ---- */
@@ -181,103 +160,113 @@ void sutra_simulation_link(const struct sutra_simulation *simulation, uint64_t i
     report_give(link, &made, sizeof made);
 }
 
-static enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, struct sutra_error *error);
-static enum sutra_status simulation_path_find(struct sutra_simulation *simulation, struct sutra_error *error);
+static enum sutra_status sum_by_name(struct sutra_simulation *simulation, struct sutra_error *error);
+static enum sutra_status find_critical_path(struct sutra_simulation *simulation, struct sutra_error *error);
 
 /* ---- Durations ---- */
 
-static double **take_run_times(const struct sutra_simulation *simulation, struct arena *arena) {
-    double **run_ns = arena_take(arena, simulation->n, sizeof *run_ns);
-    for (uint32_t r = 0; r < simulation->n && !arena->failed; r++) {
-        const struct rank_graph *graph = &simulation->graphs[r];
-        run_ns[r] = arena_take(arena, graph->n, sizeof **run_ns);
-        for (row_t i = 0; i < graph->n && !arena->failed; i++)
-            run_ns[r][i] = (double)graph->run_ns[i];
-    }
-    return arena->failed ? NULL : run_ns;
-}
-
-static bool take_durations(struct sutra_simulation *simulation) {
-    struct arena *arena = &simulation->arena;
-    simulation->run_ns = arena_take(arena, simulation->n, sizeof *simulation->run_ns);
-    simulation->wait_ns = arena_take(arena, simulation->n, sizeof *simulation->wait_ns);
-    for (uint32_t r = 0; r < simulation->n && !arena->failed; r++) {
-        simulation->run_ns[r] = arena_take(arena, simulation->graphs[r].n, sizeof **simulation->run_ns);
-        simulation->wait_ns[r] = arena_take(arena, simulation->graphs[r].n, sizeof **simulation->wait_ns);
-    }
-    return !arena->failed;
-}
-
-/* Communication of files that do not tell meetings: all of it gets faster with the network. */
-static void scale_untold(const struct sutra_simulation *simulation, double times, double *const *run_ns) {
-    for (uint32_t r = 0; r < simulation->n; r++)
-        for (row_t i = 0; i < simulation->graphs[r].n; i++)
-            if (simulation->graphs[r].work[i] == WORK_COMMUNICATION && !simulation->graphs[r].is_shared[i])
-                run_ns[r][i] /= times;
-}
-
-/* Another network, and ranks without stragglers. */
+/* Applies another network, and removes stragglers. */
 static enum sutra_status change_job(const struct sutra_simulation *simulation,
                                     const struct sutra_simulate_options *options, double *const *run_ns,
                                     struct sutra_error *error) {
-    struct told_network told;
+    struct network_model model;
     double times = options->bandwidth != 0 ? options->bandwidth : 1;
-    enum sutra_status status = options->network ? network_read(&told, options->network, error) : SUTRA_OK;
+    enum sutra_status status = options->network ? network_read(&model, options->network, error) : SUTRA_OK;
     if (!status && !(times > 0 && times <= 1e9))
         status = error_set(error, SUTRA_USAGE, "the bandwidth factor must be above 0 and at most 1e9");
     if (status)
         return status;
-    if (times != 1)
-        scale_untold(simulation, times, run_ns);
+    /* In files without recorded matches all communication scales with the network. */
+    for (uint32_t r = 0; r < simulation->n && times != 1; r++)
+        for (row_t i = 0; i < simulation->graphs[r].n; i++)
+            if (simulation->graphs[r].work[i] == WORK_COMMUNICATION && !simulation->graphs[r].is_shared[i])
+                run_ns[r][i] /= times;
     if (times != 1 || options->network)
-        network_apply(&simulation->job->network, options->network ? &told : NULL, times, simulation->graphs,
+        network_apply(&simulation->job->network, options->network ? &model : NULL, times, simulation->graphs,
                       simulation->n, run_ns);
     if (options->no_straggler)
         slowness_even(simulation->graphs, simulation->n, simulation->job->slowness, run_ns);
     return SUTRA_OK;
 }
 
-/* What nodes take: execution with the changes, rounded to whole microseconds with the latency, as a file would have
- * it. */
+/* Sets the execution times, with all changes, and the launch latencies of the nodes. */
 static enum sutra_status set_durations(struct sutra_simulation *simulation,
-                                       const struct sutra_simulate_options *options, struct sutra_error *error) {
-    struct arena scratch = {0};
+                                       const struct sutra_simulate_options *options, struct arena *scratch,
+                                       struct sutra_error *error) {
+    struct arena *arena = &simulation->arena;
     const struct change_target target = {simulation->graphs, simulation->ranks, simulation->n, simulation->names};
-    double **run_ns = take_run_times(simulation, &scratch);
-    enum sutra_status status = run_ns && take_durations(simulation) ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = changes_apply(&target, options->scales, options->n_scales, run_ns, &scratch, error);
-    if (!status)
-        status = change_job(simulation, options, run_ns, error);
-    for (uint32_t r = 0; r < simulation->n && !status; r++)
-        for (row_t i = 0; i < simulation->graphs[r].n; i++) {
-            const struct rank_graph *graph = &simulation->graphs[r];
-            uint64_t latency = options->no_launch_latency ? 0 : graph->dur_ns[i] - graph->run_ns[i];
-            double run = run_ns[r][i] < 4e18 ? run_ns[r][i] : 4e18;
-            simulation->wait_ns[r][i] = latency;
-            simulation->run_ns[r][i] = (uint64_t)run;
+    double **run_ns = arena_take(scratch, simulation->n, sizeof *run_ns);
+    simulation->run_ns = arena_take(arena, simulation->n, sizeof *simulation->run_ns);
+    simulation->wait_ns = arena_take(arena, simulation->n, sizeof *simulation->wait_ns);
+    for (uint32_t r = 0; r < simulation->n && !arena->failed && !scratch->failed; r++) {
+        const struct rank_graph *graph = &simulation->graphs[r];
+        run_ns[r] = arena_take(scratch, graph->n, sizeof **run_ns);
+        simulation->run_ns[r] = arena_take(arena, graph->n, sizeof **simulation->run_ns);
+        simulation->wait_ns[r] = arena_take(arena, graph->n, sizeof **simulation->wait_ns);
+        for (row_t i = 0; i < graph->n && !scratch->failed; i++)
+            run_ns[r][i] = (double)graph->run_ns[i];
+    }
+    if (arena->failed || scratch->failed)
+        return error_memory(error);
+    enum sutra_status status = changes_apply(&target, options->scales, options->n_scales, run_ns, scratch, error);
+    if (status)
+        return status;
+    status = change_job(simulation, options, run_ns, error);
+    if (status)
+        return status;
+    for (uint32_t r = 0; r < simulation->n; r++) {
+        const struct rank_graph *graph = &simulation->graphs[r];
+        for (row_t i = 0; i < graph->n; i++) {
+            simulation->wait_ns[r][i] = options->no_launch_latency ? 0 : graph->dur_ns[i] - graph->run_ns[i];
+            simulation->run_ns[r][i] = (uint64_t)(run_ns[r][i] < 4e18 ? run_ns[r][i] : 4e18);
         }
-    arena_free(&scratch);
-    return status;
+    }
+    return SUTRA_OK;
 }
 
 /* ---- Graphs ---- */
 
-static enum sutra_status share_graphs(struct sutra_simulation *simulation, const struct sutra_simulate_options *options,
-                                      struct sutra_error *error) {
-    const struct rank_resources resources = {options->cpu_threads, options->gpu_streams};
+/* Allocates the times of all ranks. NULL: out of memory. */
+static struct replay_times *alloc_times(const struct sutra_simulation *simulation, struct arena *arena) {
+    struct replay_times *times = arena_take(arena, simulation->n, sizeof *times);
+    for (uint32_t r = 0; r < simulation->n && !arena->failed; r++) {
+        const row_t n = simulation->graphs[r].n;
+        times[r] = (struct replay_times){
+            .start_ns = arena_take(arena, n, sizeof(uint64_t)),
+            .run_ns = arena_take(arena, n, sizeof(uint64_t)),
+            .end_ns = arena_take(arena, n, sizeof(uint64_t)),
+            .cause = arena_take(arena, n, sizeof(struct replay_node)),
+        };
+    }
+    return arena->failed ? NULL : times;
+}
+
+/* The end of the last node of all ranks. */
+static uint64_t simulation_end_ns(const struct replay_times *times, uint32_t n) {
+    uint64_t end = 0;
+    for (uint32_t r = 0; r < n; r++)
+        end = times[r].finish_ns > end ? times[r].finish_ns : end;
+    return end;
+}
+
+static enum sutra_status simulate(struct sutra_simulation *simulation, const struct pool *pool,
+                                  const struct sutra_simulate_options *options, struct sutra_error *error) {
+    struct arena scratch = {0};
     enum sutra_status status = SUTRA_OK;
     for (uint32_t r = 0; r < simulation->n && !status; r++) {
         struct rank_graph *graph = &simulation->graphs[r];
         *graph = simulation->job->graphs[r];
         if (options->alone)
             graph->meeting = NULL;
-        status = rank_graph_share(graph, resources, &simulation->arena, error);
+        status = rank_graph_share(graph, (struct rank_resources){options->cpu_threads, options->gpu_streams},
+                                  &simulation->arena, error);
     }
-    return status;
-}
-
-static enum sutra_status make_runs(struct sutra_simulation *simulation, struct sutra_error *error) {
+    if (!status)
+        status = set_durations(simulation, options, &scratch, error);
+    arena_free(&scratch);
+    if (status)
+        return status;
+    /* The input of replay(): execution and latency, rounded to microseconds as in a file. */
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];
         uint64_t *dur_ns = arena_take(&simulation->arena, graph->n, sizeof *dur_ns);
@@ -294,86 +283,47 @@ static enum sutra_status make_runs(struct sutra_simulation *simulation, struct s
                                                     .waiters = graph->waiters,
                                                     .meeting = graph->meeting};
     }
-    return SUTRA_OK;
-}
-
-/* Columns for the times of all ranks. NULL: out of memory. */
-static struct replay_times *simulation_times_take(const struct sutra_simulation *simulation, struct arena *arena) {
-    struct replay_times *times = arena_take(arena, simulation->n, sizeof *times);
-    for (uint32_t r = 0; r < simulation->n && !arena->failed; r++) {
-        const row_t n = simulation->graphs[r].n;
-        times[r] = (struct replay_times){
-            .start_ns = arena_take(arena, n, sizeof(uint64_t)),
-            .run_ns = arena_take(arena, n, sizeof(uint64_t)),
-            .end_ns = arena_take(arena, n, sizeof(uint64_t)),
-            .cause = arena_take(arena, n, sizeof(struct replay_node)),
-        };
-    }
-    return arena->failed ? NULL : times;
-}
-
-/* When the last node of all ranks ended. */
-static uint64_t simulation_end_ns(const struct replay_times *times, uint32_t n) {
-    uint64_t end = 0;
-    for (uint32_t r = 0; r < n; r++)
-        end = times[r].finish_ns > end ? times[r].finish_ns : end;
-    return end;
-}
-
-/* ---- All of it ---- */
-
-static enum sutra_status begin(struct sutra_simulation *simulation, const struct sutra_et_ranks *job, bool alone,
-                               struct sutra_error *error) {
-    simulation->job = job;
-    simulation->n = job->n;
-    simulation->ranks = job->ranks;
-    simulation->names = &job->names;
-    simulation->n_meetings = alone ? 0 : job->n_meetings;
-    simulation->graphs = arena_zeros(&simulation->arena, job->n, sizeof *simulation->graphs);
-    simulation->runs = arena_zeros(&simulation->arena, job->n, sizeof *simulation->runs);
-    return arena_status(&simulation->arena, error);
-}
-
-static enum sutra_status simulate(struct sutra_simulation *simulation, const struct pool *pool,
-                                  const struct sutra_simulate_options *options, struct sutra_error *error) {
-    enum sutra_status status = share_graphs(simulation, options, error);
-    if (!status)
-        status = set_durations(simulation, options, error);
-    if (!status)
-        status = make_runs(simulation, error);
-    if (status)
-        return status;
-    simulation->times = simulation_times_take(simulation, &simulation->arena);
+    simulation->times = alloc_times(simulation, &simulation->arena);
     if (!simulation->times)
         return error_memory(error);
     const struct replay_job job = {simulation->n, simulation->runs, simulation->n_meetings, pool};
     status = replay(&job, simulation->times, error);
-    for (uint32_t r = 0; r < simulation->n && !status; r++)
+    if (status)
+        return status;
+    for (uint32_t r = 0; r < simulation->n; r++)
         simulation->n_stuck += simulation->graphs[r].n - simulation->times[r].n_ran;
-    if (!status && simulation->n_stuck)
+    if (simulation->n_stuck)
         status = simulation_find_stuck(simulation, error);
-    if (!status)
-        status = simulation_meetings_find(simulation, error);
-    if (!status)
-        status = simulation_path_find(simulation, error);
-    return status ? status : simulation_names_sum(simulation, error);
+    if (status)
+        return status;
+    if (!find_waits(simulation) || !find_matches(simulation))
+        return error_memory(error);
+    status = find_critical_path(simulation, error);
+    return status ? status : sum_by_name(simulation, error);
 }
 
 enum sutra_status sutra_simulate_ranks(struct sutra_context *context, const struct sutra_et_ranks *ranks,
                                        const struct sutra_simulate_options *options,
                                        struct sutra_simulation **simulation, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_simulate_options, no_launch_latency);
-    struct sutra_simulate_options taken;
-    enum sutra_status status = options_take(&form, options, &taken, error);
+    struct sutra_simulate_options used_options;
+    enum sutra_status status = options_take(&form, options, &used_options, error);
     if (status)
         return status;
     struct sutra_simulation *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
     stage_begin(context, "simulate", 0);
-    status = begin(made, ranks, taken.alone, error);
+    made->job = ranks;
+    made->n = ranks->n;
+    made->ranks = ranks->ranks;
+    made->names = &ranks->names;
+    made->n_meetings = used_options.alone ? 0 : ranks->n_meetings;
+    made->graphs = arena_zeros(&made->arena, ranks->n, sizeof *made->graphs);
+    made->runs = arena_zeros(&made->arena, ranks->n, sizeof *made->runs);
+    status = arena_status(&made->arena, error);
     if (!status)
-        status = simulate(made, context->pool, &taken, error);
+        status = simulate(made, context->pool, &used_options, error);
     stage_end(context);
     if (status)
         sutra_simulation_free(made);
@@ -417,19 +367,9 @@ uint32_t sutra_simulation_ranks(const struct sutra_simulation *simulation) {
     return simulation->n;
 }
 
-/* Adds a node's times to its rank's. */
-static void add_node(const struct sutra_simulation *simulation, uint32_t r, row_t i,
-                     struct sutra_simulated_rank *rank) {
-    const struct replay_times *times = &simulation->times[r];
-    if (times->end_ns[i] == TIME_NEVER)
-        return;
-    uint64_t *const sums[WORK_KINDS] = {&rank->cpu_ns, &rank->compute_ns, &rank->comm_ns};
-    *sums[simulation->graphs[r].work[i]] += times->end_ns[i] - times->run_ns[i];
-    rank->wait_ns += times->run_ns[i] - times->start_ns[i];
-}
-
 void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i, struct sutra_simulated_rank *rank) {
     const struct rank_graph *graph = &simulation->graphs[i];
+    const struct replay_times *times = &simulation->times[i];
     struct sutra_simulated_rank made = {.rank = simulation->ranks[i],
                                         .n_nodes = graph->n,
                                         .n_ran = simulation->times[i].n_ran,
@@ -437,8 +377,13 @@ void sutra_simulation_rank(const struct sutra_simulation *simulation, uint32_t i
                                         .n_absent = graph->n_absent,
                                         .cpu_slowness = simulation->job->slowness[i].cpu,
                                         .gpu_slowness = simulation->job->slowness[i].gpu};
-    for (row_t row = 0; row < graph->n; row++)
-        add_node(simulation, i, row, &made);
+    for (row_t row = 0; row < graph->n; row++) {
+        if (times->end_ns[row] == TIME_NEVER)
+            continue;
+        uint64_t *const sums[WORK_KINDS] = {&made.cpu_ns, &made.compute_ns, &made.comm_ns};
+        *sums[graph->work[row]] += times->end_ns[row] - times->run_ns[row];
+        made.wait_ns += times->run_ns[row] - times->start_ns[row];
+    }
     for (row_t c = 0; c < graph->n_contacts && graph->meeting; c++)
         made.n_meetings += graph->meeting[graph->contacts[c].node] != NO_MEETING;
     report_give(rank, &made, sizeof made);
@@ -449,33 +394,26 @@ uint64_t sutra_simulation_n_deadlocked(const struct sutra_simulation *simulation
 }
 
 /*
- * What the simulated time consists of: the critical path, sums by name, and what a name is worth;
- * in come the times of all nodes.
+ * ---- The critical path, sums by name, and the sensitivity to a name ----
  *
- *     the path goes back from the node that ended last: each node to the one whose end let it run
+ *     the path goes back from the node that ended last: from each node to the node whose end released it
  *
- *     rank 0   [ a ][ b          ]                      a <- b <- d <- e     d met c, which waited for it
+ *     rank 0   [ a ][ b          ]                      a <- b <- d <- e     d matches c, which waited for it
  *     rank 1        [ c (waits) ...  | c ]
  *     rank 2                   [ d   | d ][ e ]
  */
 
-/* ---- The path ---- */
-
-static struct replay_node cause_of(const struct sutra_simulation *simulation, struct replay_node node) {
-    return simulation->times[node.rank].cause[node.row];
-}
-
-/* The node before this one on the path. Where members of a meeting waited, the last one to come does not precede
- * them but runs beside them; what it waited for does. */
+/* The preceding node of the path. If members of a match waited, the last one to arrive does not precede them but runs
+ * concurrently; its own cause precedes them. */
 static struct replay_node step_back(const struct sutra_simulation *simulation, struct replay_node node) {
     uint64_t began = simulation->times[node.rank].run_ns[node.row];
-    struct replay_node before = cause_of(simulation, node);
+    struct replay_node before = simulation->times[node.rank].cause[node.row];
     while (before.row != ROW_NONE && simulation->times[before.rank].end_ns[before.row] > began)
-        before = cause_of(simulation, before);
+        before = simulation->times[before.rank].cause[before.row];
     return before;
 }
 
-/* The node that ended last, of several that of the first rank; its row is ROW_NONE where nothing ran. */
+/* The node that ended last, of several the one of the first rank; row ROW_NONE if no node ran. */
 static struct replay_node last_node(const struct sutra_simulation *simulation) {
     uint64_t end = simulation_end_ns(simulation->times, simulation->n);
     for (uint32_t r = 0; r < simulation->n; r++)
@@ -485,8 +423,7 @@ static struct replay_node last_node(const struct sutra_simulation *simulation) {
     return (struct replay_node){0, ROW_NONE};
 }
 
-/* Finds the critical path and sums times by name. */
-static enum sutra_status simulation_path_find(struct sutra_simulation *simulation, struct sutra_error *error) {
+static enum sutra_status find_critical_path(struct sutra_simulation *simulation, struct sutra_error *error) {
     struct replay_node last = last_node(simulation);
     for (struct replay_node node = last; node.row != ROW_NONE; node = step_back(simulation, node))
         simulation->n_steps++;
@@ -519,12 +456,10 @@ void sutra_simulation_step(const struct sutra_simulation *simulation, uint64_t i
     report_give(step, &made, sizeof made);
 }
 
-/* ---- Names ---- */
-
-/* The longest first, of equal ones the one that came first. */
+/* The longest first, ties by first appearance. */
 ORDER_BY(compare_names, struct simulation_name, DESCENDING(run_ns) ASCENDING(name))
 
-static enum sutra_status simulation_names_sum(struct sutra_simulation *simulation, struct sutra_error *error) {
+static enum sutra_status sum_by_name(struct sutra_simulation *simulation, struct sutra_error *error) {
     struct simulation_name *names = arena_zeros(&simulation->arena, simulation->names->n, sizeof *names);
     if (!names)
         return error_memory(error);
@@ -569,15 +504,13 @@ void sutra_simulation_name(const struct sutra_simulation *simulation, uint64_t i
     report_give(name, &made, sizeof made);
 }
 
-/* ---- What names are worth ---- */
-
-struct worth_work {
+struct sensitivity_task {
     struct sutra_simulation *simulation;
     const struct pool *pool;
     atomic_bool failed; /* out of memory, or cancelled */
 };
 
-/* The job's graphs with the execution of one name's nodes left out; NULL: out of memory. */
+/* The graphs of the job without the execution time of the nodes of one name; NULL: out of memory. */
 static struct replay_graph *runs_without(const struct sutra_simulation *simulation, uint32_t name,
                                          struct arena *arena) {
     struct replay_graph *runs = arena_take(arena, simulation->n, sizeof *runs);
@@ -594,26 +527,26 @@ static struct replay_graph *runs_without(const struct sutra_simulation *simulati
     return arena->failed ? NULL : runs;
 }
 
-static void find_worth(void *arg, size_t i) {
-    struct worth_work *work = arg;
-    struct sutra_simulation *simulation = work->simulation;
+static void simulate_without_name(void *arg, size_t i) {
+    struct sensitivity_task *task = arg;
+    struct sutra_simulation *simulation = task->simulation;
     struct arena arena = {0};
     struct replay_graph *runs = runs_without(simulation, simulation->by_name[i].name, &arena);
-    struct replay_times *times = runs ? simulation_times_take(simulation, &arena) : NULL;
-    const struct replay_job job = {simulation->n, runs, simulation->n_meetings, work->pool};
+    struct replay_times *times = runs ? alloc_times(simulation, &arena) : NULL;
+    const struct replay_job job = {simulation->n, runs, simulation->n_meetings, task->pool};
     if (times && !replay(&job, times, NULL))
         simulation->by_name[i].free_ns = simulation_end_ns(times, simulation->n);
     else
-        atomic_store(&work->failed, true);
+        atomic_store(&task->failed, true);
     arena_free(&arena);
 }
 
 enum sutra_status sutra_simulation_what_if(struct sutra_context *context, struct sutra_simulation *simulation,
                                            uint64_t n, struct sutra_error *error) {
-    struct worth_work work = {.simulation = simulation, .pool = context->pool};
+    struct sensitivity_task task = {.simulation = simulation, .pool = context->pool};
     uint64_t n_names = n < simulation->n_by_name ? n : simulation->n_by_name;
     stage_begin(context, "sensitivity", n_names);
-    pool_run(context->pool, n_names, find_worth, &work);
+    pool_run(context->pool, n_names, simulate_without_name, &task);
     stage_end(context);
-    return atomic_load(&work.failed) ? context_gave_up(context, error) : SUTRA_OK;
+    return atomic_load(&task.failed) ? context_gave_up(context, error) : SUTRA_OK;
 }

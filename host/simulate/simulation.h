@@ -1,39 +1,79 @@
 /*
- * simulation.h - inside of struct sutra_simulation: a job's graphs, how long each node takes, and what became of it.
+ * simulation.h - the ranks of a job (struct sutra_et_ranks), and their simulation (struct sutra_simulation).
+ *
+ *     file of each rank --et_read, slim--> columns --rank_graph--> graph      in parallel; the columns are freed
+ *     all graphs --> names and matches of the job, its network, its stragglers
+ *     graphs --what-if--> durations --replay--> times --> waits, matches, critical path, sums by name
+ *
+ * Cost: O(nodes + dependencies), some 100 bytes per node.
  */
 #ifndef SIMULATE_SIMULATION_H
 #define SIMULATE_SIMULATION_H
 
+#include "columns/strings.h"
 #include "context/context.h"
-#include "simulate/job.h"
+#include "simulate/et.h"
+#include "simulate/rank_graph.h"
 #include "simulate/replay.h"
+#include "simulate/what_if.h"
 #include "sutra/simulate.h"
 
-/* A stretch of the critical path, the last first: a node, and from when to when it was the one that all waited for. */
+/* A group of ranks with a number above 0. */
+struct astra_group {
+    uint32_t number;
+    const int64_t *ranks;
+    uint32_t n_ranks;
+};
+
+/* Writes comm_group.json, system.json, network.yml and memory.json for a job whose ranks synchronize in nodes [meet]:
+ * a network without latency. */
+enum sutra_status astra_files_write(struct sutra_context *context, const char *folder, const struct astra_group *groups,
+                                    uint32_t n_groups, uint32_t n_ranks, struct sutra_error *error);
+
+struct sutra_et_ranks {
+    uint32_t n;
+    uint64_t *ranks;
+    struct rank_graph *graphs;
+    struct strings names; /* names of the nodes of all graphs */
+    uint32_t n_meetings;
+    struct network network;
+    struct rank_slowness *slowness;
+    bool gpu_streams;     /* all files were made for a resource per stream */
+    struct arena *arenas; /* per rank: its graph */
+    struct arena arena;
+};
+
+/* The ranks of files that were read. SUTRA_DATA, SUTRA_SYSTEM: as sutra_simulate(). */
+enum sutra_status et_ranks_of(struct sutra_context *context, const struct sutra_et *const *ets, const uint64_t *numbers,
+                              uint32_t n, struct sutra_et_ranks **ranks, struct sutra_error *error);
+
+/* ---- A simulation ---- */
+
+/* A step of the critical path: a node, and the interval in which it determined the time. The last step is first. */
 struct path_step {
     struct replay_node node;
     uint64_t start_ns, end_ns;
 };
 
 struct simulation_name {
-    uint32_t name; /* string of the names */
-    uint8_t work;  /* enum work_kind of the first of its nodes */
+    uint32_t name; /* id of the name */
+    uint8_t work;  /* enum work_kind of its first node */
     uint64_t n_nodes, run_ns, path_ns, free_ns, wait_ns;
 };
 
-/* A node that never ran, and another one that explains it. */
+/* A node that never ran, and the node that explains it. */
 struct stuck_reason {
     struct replay_node node, awaited;
     enum sutra_deadlock_cause why;
 };
 
-/* How long a rank waited for another one; ranks by their places. */
+/* The time for which a rank waited for another one; both are indices of ranks. */
 struct simulation_wait {
     uint32_t rank, awaited;
     uint64_t n, ns;
 };
 
-struct simulation_meeting {
+struct simulation_match {
     uint32_t number;
     uint64_t n; /* members */
     struct replay_node first, last;
@@ -42,31 +82,31 @@ struct simulation_meeting {
 
 struct sutra_simulation {
     const struct sutra_et_ranks *job;
-    struct sutra_et_ranks *own; /* the same, where it ends with the simulation; or NULL */
+    struct sutra_et_ranks *own; /* the same, if the simulation owns it; or NULL */
     uint32_t n;
     const uint64_t *ranks;
     const struct strings *names;
-    struct rank_graph *graphs; /* the job's, with what nodes run on */
-    struct replay_graph *runs; /* the same as replay() takes them */
-    uint64_t **run_ns;         /* per node: execution, with all changes */
-    uint64_t **wait_ns;        /* per node: launch latency, which changes leave alone */
+    struct rank_graph *graphs; /* the graphs of the job, with resources */
+    struct replay_graph *runs; /* the input of replay() */
+    uint64_t **run_ns;         /* per node: execution time, with all changes */
+    uint64_t **wait_ns;        /* per node: launch latency, which changes do not affect */
     struct replay_times *times;
     uint32_t n_meetings;
     struct simulation_wait *waits; /* the longest first */
     uint64_t n_waits;
-    struct simulation_meeting *met; /* in the order of their ends */
+    struct simulation_match *met; /* matches by their ends */
     uint64_t n_met;
     struct path_step *steps; /* the last one first */
     uint64_t n_steps;
     struct simulation_name *by_name;
     uint64_t n_by_name;
-    uint64_t n_stuck;           /* nodes that never ran, */
-    struct stuck_reason *stuck; /* and why */
+    uint64_t n_stuck;           /* nodes that never ran */
+    struct stuck_reason *stuck; /* explanations */
     uint64_t n_reasons;
     struct arena arena;
 };
 
-/* Finds why nodes never ran. */
+/* Explains why nodes never ran. */
 enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, struct sutra_error *error);
 
 #endif

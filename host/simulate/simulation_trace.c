@@ -1,12 +1,11 @@
 /*
- * simulation_trace.c - simulated times as a Chrome trace, to open in Perfetto beside the measured ones: two processes
- * for each rank, an event for each node.
+ * simulation_trace.c - explains deadlocks of a simulation, and writes simulated times as a Chrome trace: two processes
+ * per rank, an event per node.
  *
- *     rank 0, measured     a thread for each thread and stream       of files that tell when nodes started
- *     rank 0, simulated    a thread for each resource                and its waits in meetings
+ *     rank 0, measured     a thread per thread and stream       if the file records start times
+ *     rank 0, simulated    a thread per resource                and the waits for matches
  *
- * Both begin at 0: what was measured with the first node of the rank, or, where files tell meetings and so have one
- * clock, with that of the job.
+ * Both start at 0: the first node of the rank, or, if files record matches and so share one clock, of the job.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,33 +19,32 @@
 #include "write/text.h"
 
 /*
- * Why nodes never ran; in come the times of all nodes, out go the few that explain it.
+ * ---- Deadlocks: the few nodes that explain why nodes never ran ----
  *
- *     meets     a node has started, and waits for one of its meeting that has not
- *     behind    that one depends on a node that waits in a meeting, or on a ring, itself or through others
- *     held      or it could start, but a node that waits in a meeting holds its resource
- *     depends   a node of a ring depends on the next one, or on itself
+ *     meets     a node has started, and waits for a member of its match that has not
+ *     behind    this member depends on a node that waits for its match, or on a cycle, directly or through other nodes
+ *     held      or it could start, but a node that waits for its match occupies its resource
+ *     depends   a node of a cycle depends on the next one, or on itself
  *
- *     rank 0    [ a meets b of rank 1 ]  c behind a        so who waits for whom is told from rank to rank, until it
- *     rank 1    [ d meets c of rank 0 ]  b behind d        comes back or ends in a ring
+ *     rank 0    [ a meets b of rank 1 ]  c behind a        so the report follows waits from rank to rank until it
+ *     rank 1    [ d meets c of rank 0 ]  b behind d        returns or ends in a cycle
  *
- * Rings are what no order of the nodes removes. Cost: O(nodes + dependencies), and for each meeting in which nodes wait
- * the way from the node that is missing to what it waits for.
+ * Cost: O(nodes + dependencies), and for each match with waiting nodes the walk from the missing node to its cause.
  */
 
-/* What is known of the nodes of a rank that never ran. */
+/* Nodes of a rank that never ran. */
 struct stuck_rank {
-    bool *never; /* in a ring, or behind one */
-    bool *in_ring;
+    bool *never; /* in a cycle, or dependent on one */
+    bool *in_cycle;
 };
 
 struct stuck_finding {
     struct sutra_simulation *simulation;
     struct stuck_rank *ranks;
-    struct replay_node *missing; /* per meeting: a member that has not started */
-    bool *is_told;               /* per meeting: why that one has not */
-    struct replay_node *rings;   /* a node of each */
-    uint64_t n_rings, rings_capacity, reasons_capacity;
+    struct replay_node *missing; /* per match: a member that has not started */
+    bool *is_explained;          /* per match: the missing member is explained */
+    struct replay_node *cycles;  /* a node of each cycle */
+    uint64_t n_cycles, cycles_capacity, reasons_capacity;
     struct arena scratch;
 };
 
@@ -58,25 +56,7 @@ static void add_reason(struct stuck_finding *finding, struct replay_node node, e
         simulation->stuck[simulation->n_reasons++] = (struct stuck_reason){node, awaited, why};
 }
 
-/* ---- Rings ---- */
-
-/* Takes away nodes that depend on none, one after the other; what is left is in a ring or behind one. */
-static void find_never(const struct rank_graph *graph, bool *never, row_t *n_waits, row_t *queue) {
-    row_t n = 0;
-    memcpy(n_waits, graph->n_waits, graph->n * sizeof *n_waits);
-    for (row_t i = 0; i < graph->n; i++)
-        if (n_waits[i] == 0)
-            queue[n++] = i;
-    for (row_t at = 0; at < n; at++)
-        for (uint64_t w = graph->first_waiter[queue[at]]; w < graph->first_waiter[queue[at] + 1]; w++)
-            if (--n_waits[graph->waiters[w]] == 0)
-                queue[n++] = graph->waiters[w];
-    for (row_t i = 0; i < graph->n; i++)
-        never[i] = n_waits[i] > 0;
-}
-
-/* What keeps a node that has not started: a dependency that can never run, else one that has not yet; ROW_NONE:
- * none. */
+/* The dependency that blocks a node: one that can never run, else one that has not ended; ROW_NONE: none. */
 static row_t missing_dep(const struct stuck_finding *finding, struct replay_node node) {
     const struct rank_graph *graph = &finding->simulation->graphs[node.rank];
     const uint64_t *end_ns = finding->simulation->times[node.rank].end_ns;
@@ -87,56 +67,52 @@ static row_t missing_dep(const struct stuck_finding *finding, struct replay_node
     return ROW_NONE;
 }
 
-/* From each node that can never run going to what it depends on leads into a ring, or to where an earlier walk was. */
-static void find_rings(struct stuck_finding *finding, uint32_t rank, row_t *walk) {
-    const row_t n = finding->simulation->graphs[rank].n;
-    struct stuck_rank *stuck = &finding->ranks[rank];
-    memset(walk, 0xff, n * sizeof *walk);
-    for (row_t first = 0; first < n; first++) {
-        row_t at = first;
-        for (; stuck->never[at] && walk[at] == ROW_NONE; at = missing_dep(finding, (struct replay_node){rank, at}))
-            walk[at] = first;
-        if (!stuck->never[at] || walk[at] != first || stuck->in_ring[at])
-            continue;
-        if (arena_grow(&finding->scratch, &finding->rings, finding->n_rings, &finding->rings_capacity,
-                       sizeof *finding->rings))
-            finding->rings[finding->n_rings++] = (struct replay_node){rank, at};
-        for (; !stuck->in_ring[at]; at = missing_dep(finding, (struct replay_node){rank, at}))
-            stuck->in_ring[at] = true;
-    }
-}
-
-static bool look_for_rings(struct stuck_finding *finding, uint32_t rank) {
+static bool find_cycles(struct stuck_finding *finding, uint32_t rank) {
     const struct rank_graph *graph = &finding->simulation->graphs[rank];
     struct stuck_rank *stuck = &finding->ranks[rank];
     stuck->never = arena_zeros(&finding->scratch, graph->n, sizeof *stuck->never);
-    stuck->in_ring = arena_zeros(&finding->scratch, graph->n, sizeof *stuck->in_ring);
+    stuck->in_cycle = arena_zeros(&finding->scratch, graph->n, sizeof *stuck->in_cycle);
     row_t *n_waits = arena_take(&finding->scratch, graph->n, sizeof *n_waits);
     row_t *queue = arena_take(&finding->scratch, graph->n, sizeof *queue);
     if (finding->scratch.failed)
         return false;
     if (finding->simulation->times[rank].n_ran < graph->n) {
-        find_never(graph, stuck->never, n_waits, queue);
-        find_rings(finding, rank, queue);
+        /* Remove nodes without dependencies, one after the other; the remaining nodes are in a cycle or depend on
+         * one. */
+        row_t n_queued = 0;
+        memcpy(n_waits, graph->n_waits, graph->n * sizeof *n_waits);
+        for (row_t i = 0; i < graph->n; i++)
+            if (n_waits[i] == 0)
+                queue[n_queued++] = i;
+        for (row_t at = 0; at < n_queued; at++)
+            for (uint64_t w = graph->first_waiter[queue[at]]; w < graph->first_waiter[queue[at] + 1]; w++)
+                if (--n_waits[graph->waiters[w]] == 0)
+                    queue[n_queued++] = graph->waiters[w];
+        for (row_t i = 0; i < graph->n; i++)
+            stuck->never[i] = n_waits[i] > 0;
+        /* From each node that can never run, follow dependencies into a cycle or to an earlier walk. */
+        const row_t n = finding->simulation->graphs[rank].n;
+        memset(queue, 0xff, n * sizeof *queue);
+        for (row_t first = 0; first < n; first++) {
+            row_t at = first;
+            for (; stuck->never[at] && queue[at] == ROW_NONE; at = missing_dep(finding, (struct replay_node){rank, at}))
+                queue[at] = first;
+            if (!stuck->never[at] || queue[at] != first || stuck->in_cycle[at])
+                continue;
+            if (arena_grow(&finding->scratch, &finding->cycles, finding->n_cycles, &finding->cycles_capacity,
+                           sizeof *finding->cycles))
+                finding->cycles[finding->n_cycles++] = (struct replay_node){rank, at};
+            for (; !stuck->in_cycle[at]; at = missing_dep(finding, (struct replay_node){rank, at}))
+                stuck->in_cycle[at] = true;
+        }
     }
     return !finding->scratch.failed;
 }
 
-static void tell_ring(struct stuck_finding *finding, struct replay_node first) {
-    struct replay_node node = first;
-    do {
-        struct replay_node next = {node.rank, missing_dep(finding, node)};
-        add_reason(finding, node, SUTRA_STUCK_DEPENDS, next);
-        node = next;
-    } while (node.row != first.row);
-}
-
-/* ---- Meetings ---- */
-
 static bool find_missing(struct stuck_finding *finding) {
     const struct sutra_simulation *simulation = finding->simulation;
     finding->missing = arena_take(&finding->scratch, simulation->n_meetings, sizeof *finding->missing);
-    finding->is_told = arena_zeros(&finding->scratch, simulation->n_meetings, sizeof *finding->is_told);
+    finding->is_explained = arena_zeros(&finding->scratch, simulation->n_meetings, sizeof *finding->is_explained);
     if (finding->scratch.failed)
         return false;
     for (uint32_t r = simulation->n; r-- > 0;)
@@ -150,7 +126,7 @@ static bool has_started(const struct stuck_finding *finding, struct replay_node 
     return finding->simulation->times[node.rank].start_ns[node.row] != TIME_NEVER;
 }
 
-/* The node that waits in a meeting on the resource of this one. */
+/* The node that occupies the resource of this node and waits for its match. */
 static row_t find_holder(const struct stuck_finding *finding, struct replay_node node) {
     const struct rank_graph *graph = &finding->simulation->graphs[node.rank];
     const struct replay_times *times = &finding->simulation->times[node.rank];
@@ -161,10 +137,10 @@ static row_t find_holder(const struct stuck_finding *finding, struct replay_node
     return node.row;
 }
 
-/* Why a member of a meeting has not started. */
-static void tell_missing(struct stuck_finding *finding, struct replay_node missing) {
+/* Explains why a member of a match has not started. */
+static void explain_missing(struct stuck_finding *finding, struct replay_node missing) {
     struct replay_node at = missing;
-    while (!has_started(finding, at) && !finding->ranks[at.rank].in_ring[at.row]) {
+    while (!has_started(finding, at) && !finding->ranks[at.rank].in_cycle[at.row]) {
         row_t dep = missing_dep(finding, at);
         if (dep == ROW_NONE)
             break;
@@ -172,22 +148,8 @@ static void tell_missing(struct stuck_finding *finding, struct replay_node missi
     }
     if (at.row != missing.row)
         add_reason(finding, missing, SUTRA_STUCK_BEHIND, at);
-    if (!has_started(finding, at) && !finding->ranks[at.rank].in_ring[at.row])
+    if (!has_started(finding, at) && !finding->ranks[at.rank].in_cycle[at.row])
         add_reason(finding, at, SUTRA_STUCK_HELD, (struct replay_node){at.rank, find_holder(finding, at)});
-}
-
-static void tell_meetings(struct stuck_finding *finding, uint32_t rank) {
-    const struct rank_graph *graph = &finding->simulation->graphs[rank];
-    const struct replay_times *times = &finding->simulation->times[rank];
-    for (row_t i = 0; i < graph->n; i++) {
-        if (times->start_ns[i] == TIME_NEVER || times->run_ns[i] != TIME_NEVER)
-            continue;
-        uint32_t meeting = graph->meeting[i];
-        add_reason(finding, (struct replay_node){rank, i}, SUTRA_STUCK_MEETS, finding->missing[meeting]);
-        if (!finding->is_told[meeting])
-            tell_missing(finding, finding->missing[meeting]);
-        finding->is_told[meeting] = true;
-    }
 }
 
 enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, struct sutra_error *error) {
@@ -195,17 +157,34 @@ enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, str
     finding.ranks = arena_take(&finding.scratch, simulation->n, sizeof *finding.ranks);
     bool done = finding.ranks != NULL;
     for (uint32_t r = 0; r < simulation->n && done; r++)
-        done = look_for_rings(&finding, r);
+        done = find_cycles(&finding, r);
     done = done && find_missing(&finding);
-    for (uint32_t r = 0; r < simulation->n && done; r++)
-        tell_meetings(&finding, r);
-    for (uint64_t i = 0; i < finding.n_rings && done; i++)
-        tell_ring(&finding, finding.rings[i]);
+    for (uint32_t r = 0; r < simulation->n && done; r++) {
+        const struct rank_graph *graph = &finding.simulation->graphs[r];
+        const struct replay_times *times = &finding.simulation->times[r];
+        for (row_t i = 0; i < graph->n; i++) {
+            if (times->start_ns[i] == TIME_NEVER || times->run_ns[i] != TIME_NEVER)
+                continue;
+            uint32_t meeting = graph->meeting[i];
+            add_reason(&finding, (struct replay_node){r, i}, SUTRA_STUCK_MEETS, finding.missing[meeting]);
+            if (!finding.is_explained[meeting])
+                explain_missing(&finding, finding.missing[meeting]);
+            finding.is_explained[meeting] = true;
+        }
+    }
+    for (uint64_t i = 0; i < finding.n_cycles && done; i++) {
+        struct replay_node node = finding.cycles[i];
+        do {
+            struct replay_node next = {node.rank, missing_dep(&finding, node)};
+            add_reason(&finding, node, SUTRA_STUCK_DEPENDS, next);
+            node = next;
+        } while (node.row != finding.cycles[i].row);
+    }
     arena_free(&finding.scratch);
     return done ? arena_status(&simulation->arena, error) : error_memory(error);
 }
 
-/* ---- As the library has it ---- */
+/* ---- Public functions ---- */
 
 static const char *name_of(const struct sutra_simulation *simulation, struct replay_node node) {
     return strings_text(simulation->names, simulation->graphs[node.rank].name[node.row]);
@@ -234,12 +213,12 @@ bool sutra_simulation_deadlocked(const struct sutra_simulation *simulation, uint
     return true;
 }
 
-/* Where a node was measured, of the rank's threads and streams; numbered in the order of first sight. */
+/* Tracks of the measured nodes: threads and streams of the rank, numbered by first appearance. */
 struct measured_rank {
-    uint64_t first_us; /* when the first node started; UINT64_MAX: the file does not tell when any did */
-    uint32_t *place;   /* per node */
-    uint32_t n_places;
-    row_t *node; /* per place: its first node */
+    uint64_t first_us; /* start of the first node; UINT64_MAX: not recorded */
+    uint32_t *track;   /* per node */
+    uint32_t n_tracks;
+    row_t *node; /* per track: its first node */
 };
 
 struct trace_writing {
@@ -247,51 +226,36 @@ struct trace_writing {
     struct measured_rank *measured; /* per rank */
 };
 
-/* ---- Where and when nodes were measured ---- */
+/* ---- Measured nodes ---- */
 
 static uint64_t start_us(const struct rank_graph *graph, row_t i) {
     return graph->start_us ? graph->start_us[i] : 0;
 }
 
-static bool find_places(const struct rank_graph *graph, struct measured_rank *measured, struct pair_table *places) {
-    for (row_t i = 0; i < graph->n; i++) {
-        uint32_t on_gpu = graph->work[i] != WORK_CPU;
-        struct pair_entry *entry = pair_table_take(places, (uint64_t)graph->lane[i], on_gpu);
-        if (!entry)
-            return false;
+static enum sutra_status find_measured(const struct rank_graph *graph, struct measured_rank *measured,
+                                       struct arena *arena, struct sutra_error *error) {
+    struct pair_table tracks;
+    *measured = (struct measured_rank){.first_us = UINT64_MAX,
+                                       .track = arena_take(arena, graph->n, sizeof *measured->track),
+                                       .node = arena_take(arena, graph->n, sizeof *measured->node)};
+    if (!pair_table_init(&tracks))
+        return error_memory(error);
+    bool done = !arena->failed;
+    for (row_t i = 0; i < graph->n && done; i++) {
+        struct pair_entry *entry = pair_table_take(&tracks, (uint64_t)graph->lane[i], graph->work[i] != WORK_CPU);
+        done = entry != NULL;
+        if (!done)
+            break;
         if (entry->number == PAIR_NONE) {
-            measured->node[measured->n_places] = i;
-            entry->number = measured->n_places++;
+            measured->node[measured->n_tracks] = i;
+            entry->number = measured->n_tracks++;
         }
-        measured->place[i] = entry->number;
+        measured->track[i] = entry->number;
         if (start_us(graph, i) && start_us(graph, i) < measured->first_us)
             measured->first_us = start_us(graph, i);
     }
-    return true;
-}
-
-static enum sutra_status find_measured(const struct rank_graph *graph, struct measured_rank *measured,
-                                       struct arena *arena, struct sutra_error *error) {
-    struct pair_table places;
-    *measured = (struct measured_rank){.first_us = UINT64_MAX,
-                                       .place = arena_take(arena, graph->n, sizeof *measured->place),
-                                       .node = arena_take(arena, graph->n, sizeof *measured->node)};
-    if (!pair_table_init(&places))
-        return error_memory(error);
-    bool found = !arena->failed && find_places(graph, measured, &places);
-    pair_table_free(&places);
-    return found ? SUTRA_OK : error_memory(error);
-}
-
-/* Ranks of one clock begin when the first of them does. */
-static void begin_together(const struct sutra_simulation *simulation, struct measured_rank *measured) {
-    uint64_t first_us = UINT64_MAX;
-    for (uint32_t r = 0; r < simulation->n; r++)
-        if (simulation->graphs[r].tells && measured[r].first_us < first_us)
-            first_us = measured[r].first_us;
-    for (uint32_t r = 0; r < simulation->n; r++)
-        if (simulation->graphs[r].tells && measured[r].first_us != UINT64_MAX)
-            measured[r].first_us = first_us;
+    pair_table_free(&tracks);
+    return done ? SUTRA_OK : error_memory(error);
 }
 
 /* ---- Events ---- */
@@ -306,11 +270,11 @@ static void begin_event(struct json_out *json, const char *phase, uint32_t proce
     json_integer(json, thread);
 }
 
-/* An event without time that gives something a name. */
-static void write_label(struct json_out *json, uint32_t process, uint32_t thread, const char *what, const char *label) {
+/* A metadata event with a name. */
+static void write_label(struct json_out *json, uint32_t process, uint32_t thread, const char *kind, const char *label) {
     begin_event(json, "M", process, thread);
     json_name(json, "name");
-    json_string(json, what, strlen(what));
+    json_string(json, kind, strlen(kind));
     json_name(json, "args");
     json_open(json, '{');
     json_name(json, "name");
@@ -320,9 +284,9 @@ static void write_label(struct json_out *json, uint32_t process, uint32_t thread
 }
 
 /* "rank 3, measured" */
-static void write_process(struct json_out *json, uint32_t process, uint64_t rank, const char *what) {
+static void write_process(struct json_out *json, uint32_t process, uint64_t rank, const char *side) {
     char label[64];
-    snprintf(label, sizeof label, "rank %" PRIu64 ", %s", rank, what);
+    snprintf(label, sizeof label, "rank %" PRIu64 ", %s", rank, side);
     write_label(json, process, 0, "process_name", label);
 }
 
@@ -360,7 +324,7 @@ static void write_measured(struct json_out *json, const struct trace_writing *wr
     const struct measured_rank *measured = &writing->measured[r];
     char label[64];
     write_process(json, 2 * r, writing->simulation->ranks[r], "measured");
-    for (uint32_t p = 0; p < measured->n_places; p++) {
+    for (uint32_t p = 0; p < measured->n_tracks; p++) {
         row_t first = measured->node[p];
         snprintf(label, sizeof label, "%s %" PRId64, graph->work[first] == WORK_CPU ? "thread" : "stream",
                  graph->lane[first]);
@@ -369,7 +333,7 @@ static void write_measured(struct json_out *json, const struct trace_writing *wr
     for (row_t i = 0; i < graph->n; i++) {
         if (start_us(graph, i) == 0)
             continue;
-        const struct trace_span span = {2 * r, measured->place[i], "measured",
+        const struct trace_span span = {2 * r, measured->track[i], "measured",
                                         (double)(start_us(graph, i) - measured->first_us),
                                         (double)graph->dur_ns[i] / 1000};
         write_span(json, writing->simulation, r, i, span);
@@ -428,8 +392,16 @@ enum sutra_status sutra_simulation_write_trace(struct sutra_context *context, co
                          "rank %" PRIu64 ": the file records no start times, so the trace has only simulated times",
                          simulation->ranks[r]);
     }
-    if (!status)
-        begin_together(simulation, writing.measured);
+    if (!status) {
+        /* Ranks with one clock start at the first of them. */
+        uint64_t first_us = UINT64_MAX;
+        for (uint32_t r = 0; r < simulation->n; r++)
+            if (simulation->graphs[r].tells && writing.measured[r].first_us < first_us)
+                first_us = writing.measured[r].first_us;
+        for (uint32_t r = 0; r < simulation->n; r++)
+            if (simulation->graphs[r].tells && writing.measured[r].first_us != UINT64_MAX)
+                writing.measured[r].first_us = first_us;
+    }
     if (!status)
         status = text_file_write(context, path, write_trace, &writing, n_bytes, error);
     stage_end(context);

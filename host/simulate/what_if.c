@@ -1,5 +1,5 @@
 /*
- * what_if.c - reading a change from its end: the factor behind the last colon, the rank before the first.
+ * what_if.c - implements what_if.h.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,32 +14,27 @@
 #include "simulate/what_if.h"
 #include "text/names.h"
 
-/*
- * Least squares over the bytes of transfers; see network.h.
- */
+/* ---- Least squares over the bytes of transfers ---- */
 
-/* Sizes differ where their squares around the mean sum up to more than this. */
+/* Sizes differ if the sum of their squares around the mean exceeds this. */
 #define SIZES_DIFFER 1e6
 
-/* Sums that a line is drawn from. */
+/* Sums for the fit of a line. */
 struct line_sums {
     double n, bytes, ns;              /* first pass */
     double bytes_squared, both, rest; /* around the means */
-    uint64_t most;                    /* largest size, where all are equal */
 };
 
 static double transfer_ns(const struct rank_graph *graph, row_t t) {
     return (double)graph->run_ns[graph->transfers[t].node];
 }
 
-/* ---- Links ---- */
-
 double network_link_share(const struct network_link *link) {
     double share = collective_bus_share(link->kind, link->n_ranks);
     return isnan(share) ? 1 : share;
 }
 
-/* Gives each transfer its link, and counts. False: out of memory. */
+/* Assigns each transfer its link. False: out of memory. */
 static bool number_links(struct network *network, const struct rank_graph *graphs, uint32_t n, struct arena *arena) {
     struct pair_table known;
     uint64_t capacity = 0;
@@ -82,26 +77,6 @@ static void add_squares(struct line_sums *sums, double bytes, double ns) {
     sums->rest += y * y;
 }
 
-/* A line that rises, if sizes differ. */
-static void draw_line(struct network_link *link, const struct line_sums *sums) {
-    double slope = sums->bytes_squared > SIZES_DIFFER ? sums->both / sums->bytes_squared : 0;
-    link->n = (uint64_t)sums->n;
-    if (!(slope > 0))
-        return;
-    link->is_fitted = true;
-    link->ns_per_byte = slope;
-    link->alpha_ns = (sums->ns - slope * sums->bytes) / sums->n;
-    link->residual_ns = sqrt(fmax(0, sums->rest - slope * sums->both) / sums->n);
-}
-
-/* What is left takes the others' alpha, but not more than it takes itself. */
-static void draw_flat(struct network_link *link, const struct line_sums *sums, double alpha_ns) {
-    double bytes = sums->bytes / sums->n, ns = sums->ns / sums->n;
-    link->alpha_ns = bytes > 0 ? fmin(alpha_ns, ns) : ns;
-    link->ns_per_byte = bytes > 0 ? (ns - link->alpha_ns) / bytes : 0;
-    link->residual_ns = sqrt(sums->rest / sums->n);
-}
-
 enum sutra_status network_fit(struct network *network, const struct rank_graph *graphs, uint32_t n, struct arena *arena,
                               struct sutra_error *error) {
     *network = (struct network){0};
@@ -114,17 +89,34 @@ enum sutra_status network_fit(struct network *network, const struct rank_graph *
     for_each(graphs, n, sums, add_squares);
     double alpha_ns = 0, n_fitted = 0;
     for (uint32_t i = 0; i < network->n; i++) {
-        draw_line(&network->links[i], &sums[i]);
-        alpha_ns += network->links[i].is_fitted ? network->links[i].alpha_ns : 0;
-        n_fitted += network->links[i].is_fitted;
+        /* Fit an ascending line, if sizes differ. */
+        struct network_link *link = &network->links[i];
+        double slope = sums[i].bytes_squared > SIZES_DIFFER ? sums[i].both / sums[i].bytes_squared : 0;
+        link->n = (uint64_t)sums[i].n;
+        if (!(slope > 0))
+            continue;
+        link->is_fitted = true;
+        link->ns_per_byte = slope;
+        link->alpha_ns = (sums[i].ns - slope * sums[i].bytes) / sums[i].n;
+        link->residual_ns = sqrt(fmax(0, sums[i].rest - slope * sums[i].both) / sums[i].n);
+        alpha_ns += link->alpha_ns;
+        n_fitted++;
     }
-    for (uint32_t i = 0; i < network->n; i++)
-        if (!network->links[i].is_fitted)
-            draw_flat(&network->links[i], &sums[i], n_fitted > 0 ? fmax(0, alpha_ns / n_fitted) : 0);
+    /* Other links get the mean alpha, but not more than their own time. */
+    const double mean_alpha_ns = n_fitted > 0 ? fmax(0, alpha_ns / n_fitted) : 0;
+    for (uint32_t i = 0; i < network->n; i++) {
+        struct network_link *link = &network->links[i];
+        if (link->is_fitted)
+            continue;
+        double bytes = sums[i].bytes / sums[i].n, ns = sums[i].ns / sums[i].n;
+        link->alpha_ns = bytes > 0 ? fmin(mean_alpha_ns, ns) : ns;
+        link->ns_per_byte = bytes > 0 ? (ns - link->alpha_ns) / bytes : 0;
+        link->residual_ns = sqrt(sums[i].rest / sums[i].n);
+    }
     return SUTRA_OK;
 }
 
-/* ---- A network that is told ---- */
+/* ---- A given network ---- */
 
 struct network_unit {
     const char *name;
@@ -135,7 +127,7 @@ static const struct network_unit times_units[] = {{"ns", 1}, {"us", 1e3}, {"ms",
 static const struct network_unit rate_units[] = {
     {"B/s", 1e-9}, {"kB/s", 1e-6}, {"MB/s", 1e-3}, {"GB/s", 1}, {"TB/s", 1e3}};
 
-/* Reads "12us" up to a comma or the end. False: it is no such number. */
+/* Reads "12us" up to a comma or the end. False: not such a number. */
 static bool read_amount(const char *text, size_t length, const struct network_unit *units, size_t n, double *value) {
     char *end;
     double number = strtod(text, &end);
@@ -150,16 +142,16 @@ static bool read_amount(const char *text, size_t length, const struct network_un
     return false;
 }
 
-enum sutra_status network_read(struct told_network *told, const char *text, struct sutra_error *error) {
-    *told = (struct told_network){NAN, NAN};
+enum sutra_status network_read(struct network_model *model, const char *text, struct sutra_error *error) {
+    *model = (struct network_model){NAN, NAN};
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
         bool alpha = length > 6 && memcmp(at, "alpha=", 6) == 0, beta = length > 5 && memcmp(at, "beta=", 5) == 0;
         bool read = alpha  ? read_amount(at + 6, length - 6, times_units, sizeof times_units / sizeof *times_units,
-                                         &told->alpha_ns)
+                                         &model->alpha_ns)
                     : beta ? read_amount(at + 5, length - 5, rate_units, sizeof rate_units / sizeof *rate_units,
-                                         &told->bytes_per_ns) &&
-                                 told->bytes_per_ns > 0
+                                         &model->bytes_per_ns) &&
+                                 model->bytes_per_ns > 0
                            : false;
         if (!read)
             return error_set(error, SUTRA_USAGE, "'%.100s': expected a network such as alpha=12us,beta=50GB/s", text);
@@ -169,69 +161,56 @@ enum sutra_status network_read(struct told_network *told, const char *text, stru
     }
 }
 
-/* ---- Applying ---- */
-
-/* What a transfer of so many bytes takes; it was measured with run_ns. */
-static double changed_ns(const struct network_link *link, const struct told_network *told, double times, uint64_t bytes,
-                         double run_ns) {
-    double alpha_ns = fmin(fmax(link->alpha_ns, 0), run_ns), moving_ns = run_ns - alpha_ns;
-    if (told && !isnan(told->bytes_per_ns))
-        moving_ns = network_link_share(link) * (double)bytes / told->bytes_per_ns;
-    if (told && !isnan(told->alpha_ns))
-        alpha_ns = told->alpha_ns;
-    return alpha_ns + moving_ns / times;
-}
-
-void network_apply(const struct network *network, const struct told_network *told, double times,
+void network_apply(const struct network *network, const struct network_model *model, double times,
                    const struct rank_graph *graphs, uint32_t n, double *const *run_ns) {
     for (uint32_t r = 0; r < n; r++)
         for (row_t t = 0; t < graphs[r].n_transfers; t++) {
             const struct transfer *transfer = &graphs[r].transfers[t];
             double measured = transfer_ns(&graphs[r], t), *run = &run_ns[r][transfer->node];
             double scale = measured > 0 ? *run / measured : 1;
-            *run = scale * changed_ns(&network->links[transfer->link], told, times, transfer->bytes, measured);
+            const struct network_link *link = &network->links[transfer->link];
+            double alpha_ns = fmin(fmax(link->alpha_ns, 0), measured), moving_ns = measured - alpha_ns;
+            if (model && !isnan(model->bytes_per_ns))
+                moving_ns = network_link_share(link) * (double)transfer->bytes / model->bytes_per_ns;
+            if (model && !isnan(model->alpha_ns))
+                alpha_ns = model->alpha_ns;
+            *run = scale * (alpha_ns + moving_ns / times);
         }
 }
 
-/*
- * Mean times by name and rank, sorted by name and time; see slowness.h.
- */
+/* ---- Slowness: mean times by name and rank, sorted by name and time ---- */
 
-/* What the nodes of a name take on a rank. */
+/* The mean duration of the nodes of a name on a rank. */
 struct name_mean {
     uint32_t name, rank;
     uint64_t n;
     double mean_ns;
 };
 
-/* Means of the ranks before, as a list, and sums of the rank at hand by name. */
+/* Means of the preceding ranks, as a list, and sums of the current rank by name. */
 struct slowness_work {
     struct name_mean *means;
     uint64_t n, capacity;
     double *sum_ns; /* by name */
     uint64_t *count;
-    uint32_t *seen; /* names of the rank at hand */
+    uint32_t *names; /* names of the current rank */
     uint32_t n_names;
     struct arena arena;
 };
 
-static bool is_compared(const struct rank_graph *graph, row_t i) {
-    return graph->work[i] == WORK_COMPUTATION && graph->run_ns[i] > 0;
-}
-
 /* Adds the means of a rank. False: out of memory. */
 static bool add_rank(struct slowness_work *work, const struct rank_graph *graph, uint32_t rank) {
-    uint32_t n_seen = 0;
+    uint32_t n_rank_names = 0;
     for (row_t i = 0; i < graph->n; i++) {
-        if (!is_compared(graph, i))
+        if (!(graph->work[i] == WORK_COMPUTATION && graph->run_ns[i] > 0))
             continue;
         if (work->count[graph->name[i]]++ == 0)
-            work->seen[n_seen++] = graph->name[i];
+            work->names[n_rank_names++] = graph->name[i];
         work->sum_ns[graph->name[i]] += (double)graph->run_ns[i];
     }
     bool done = true;
-    for (uint32_t k = 0; k < n_seen; k++) {
-        uint32_t name = work->seen[k];
+    for (uint32_t k = 0; k < n_rank_names; k++) {
+        uint32_t name = work->names[k];
         done = done && arena_grow(&work->arena, &work->means, work->n, &work->capacity, sizeof *work->means);
         if (done)
             work->means[work->n++] =
@@ -244,19 +223,6 @@ static bool add_rank(struct slowness_work *work, const struct rank_graph *graph,
 
 ORDER_BY(compare_means, struct name_mean, ASCENDING(name) ASCENDING(mean_ns) ASCENDING(rank))
 
-/* Times of each rank, its own and those of the median rank. */
-static void sum_names(const struct slowness_work *work, double *own_ns, double *median_ns) {
-    for (uint64_t begin = 0, end; begin < work->n; begin = end) {
-        for (end = begin + 1; end < work->n && work->means[end].name == work->means[begin].name;)
-            end++;
-        double median = work->means[begin + (end - begin - 1) / 2].mean_ns;
-        for (uint64_t i = begin; i < end && end - begin > 1; i++) {
-            own_ns[work->means[i].rank] += (double)work->means[i].n * work->means[i].mean_ns;
-            median_ns[work->means[i].rank] += (double)work->means[i].n * median;
-        }
-    }
-}
-
 static enum sutra_status compare_gpus(struct slowness_work *work, const struct rank_graph *graphs, uint32_t n,
                                       struct rank_slowness *slowness, struct sutra_error *error) {
     double *own_ns = arena_zeros(&work->arena, n, sizeof *own_ns);
@@ -268,29 +234,35 @@ static enum sutra_status compare_gpus(struct slowness_work *work, const struct r
         return error_memory(error);
     if (work->n)
         qsort(work->means, work->n, sizeof *work->means, compare_means);
-    sum_names(work, own_ns, median_ns);
+    /* Sum the times of each rank, its own and those of the median rank. */
+    for (uint64_t begin = 0, end; begin < work->n; begin = end) {
+        for (end = begin + 1; end < work->n && work->means[end].name == work->means[begin].name;)
+            end++;
+        double median = work->means[begin + (end - begin - 1) / 2].mean_ns;
+        for (uint64_t i = begin; i < end && end - begin > 1; i++) {
+            own_ns[work->means[i].rank] += (double)work->means[i].n * work->means[i].mean_ns;
+            median_ns[work->means[i].rank] += (double)work->means[i].n * median;
+        }
+    }
     for (uint32_t r = 0; r < n; r++)
         slowness[r].gpu = median_ns[r] > 0 ? own_ns[r] / median_ns[r] : 1;
     return SUTRA_OK;
 }
 
-/* What a rank's processor takes for each kernel. */
-static double launching_ns(const struct rank_graph *graph) {
-    double sum_ns = 0, n_kernels = 0;
-    for (row_t i = 0; i < graph->n; i++) {
-        sum_ns += graph->work[i] == WORK_CPU ? (double)graph->run_ns[i] : 0;
-        n_kernels += graph->work[i] == WORK_COMPUTATION;
-    }
-    return sum_ns / (n_kernels > 0 ? n_kernels : 1);
-}
-
-static enum sutra_status compare_processors(struct slowness_work *work, const struct rank_graph *graphs, uint32_t n,
-                                            struct rank_slowness *slowness, struct sutra_error *error) {
+static enum sutra_status compare_cpus(struct slowness_work *work, const struct rank_graph *graphs, uint32_t n,
+                                      struct rank_slowness *slowness, struct sutra_error *error) {
     double *sorted = arena_take(&work->arena, n, sizeof *sorted);
     if (!sorted)
         return error_memory(error);
-    for (uint32_t r = 0; r < n; r++)
-        sorted[r] = slowness[r].cpu = launching_ns(&graphs[r]);
+    for (uint32_t r = 0; r < n; r++) {
+        /* CPU time per kernel. */
+        double sum_ns = 0, n_kernels = 0;
+        for (row_t i = 0; i < graphs[r].n; i++) {
+            sum_ns += graphs[r].work[i] == WORK_CPU ? (double)graphs[r].run_ns[i] : 0;
+            n_kernels += graphs[r].work[i] == WORK_COMPUTATION;
+        }
+        sorted[r] = slowness[r].cpu = sum_ns / (n_kernels > 0 ? n_kernels : 1);
+    }
     qsort(sorted, n, sizeof *sorted, compare_doubles);
     double median = n ? sorted[(n - 1) / 2] : 0;
     for (uint32_t r = 0; r < n; r++)
@@ -298,25 +270,21 @@ static enum sutra_status compare_processors(struct slowness_work *work, const st
     return SUTRA_OK;
 }
 
-static uint32_t count_names(const struct rank_graph *graphs, uint32_t n) {
+enum sutra_status slowness_find(const struct rank_graph *graphs, uint32_t n, struct rank_slowness *slowness,
+                                struct sutra_error *error) {
     uint32_t most = 0;
     for (uint32_t r = 0; r < n; r++)
         for (row_t i = 0; i < graphs[r].n; i++)
             most = graphs[r].name[i] >= most ? graphs[r].name[i] + 1 : most;
-    return most;
-}
-
-enum sutra_status slowness_find(const struct rank_graph *graphs, uint32_t n, struct rank_slowness *slowness,
-                                struct sutra_error *error) {
-    struct slowness_work work = {.n_names = count_names(graphs, n)};
+    struct slowness_work work = {.n_names = most};
     work.sum_ns = arena_zeros(&work.arena, work.n_names, sizeof *work.sum_ns);
     work.count = arena_zeros(&work.arena, work.n_names, sizeof *work.count);
-    work.seen = arena_take(&work.arena, work.n_names, sizeof *work.seen);
+    work.names = arena_take(&work.arena, work.n_names, sizeof *work.names);
     enum sutra_status status = arena_status(&work.arena, error);
     if (!status)
         status = compare_gpus(&work, graphs, n, slowness, error);
     if (!status)
-        status = compare_processors(&work, graphs, n, slowness, error);
+        status = compare_cpus(&work, graphs, n, slowness, error);
     arena_free(&work.arena);
     return status;
 }
@@ -344,33 +312,18 @@ struct change {
     uint64_t rank;
     enum subject subject;
     uint32_t work;  /* bits of enum work_kind */
-    bool by_itself; /* not collectives of a job's ranks */
+    bool by_itself; /* not collectives of several ranks */
     int64_t stream;
     bool *fits; /* per name of the job */
 };
 
-/* ---- Reading ---- */
+/* ---- Parsing of changes: the factor after the last colon, the rank before the first ---- */
 
-static enum sutra_status unreadable(const char *word, const char *what, struct sutra_error *error) {
+static enum sutra_status change_error(const char *word, const char *what, struct sutra_error *error) {
     return error_set(error, SUTRA_USAGE, "'%s': %s", word, what);
 }
 
-/* Takes the factor from the end of the text, which then ends before it. */
-static enum sutra_status read_factor(const char *word, char *text, struct change *change, struct sutra_error *error) {
-    char *colon = strrchr(text, ':'), *end;
-    if (!colon || !colon[1])
-        return unreadable(word, "expected WHAT:FACTOR, such as gpu:0.5", error);
-    change->factor = strtod(colon + 1, &end);
-    if (*end == 'x' && end > colon + 1) /* 2x is 2 */
-        end++;
-    if (*end || !(change->factor >= 0 && change->factor <= 1e9))
-        return unreadable(word, "the factor after the last colon must be a number from 0 to 1e9, such as 0.5 or 2x",
-                          error);
-    *colon = 0;
-    return SUTRA_OK;
-}
-
-/* Takes "rank=N:" from the beginning; *rest is what follows. */
+/* Parse "rank=N:" at the beginning. */
 static enum sutra_status read_rank(const char *word, char *text, struct change *change, char **rest,
                                    struct sutra_error *error) {
     *rest = text;
@@ -380,7 +333,7 @@ static enum sutra_status read_rank(const char *word, char *text, struct change *
     errno = 0;
     change->rank = strtoull(text + 5, &end, 10);
     if (end == text + 5 || *end != ':' || errno)
-        return unreadable(word, "expected rank=N:WHAT:FACTOR, where N is a number", error);
+        return change_error(word, "expected rank=N:WHAT:FACTOR, where N is a number", error);
     change->one_rank = true;
     *rest = end + 1;
     return SUTRA_OK;
@@ -393,7 +346,7 @@ static enum sutra_status fit_regex(const char *word, const char *pattern, const 
     if (failure) {
         char why[200];
         regerror(failure, &regex, why, sizeof why);
-        return unreadable(word, why, error);
+        return change_error(word, why, error);
     }
     for (uint32_t i = 0; i < names->n; i++)
         fits[i] = regexec(&regex, strings_text(names, i), 0, NULL, 0) == 0;
@@ -404,7 +357,7 @@ static enum sutra_status fit_regex(const char *word, const char *pattern, const 
     return error_set(error, SUTRA_USAGE, "'%s': no node name matches '%s'", word, pattern);
 }
 
-/* Names the nearest name of a node. */
+/* Suggests the nearest name of a node. */
 static enum sutra_status unknown_name(const char *kind, const char *name, const struct strings *names,
                                       struct sutra_error *error) {
     struct nearest nearest = nearest_to(name);
@@ -416,7 +369,7 @@ static enum sutra_status unknown_name(const char *kind, const char *name, const 
                      name);
 }
 
-/* Finds the names that a selector "=TEXT" or "=~REGEX" fits. */
+/* Finds the names that a selector "=TEXT" or "=~REGEX" matches. */
 static enum sutra_status fit_names(const char *word, const char *selector, const struct strings *names,
                                    struct arena *arena, struct change *change, struct sutra_error *error) {
     change->fits = arena_zeros(arena, names->n, sizeof *change->fits);
@@ -435,33 +388,15 @@ static bool read_work(const char *text, struct change *change) {
     static const struct {
         const char *word;
         uint32_t work;
-    } words[] = {{"cpu", 1 << WORK_CPU},
-                 {"gpu", 1 << WORK_COMPUTATION | 1 << WORK_COMMUNICATION},
-                 {"compute", 1 << WORK_COMPUTATION},
-                 {"comm", 1 << WORK_COMMUNICATION}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(text, words[i].word) == 0)
-            change->work = words[i].work;
+    } selectors[] = {{"cpu", 1 << WORK_CPU},
+                     {"gpu", 1 << WORK_COMPUTATION | 1 << WORK_COMMUNICATION},
+                     {"compute", 1 << WORK_COMPUTATION},
+                     {"comm", 1 << WORK_COMMUNICATION}};
+    for (size_t i = 0; i < sizeof selectors / sizeof *selectors; i++)
+        if (strcmp(text, selectors[i].word) == 0)
+            change->work = selectors[i].work;
     change->by_itself = strcmp(text, "gpu") == 0;
     return change->work != 0;
-}
-
-static enum sutra_status read_selector(const char *word, const char *text, const struct strings *names,
-                                       struct arena *arena, struct change *change, struct sutra_error *error) {
-    if (read_work(text, change))
-        return SUTRA_OK;
-    if (strncmp(text, "name=", 5) == 0 || strncmp(text, "op=", 3) == 0) {
-        change->subject = *text == 'n' ? SUBJECT_NAME : SUBJECT_OPERATOR;
-        return fit_names(word, strchr(text, '='), names, arena, change, error);
-    }
-    if (strncmp(text, "stream=", 7) == 0) {
-        char *end;
-        change->subject = SUBJECT_STREAM;
-        change->stream = strtoll(text + 7, &end, 10);
-        if (end > text + 7 && !*end)
-            return SUTRA_OK;
-    }
-    return unreadable(word, "WHAT must be cpu, gpu, compute, comm, name=, name=~, op=, op=~ or stream=N", error);
 }
 
 static enum sutra_status change_read(const char *word, const struct strings *names, struct arena *arena,
@@ -471,13 +406,37 @@ static enum sutra_status change_read(const char *word, const struct strings *nam
     if (!text)
         return error_memory(error);
     memcpy(text, word, size);
-    enum sutra_status status = read_factor(word, text, change, error);
-    if (!status)
-        status = read_rank(word, text, change, &rest, error);
-    return status ? status : read_selector(word, rest, names, arena, change, error);
+    /* Parse the factor after the last colon. */
+    char *colon = strrchr(text, ':'), *end;
+    if (!colon || !colon[1])
+        return change_error(word, "expected WHAT:FACTOR, such as gpu:0.5", error);
+    change->factor = strtod(colon + 1, &end);
+    if (*end == 'x' && end > colon + 1) /* 2x is 2 */
+        end++;
+    if (*end || !(change->factor >= 0 && change->factor <= 1e9))
+        return change_error(word, "the factor after the last colon must be a number from 0 to 1e9, such as 0.5 or 2x",
+                            error);
+    *colon = 0;
+    enum sutra_status status = read_rank(word, text, change, &rest, error);
+    if (status)
+        return status;
+    if (read_work(rest, change))
+        return SUTRA_OK;
+    if (strncmp(rest, "name=", 5) == 0 || strncmp(rest, "op=", 3) == 0) {
+        change->subject = *rest == 'n' ? SUBJECT_NAME : SUBJECT_OPERATOR;
+        return fit_names(word, strchr(rest, '='), names, arena, change, error);
+    }
+    if (strncmp(rest, "stream=", 7) == 0) {
+        char *stream_end;
+        change->subject = SUBJECT_STREAM;
+        change->stream = strtoll(rest + 7, &stream_end, 10);
+        if (stream_end > rest + 7 && !*stream_end)
+            return SUTRA_OK;
+    }
+    return change_error(word, "WHAT must be cpu, gpu, compute, comm, name=, name=~, op=, op=~ or stream=N", error);
 }
 
-/* ---- Applying ---- */
+/* ---- Application ---- */
 
 static bool change_selects(const struct change *change, const struct rank_graph *graph, row_t i) {
     switch (change->subject) {
@@ -530,16 +489,6 @@ static enum sutra_status check_stream(const struct change *change, const struct 
                      nearest);
 }
 
-static void change_apply(const struct change *change, const struct change_target *target, double *const *run_ns) {
-    for (uint32_t r = 0; r < target->n; r++) {
-        if (change->one_rank && target->ranks[r] != change->rank)
-            continue;
-        for (row_t i = 0; i < target->graphs[r].n; i++)
-            if (change_selects(change, &target->graphs[r], i))
-                run_ns[r][i] *= change->factor;
-    }
-}
-
 enum sutra_status changes_apply(const struct change_target *target, const char *const *changes, size_t n,
                                 double *const *run_ns, struct arena *arena, struct sutra_error *error) {
     for (size_t k = 0; k < n; k++) {
@@ -550,8 +499,15 @@ enum sutra_status changes_apply(const struct change_target *target, const char *
             status = check_rank(&change, target, error);
         if (!status)
             status = check_stream(&change, target, error);
-        if (!status)
-            change_apply(&change, target, run_ns);
+        if (!status) {
+            for (uint32_t r = 0; r < target->n; r++) {
+                if (change.one_rank && target->ranks[r] != change.rank)
+                    continue;
+                for (row_t i = 0; i < target->graphs[r].n; i++)
+                    if (change_selects(&change, &target->graphs[r], i))
+                        run_ns[r][i] *= change.factor;
+            }
+        }
         arena_release(arena, mark);
         if (status)
             return status;

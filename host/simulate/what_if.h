@@ -1,5 +1,6 @@
 /*
- * what_if.h - what-ifs: words such as "name=~gemm:0.5" that select nodes and say how long they would take.
+ * what_if.h - what-if analyses: another network, ranks without stragglers, and changes such as "name=~gemm:0.5" that
+ * select nodes and scale their durations.
  */
 #ifndef SIMULATE_WHAT_IF_H
 #define SIMULATE_WHAT_IF_H
@@ -8,76 +9,76 @@
 #include "sutra/error.h"
 
 /*
- * How long transfers of a job would take on another network.
+ * Durations of transfers on another network.
  *
  *     transfers of one kind and number of ranks     time = alpha + bytes / bandwidth      a line through all of them
  *
- * Only what moves data gets faster with the network: alpha stays. Where all transfers of a kind have one size, alpha is
- * that of the other kinds. Cost: O(transfers).
+ * Only the transfer of data scales with the bandwidth: alpha stays. If all transfers of a kind have one size, alpha is
+ * the mean of the other kinds. Cost: O(transfers).
  */
 
-/* What the network does for transfers of one kind among so many ranks. */
+/* The network for transfers of one kind among a number of ranks. */
 struct network_link {
     enum comm_kind kind;
     uint32_t n_ranks;
     uint64_t n; /* transfers */
     double alpha_ns, ns_per_byte;
-    double residual_ns; /* the root of the mean square of what is left around the line */
-    bool is_fitted;     /* sizes differ, so that there is a line */
+    double residual_ns; /* root mean square of the residuals */
+    bool is_fitted;     /* sizes differ, so a line was fitted */
 };
 
-/* Bytes that a rank's link carries for each of the transfer's; of what nobody knows, all. */
+/* Bytes on the link of a rank per byte of the transfer; 1 if unknown. */
 double network_link_share(const struct network_link *link);
 
 struct network {
-    struct network_link *links; /* in the order of first sight */
+    struct network_link *links; /* in the order of first appearance */
     uint32_t n;
 };
 
-/* Draws the lines; they lie in the arena. SUTRA_SYSTEM: out of memory. */
+/* Fits the lines; the arena owns them. SUTRA_SYSTEM: out of memory. */
 enum sutra_status network_fit(struct network *network, const struct rank_graph *graphs, uint32_t n, struct arena *arena,
                               struct sutra_error *error);
 
-/* A network that is told instead: "alpha=12us,beta=50GB/s", in any order; ns, us, ms, s, and B/s to TB/s. One that is
- * not told stays as it was fitted: NAN. */
-struct told_network {
+/* A given network: "alpha=12us,beta=50GB/s", in any order; ns, us, ms, s, and B/s to TB/s. A missing value stays as
+ * fitted: NAN. */
+struct network_model {
     double alpha_ns, bytes_per_ns;
 };
-enum sutra_status network_read(struct told_network *told, const char *text, struct sutra_error *error);
+enum sutra_status network_read(struct network_model *model, const char *text, struct sutra_error *error);
 
-/* run_ns[r][i] of all transfers becomes what they take with `times` the bandwidth, or on the network that is told
- * (NULL: none), times what they were scaled by before. */
-void network_apply(const struct network *network, const struct told_network *told, double times,
+/* Sets run_ns[r][i] of all transfers to their duration with `times` the bandwidth, or on the given network (NULL:
+ * none), times their earlier scaling. */
+void network_apply(const struct network *network, const struct network_model *model, double times,
                    const struct rank_graph *graphs, uint32_t n, double *const *run_ns);
 
 /*
- * How much longer each rank of a job computes than the others.
+ * The slowness of each rank of a job, compared with the median rank.
  *
- *     rank 0   sgemm 100 us  relu 20 us          GPU: a rank's time for all of its kernels, over the time that they would
- *     rank 1   sgemm 130 us  relu 26 us   1.3    take on the median rank, name by name
+ *     rank 0   sgemm 100 us  relu 20 us          GPU: the time of a rank for all of its kernels, divided by the time
+ *     rank 1   sgemm 130 us  relu 26 us   1.3    of the median rank, name by name
  *     rank 2   sgemm 101 us  relu 20 us
  *
- * Kernels that one rank alone has say nothing, so stages that do different things are not compared. Nodes of processors
- * are cut in many ways, so their whole time counts, for each kernel that they launch. Of an even number the faster one
- * in the middle is the median: of two ranks the slower one is the straggler. Cost: O(n log n).
+ * Kernels of a single rank do not count, so different pipeline stages are not compared. CPU nodes are cut in many ways,
+ * so the total CPU time per launched kernel counts. Of an even number of ranks the median is the faster middle one: of
+ * two ranks the slower one is the straggler. Cost: O(n log n).
  */
 
 struct rank_slowness {
-    double cpu, gpu; /* 1: as the median rank */
+    double cpu, gpu; /* 1: like the median rank */
 };
 
-/* A rank so much slower than the median is a straggler. */
+/* A rank this much slower than the median is a straggler. */
 #define STRAGGLER_SLOWNESS 1.05
 
 /* Fills slowness[0..n-1]. SUTRA_SYSTEM: out of memory. */
 enum sutra_status slowness_find(const struct rank_graph *graphs, uint32_t n, struct rank_slowness *slowness,
                                 struct sutra_error *error);
 
-/* Lets stragglers compute as the median rank: run_ns[r][i] of their computation, and of their processor. */
+/* Scales run_ns[r][i] of computation and CPU nodes of stragglers to the median rank. */
 void slowness_even(const struct rank_graph *graphs, uint32_t n, const struct rank_slowness *slowness,
                    double *const *run_ns);
 
-/* How long the nodes of a job take. */
+/* The nodes of a job that changes select from. */
 struct change_target {
     const struct rank_graph *graphs;
     const uint64_t *ranks; /* of the job */
@@ -85,8 +86,8 @@ struct change_target {
     const struct strings *names;
 };
 
-/* run_ns[r][i] *= the factors of all changes that select node i of rank r. SUTRA_USAGE: a change cannot be read, or
- * names an unknown rank, stream or name. Cost: O(names + nodes) for each change. */
+/* run_ns[r][i] *= the factors of all changes that select node i of rank r. SUTRA_USAGE: a change is invalid, or names
+ * an unknown rank, stream or name. Cost: O(names + nodes) per change. */
 enum sutra_status changes_apply(const struct change_target *target, const char *const *changes, size_t n,
                                 double *const *run_ns, struct arena *arena, struct sutra_error *error);
 
