@@ -50,12 +50,12 @@ static void path_show(const struct sutra_full_path *path, char *text, size_t siz
     static const char *const kinds[] = {"op", "gap", "launch", "stream", "kernel", "copy", "comm"};
     int length = 0;
     text[0] = 0;
-    for (uint64_t i = 0; i < path->n_stretches; i++) {
-        const struct path_stretch *stretch = &path->stretches[i];
-        const char *name = stretch->name == STRING_NONE ? "-" : strings_text(&path->trace->strings, stretch->name);
+    for (uint64_t i = 0; i < path->n_steps; i++) {
+        const struct path_step *step = &path->steps[i];
+        const char *name = step->name == STRING_NONE ? "-" : strings_text(&path->trace->strings, step->name);
         length +=
-            snprintf(text + length, size - (size_t)length, "%s%s %s %g-%g%s", i ? ", " : "", kinds[stretch->kind], name,
-                     (double)stretch->start_ns / 1000, (double)stretch->end_ns / 1000, stretch->awaited ? "!" : "");
+            snprintf(text + length, size - (size_t)length, "%s%s %s %g-%g%s", i ? ", " : "", kinds[step->kind], name,
+                     (double)step->start_ns / 1000, (double)step->end_ns / 1000, step->awaited ? "!" : "");
         assert_true((size_t)length < size);
     }
 }
@@ -252,8 +252,8 @@ static void expect_measured_time(struct sutra_context *context, const char *file
     for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++)
         sum += report.kind_us[kind];
     assert_true(fabs(sum - report.us) < 1e-6 * report.us);
-    for (uint64_t i = 1; i < path->n_stretches; i++)
-        assert_int_equal(path->stretches[i].start_ns, path->stretches[i - 1].end_ns);
+    for (uint64_t i = 1; i < path->n_steps; i++)
+        assert_int_equal(path->steps[i].start_ns, path->steps[i - 1].end_ns);
     sutra_full_path_free(path);
     sutra_device_trace_free(trace);
 }

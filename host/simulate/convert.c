@@ -79,7 +79,7 @@ static void list_own(const struct plus_nodes *nodes, row_t row, struct listed_at
 }
 
 static void add_rank(struct listed_attributes *attributes, enum et_name name, int64_t rank) {
-    if (rank != RANK_UNTOLD)
+    if (rank != RANK_NOT_RECORDED)
         attributes->list[attributes->n++] =
             (struct listed_attribute){.name = name, .kind = ET_INT32, .bits = (uint64_t)rank};
 }
@@ -330,12 +330,12 @@ static void warn_of_lacks(struct sutra_context *context, const struct sutra_conv
 static enum sutra_status open_rings(struct node_graph *graph, bool refuse, struct sutra_error *error) {
     struct sutra_error ring;
     if (refuse)
-        return node_rings_refuse(graph, error);
-    enum sutra_status status = node_rings_refuse(graph, &ring);
+        return node_cycles_refuse(graph, error);
+    enum sutra_status status = node_cycles_refuse(graph, &ring);
     if (status != SUTRA_DATA)
         return status ? error_memory(error) : SUTRA_OK;
     context_warn(graph->context, "%s; such cycles are broken at a dependency on another thread", ring.message);
-    return node_rings_open(graph, error);
+    return node_cycles_break(graph, error);
 }
 
 /* Attributes of a row that are missing or of a wrong type. */

@@ -287,7 +287,7 @@ static enum sutra_status search_from(struct search *search, row_t start, struct 
     return SUTRA_OK;
 }
 
-enum sutra_status node_rings_refuse(const struct node_graph *graph, struct sutra_error *error) {
+enum sutra_status node_cycles_refuse(const struct node_graph *graph, struct sutra_error *error) {
     row_t n = graph->plus->nodes.n;
     struct search search = {.graph = graph};
     search.stack = malloc(((size_t)graph->n_made + 1) * sizeof *search.stack);

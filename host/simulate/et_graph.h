@@ -64,11 +64,11 @@ bool et_group_number(struct et_text name, int64_t *number);
 
 /* Refuses a ring: SUTRA_DATA, with its nodes' ids, names and kinds of dependencies. Of the data dependencies, and,
  * where absent nodes are not to be named, of those on parents too. O(nodes + dependencies), without recursion. */
-enum sutra_status node_rings_refuse(const struct node_graph *graph, struct sutra_error *error);
+enum sutra_status node_cycles_refuse(const struct node_graph *graph, struct sutra_error *error);
 
 /* Opens all rings: drops dependencies on other threads that close them (node_unring.c), and counts them. Should nodes
  * stand above themselves, their parents go. SUTRA_SYSTEM: out of memory. O(nodes + dependencies). */
-enum sutra_status node_rings_open(struct node_graph *graph, struct sutra_error *error);
+enum sutra_status node_cycles_break(struct node_graph *graph, struct sutra_error *error);
 
 enum et_edges { ET_CTRL = 1, ET_DATA = 2, ET_ALL = 3 };
 

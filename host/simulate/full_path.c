@@ -1,9 +1,9 @@
 /*
- * full_path.c - sutra_full_path_find(): the longest path through all that a device trace tells; see full_path.h.
+ * full_path.c - sutra_full_path_find(): the critical path of a device trace by the full rules; implements full_path.h.
  *
  *     node on the path    operator | kernel (latency, execution)     | operator ...
- *     its stretches       operator | launch latency | kernel         | operator ...
- *                                                     ^ awaited: the next operator is there because the kernel ended
+ *     its steps           operator | launch latency | kernel         | operator ...
+ *                                                     ^ awaited: the next operator starts because the kernel ended
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,15 +26,71 @@
 #include "write/json.h"
 #include "write/text.h"
 
-/*
- * Nodes are told apart by what they stand for; names are brought together by sorting.
- */
+/* ---- Slack: of events, and of names by sorting ---- */
 
-/* Slack below this is none: durations are whole microseconds, and nodes without one take a nanosecond. */
-#define LEAST_SLACK_US 0.1
+/* Slack below this is 0: durations are total microseconds, and nodes without one take a nanosecond. */
+#define MIN_SLACK_US 0.1
 
-/* Operators first, then kernels. */
-static void begin_slacks(struct sutra_full_path *path, const struct timeline_input *input) {
+static void lower(struct sutra_full_slack *slack, uint64_t slack_ns) {
+    slack->slack_us = fmin(slack->slack_us, (double)slack_ns / 1000);
+}
+
+ORDER_BY(compare_events, struct sutra_full_slack, ASCENDING(event))
+
+struct named_slack {
+    enum sutra_full_kind kind;
+    uint32_t name;
+    const struct sutra_full_slack *slack;
+};
+
+ORDER_BY(compare_named, struct named_slack, ASCENDING(kind) ASCENDING(name) ASCENDING(slack))
+
+/* The longest first, ties by event. */
+ORDER_BY(compare_names, struct sutra_full_slack_name, DESCENDING(us) ASCENDING(first_event))
+
+static enum sutra_status sum_names(struct sutra_full_path *path, struct sutra_error *error) {
+    const uint64_t n = path->n_slacks;
+    struct arena scratch = {0};
+    struct named_slack *sorted = arena_take(&scratch, n, sizeof *sorted);
+    path->slack_names = arena_take(&path->arena, n, sizeof *path->slack_names);
+    if (!sorted || !path->slack_names) {
+        arena_free(&scratch);
+        return error_memory(error);
+    }
+    uint64_t n_sorted = 0;
+    for (uint64_t i = 0; i < n; i++)
+        if (path->slacks[i].slack_us >= MIN_SLACK_US)
+            sorted[n_sorted++] = (struct named_slack){
+                path->slacks[i].kind, path->trace->events.name[path->slacks[i].event], &path->slacks[i]};
+    if (n_sorted)
+        qsort(sorted, n_sorted, sizeof *sorted, compare_named);
+    for (uint64_t i = 0; i < n_sorted; i++) {
+        const struct sutra_full_slack *slack = sorted[i].slack;
+        if (i == 0 || sorted[i].kind != sorted[i - 1].kind || sorted[i].name != sorted[i - 1].name)
+            path->slack_names[path->n_slack_names++] = (struct sutra_full_slack_name){
+                .kind = slack->kind, .name = slack->name, .least_us = INFINITY, .first_event = slack->event};
+        struct sutra_full_slack_name *name = &path->slack_names[path->n_slack_names - 1];
+        name->n++;
+        name->us += slack->us;
+        name->least_us = fmin(name->least_us, slack->slack_us);
+        name->most_us = fmax(name->most_us, slack->slack_us);
+    }
+    if (n_sorted)
+        qsort(path->slack_names, path->n_slack_names, sizeof *path->slack_names, compare_names);
+    arena_free(&scratch);
+    return SUTRA_OK;
+}
+
+/* Sets path->slacks, by event, and path->slack_names from the slack of each node. SUTRA_SYSTEM: out of memory. O(n
+ * log n). */
+static enum sutra_status full_path_find_slacks(struct sutra_full_path *path, const struct timeline_input *input,
+                                               const struct timeline_nodes *nodes, const struct op_spans *spans,
+                                               const uint64_t *slack_ns, struct sutra_error *error) {
+    path->n_slacks = (uint64_t)input->ops.n + input->kernels.n;
+    path->slacks = arena_take(&path->arena, path->n_slacks, sizeof *path->slacks);
+    if (!path->slacks)
+        return error_memory(error);
+    /* Operators first, then kernels. */
     const struct timeline_ops *ops = &input->ops;
     const struct timeline_kernels *kernels = &input->kernels;
     const struct device_events *events = &path->trace->events;
@@ -49,90 +105,19 @@ static void begin_slacks(struct sutra_full_path *path, const struct timeline_inp
         path->slacks[i].slack_us = INFINITY;
         path->slacks[i].name = strings_text(&path->trace->strings, events->name[path->slacks[i].event]);
     }
-}
-
-static void lower(struct sutra_full_slack *slack, uint64_t slack_ns) {
-    slack->slack_us = fmin(slack->slack_us, (double)slack_ns / 1000);
-}
-
-/* A node of the processor: its own operator, and what ran in its time. */
-static void lower_ops(struct sutra_full_path *path, const struct timeline_nodes *nodes, row_t node,
-                      const struct op_spans *spans, uint64_t slack_ns) {
-    const double start = nodes->start[node], end = start + (double)nodes->duration_us[node];
-    if (nodes->of[node] != ROW_NONE)
-        lower(&path->slacks[nodes->of[node]], slack_ns);
-    row_t span = times_up_to(spans->start, spans->n, start);
-    for (span -= span > 0; span < spans->n && spans->start[span] < end; span++)
-        if (spans->op[span] != ROW_NONE)
-            lower(&path->slacks[spans->op[span]], slack_ns);
-}
-
-ORDER_BY(compare_events, struct sutra_full_slack, ASCENDING(event))
-
-/* ---- Names ---- */
-
-struct named_slack {
-    enum sutra_full_kind kind;
-    uint32_t name;
-    const struct sutra_full_slack *slack;
-};
-
-ORDER_BY(compare_named, struct named_slack, ASCENDING(kind) ASCENDING(name) ASCENDING(slack))
-
-/* The longest first, of equal ones by event. */
-ORDER_BY(compare_names, struct sutra_full_slack_name, DESCENDING(us) ASCENDING(first_event))
-
-static void add_to_name(struct sutra_full_slack_name *name, const struct sutra_full_slack *slack) {
-    name->n++;
-    name->us += slack->us;
-    name->least_us = fmin(name->least_us, slack->slack_us);
-    name->most_us = fmax(name->most_us, slack->slack_us);
-}
-
-static enum sutra_status sum_names(struct sutra_full_path *path, struct sutra_error *error) {
-    const uint64_t n = path->n_slacks;
-    struct arena scratch = {0};
-    struct named_slack *sorted = arena_take(&scratch, n, sizeof *sorted);
-    path->slack_names = arena_take(&path->arena, n, sizeof *path->slack_names);
-    if (!sorted || !path->slack_names) {
-        arena_free(&scratch);
-        return error_memory(error);
-    }
-    uint64_t n_sorted = 0;
-    for (uint64_t i = 0; i < n; i++)
-        if (path->slacks[i].slack_us >= LEAST_SLACK_US)
-            sorted[n_sorted++] = (struct named_slack){
-                path->slacks[i].kind, path->trace->events.name[path->slacks[i].event], &path->slacks[i]};
-    if (n_sorted)
-        qsort(sorted, n_sorted, sizeof *sorted, compare_named);
-    for (uint64_t i = 0; i < n_sorted; i++) {
-        const struct sutra_full_slack *slack = sorted[i].slack;
-        if (i == 0 || sorted[i].kind != sorted[i - 1].kind || sorted[i].name != sorted[i - 1].name)
-            path->slack_names[path->n_slack_names++] = (struct sutra_full_slack_name){
-                .kind = slack->kind, .name = slack->name, .least_us = INFINITY, .first_event = slack->event};
-        add_to_name(&path->slack_names[path->n_slack_names - 1], slack);
-    }
-    if (n_sorted)
-        qsort(path->slack_names, path->n_slack_names, sizeof *path->slack_names, compare_names);
-    arena_free(&scratch);
-    return SUTRA_OK;
-}
-
-/* From the slack of each node to path->slacks, by event, and path->slack_names. SUTRA_SYSTEM: out of memory.
- * O(n log n). */
-static enum sutra_status full_path_find_slacks(struct sutra_full_path *path, const struct timeline_input *input,
-                                               const struct timeline_nodes *nodes, const struct op_spans *spans,
-                                               const uint64_t *slack_ns, struct sutra_error *error) {
-    path->n_slacks = (uint64_t)input->ops.n + input->kernels.n;
-    path->slacks = arena_take(&path->arena, path->n_slacks, sizeof *path->slacks);
-    if (!path->slacks)
-        return error_memory(error);
-    begin_slacks(path, input);
     for (row_t node = 0; node < nodes->n; node++) {
-        if (nodes->role[node] == NODE_KERNEL)
+        if (nodes->role[node] == NODE_KERNEL) {
             lower(&path->slacks[input->ops.n + nodes->of[node]], slack_ns[node]);
-        else
-            lower_ops(path, nodes, node, spans, slack_ns[node]);
+        } else {
+            /* A CPU node: its own operator, and the operators that ran in its time. */
+            const double start = nodes->start[node], end = start + (double)nodes->duration_us[node];
+            if (nodes->of[node] != ROW_NONE)
+                lower(&path->slacks[nodes->of[node]], slack_ns[node]);
+            row_t span = times_up_to(spans->start, spans->n, start);
+            for (span -= span > 0; span < spans->n && spans->start[span] < end; span++)
+                if (spans->op[span] != ROW_NONE)
+                    lower(&path->slacks[spans->op[span]], slack_ns[node]);
+        }
     }
     if (path->n_slacks)
         qsort(path->slacks, path->n_slacks, sizeof *path->slacks, compare_events);
@@ -144,16 +129,14 @@ static enum sutra_status full_path_find_slacks(struct sutra_full_path *path, con
     return status;
 }
 
-/*
- * The path by full rules on a page of 80 columns, and as JSON with each of its steps.
- */
+/* ---- Output: a page of 80 columns, and JSON with each step ---- */
 
-#define N_SHARES   25 /* that the page shows */
+#define N_SHARES   25 /* on the page */
 #define NAME_WIDTH 24
 #define HEAD_WIDTH 60
 
-/* Words of the page; in JSON spaces become "_". */
-static const char *const kind_words[SUTRA_FULL_N_KINDS] = {
+/* Texts of the page; in JSON spaces become "_". */
+static const char *const kind_texts[SUTRA_FULL_N_KINDS] = {
     [SUTRA_FULL_OPERATOR] = "operator",
 
     [SUTRA_FULL_GAP] = "gap",
@@ -177,47 +160,8 @@ static const char *window_name(const struct sutra_full_path *path) {
                : strings_text(&path->trace->strings, path->trace->events.name[path->annotation]);
 }
 
-/* ---- The page ---- */
-
-static double share_of(double us, double whole) {
-    return whole > 0 ? us / whole * 100 : 0;
-}
-
-static void write_head(const struct sutra_full_path *path, struct text_out *text) {
-    const struct sutra_full_report *report = &path->report;
-    out_add(text, "critical path of ");
-    out_add(text, short_path(path->trace->document.source.name, HEAD_WIDTH).text);
-    out_add(text, "\n  window: ");
-    out_add(text, short_text(window_name(path), HEAD_WIDTH).text);
-    out_format(text, "\n  rules: full\n  path: %.3f us of %.3f us measured, %s\n", report->us, report->measured_us,
-               counted_text(report->n_steps, "step", "steps").text);
-    out_format(text, "  graph: %s; ", counted_text(report->n_nodes, "node", "nodes").text);
-    out_format(text, "the CPU waits %s for the GPU on the path\n\n",
-               counted_text(report->n_waits, "time", "times").text);
-}
-
-static void write_kinds(const struct sutra_full_report *report, struct text_out *text) {
-    out_add(text, "            us    share    steps  kind\n");
-    for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++)
-        out_format(text, "%14.3f  %5.1f %%  %7llu  %-14s %s\n", report->kind_us[kind],
-                   share_of(report->kind_us[kind], report->us), (unsigned long long)report->kind_steps[kind],
-                   kind_words[kind], kind_notes[kind]);
-}
-
-static void write_share(const struct sutra_full_share *share, const char *name, double whole, struct text_out *text) {
-    out_format(text, "%14.3f  %5.1f %%  %7llu  ", share->us, share_of(share->us, whole),
-               (unsigned long long)share->n_steps);
-    if (share->n_waits)
-        out_format(text, "%5llu  ", (unsigned long long)share->n_waits);
-    else
-        out_add(text, "    -  ");
-    if (share->name) {
-        out_format(text, "%-14s ", kind_words[share->kind]);
-        out_add(text, name);
-    } else {
-        out_add(text, kind_words[share->kind]);
-    }
-    out_add(text, "\n");
+static double share_of(double us, double total) {
+    return total > 0 ? us / total * 100 : 0;
 }
 
 static void write_shares(const struct sutra_full_report *report, struct text_out *text) {
@@ -228,14 +172,25 @@ static void write_shares(const struct sutra_full_report *report, struct text_out
         names[i] = report->shares[i].name ? report->shares[i].name : "";
     short_names(names, n, NAME_WIDTH, shorts);
     out_add(text, "\n            us    share    steps  waits  kind           name\n");
-    for (uint64_t i = 0; i < n; i++)
-        write_share(&report->shares[i], shorts[i].text, report->us, text);
+    for (uint64_t i = 0; i < n; i++) {
+        out_format(text, "%14.3f  %5.1f %%  %7llu  ", report->shares[i].us, share_of(report->shares[i].us, report->us),
+                   (unsigned long long)report->shares[i].n_steps);
+        if (report->shares[i].n_waits)
+            out_format(text, "%5llu  ", (unsigned long long)report->shares[i].n_waits);
+        else
+            out_add(text, "    -  ");
+        if (report->shares[i].name) {
+            out_format(text, "%-14s ", kind_texts[report->shares[i].kind]);
+            out_add(text, shorts[i].text);
+        } else {
+            out_add(text, kind_texts[report->shares[i].kind]);
+        }
+        out_add(text, "\n");
+    }
     if (report->n_shares > N_SHARES)
         out_format(text, "and %llu more\n", (unsigned long long)(report->n_shares - N_SHARES));
     out_add(text, "\nwaits: number of times the CPU waited for this kernel to end\n");
 }
-
-/* ---- Slack on the page ---- */
 
 static void write_slacks(const struct sutra_full_report *report, struct text_out *text) {
     const char *names[N_SHARES];
@@ -250,7 +205,7 @@ static void write_slacks(const struct sutra_full_report *report, struct text_out
     for (uint64_t i = 0; i < n; i++) {
         const struct sutra_full_slack_name *slack = &report->slack_names[i];
         out_format(text, "%14.3f  %6llu  %12.3f  %-14s ", slack->us, (unsigned long long)slack->n, slack->least_us,
-                   kind_words[slack->kind]);
+                   kind_texts[slack->kind]);
         out_add(text, shorts[i].text);
         out_add(text, "\n");
     }
@@ -261,20 +216,31 @@ static void write_slacks(const struct sutra_full_report *report, struct text_out
 
 static bool write_page(const void *of, struct text_out *text) {
     const struct sutra_full_path *path = of;
-    write_head(path, text);
-    write_kinds(&path->report, text);
+    const struct sutra_full_report *report = &path->report;
+    out_add(text, "critical path of ");
+    out_add(text, short_path(path->trace->document.source.name, HEAD_WIDTH).text);
+    out_add(text, "\n  window: ");
+    out_add(text, short_text(window_name(path), HEAD_WIDTH).text);
+    out_format(text, "\n  rules: full\n  path: %.3f us of %.3f us measured, %s\n", report->us, report->measured_us,
+               counted_text(report->n_steps, "step", "steps").text);
+    out_format(text, "  graph: %s; ", counted_text(report->n_nodes, "node", "nodes").text);
+    out_format(text, "the CPU waits %s for the GPU on the path\n\n",
+               counted_text(report->n_waits, "time", "times").text);
+    out_add(text, "            us    share    steps  kind\n");
+    for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++)
+        out_format(text, "%14.3f  %5.1f %%  %7llu  %-14s %s\n", path->report.kind_us[kind],
+                   share_of(path->report.kind_us[kind], path->report.us),
+                   (unsigned long long)path->report.kind_steps[kind], kind_texts[kind], kind_notes[kind]);
     write_shares(&path->report, text);
     write_slacks(&path->report, text);
     return true;
 }
 
-/* ---- JSON ---- */
-
 static void json_kind(struct json_out *json, enum sutra_full_kind kind) {
     char word[32];
-    size_t length = strlen(kind_words[kind]);
+    size_t length = strlen(kind_texts[kind]);
     for (size_t i = 0; i < length; i++)
-        word[i] = (char)(kind_words[kind][i] == ' ' ? '_' : kind_words[kind][i]);
+        word[i] = (char)(kind_texts[kind][i] == ' ' ? '_' : kind_texts[kind][i]);
     json_string(json, word, length);
 }
 
@@ -284,23 +250,6 @@ static void json_name_of(struct json_out *json, const char *name) {
         json_string(json, name, strlen(name));
     else
         json_literal(json, "null", 4);
-}
-
-static void json_head(struct json_out *json, const struct sutra_full_path *path) {
-    const struct sutra_full_report *report = &path->report;
-    const char *window = window_name(path);
-    json_name(json, "rules");
-    json_string(json, "full", 4);
-    json_name(json, "window");
-    json_string(json, window, strlen(window));
-    json_name(json, "us");
-    json_double(json, report->us);
-    json_name(json, "measured_us");
-    json_double(json, report->measured_us);
-    json_name(json, "nodes");
-    json_integer(json, (int64_t)report->n_nodes);
-    json_name(json, "waits");
-    json_integer(json, (int64_t)report->n_waits);
 }
 
 static void json_sum(struct json_out *json, enum sutra_full_kind kind, const char *name, double us, uint64_t n_steps) {
@@ -315,78 +264,81 @@ static void json_sum(struct json_out *json, enum sutra_full_kind kind, const cha
     json_integer(json, (int64_t)n_steps);
 }
 
-static void json_sums(struct json_out *json, const struct sutra_full_report *report) {
-    json_name(json, "kinds");
-    json_open(json, '[');
-    for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++) {
-        json_sum(json, (enum sutra_full_kind)kind, NULL, report->kind_us[kind], report->kind_steps[kind]);
-        json_close(json, '}');
-    }
-    json_close(json, ']');
-    json_name(json, "shares");
-    json_open(json, '[');
-    for (uint64_t i = 0; i < report->n_shares; i++) {
-        const struct sutra_full_share *share = &report->shares[i];
-        json_sum(json, share->kind, share->name, share->us, share->n_steps);
-        json_name(json, "waits");
-        json_integer(json, (int64_t)share->n_waits);
-        json_close(json, '}');
-        out_step(json->text);
-    }
-    json_close(json, ']');
-}
-
-static void json_step(struct json_out *json, const struct sutra_full_path *path, const struct path_stretch *stretch) {
-    json_open(json, '{');
-    json_name(json, "kind");
-    json_kind(json, stretch->kind);
-    if (stretch->event != ROW_NONE) {
-        json_name_of(json, strings_text(&path->trace->strings, stretch->name));
-        json_name(json, "event");
-        json_integer(json, stretch->event);
-    }
-    json_name(json, "start_us");
-    json_double(json, (double)stretch->start_ns / 1000);
-    json_name(json, "end_us");
-    json_double(json, (double)stretch->end_ns / 1000);
-    if (stretch->awaited) {
-        json_name(json, "awaited");
-        json_literal(json, "true", 4);
-    }
-    json_close(json, '}');
-    out_step(json->text);
-}
-
-static void json_slack(struct json_out *json, const struct sutra_full_slack *slack) {
-    json_open(json, '{');
-    json_name(json, "kind");
-    json_kind(json, slack->kind);
-    json_name_of(json, slack->name);
-    json_name(json, "event");
-    json_integer(json, slack->event);
-    json_name(json, "us");
-    json_double(json, slack->us);
-    json_name(json, "slack_us");
-    json_double(json, slack->slack_us);
-    json_close(json, '}');
-    out_step(json->text);
-}
-
 static bool write_json(const void *of, struct text_out *text) {
     const struct sutra_full_path *path = of;
     struct json_out json = {.text = text, .indent = 1};
     json_open(&json, '{');
-    json_head(&json, path);
-    json_sums(&json, &path->report);
+    const struct sutra_full_report *report = &path->report;
+    const char *window = window_name(path);
+    json_name(&json, "rules");
+    json_string(&json, "full", 4);
+    json_name(&json, "window");
+    json_string(&json, window, strlen(window));
+    json_name(&json, "us");
+    json_double(&json, report->us);
+    json_name(&json, "measured_us");
+    json_double(&json, report->measured_us);
+    json_name(&json, "nodes");
+    json_integer(&json, (int64_t)report->n_nodes);
+    json_name(&json, "waits");
+    json_integer(&json, (int64_t)report->n_waits);
+    json_name(&json, "kinds");
+    json_open(&json, '[');
+    for (int kind = 0; kind < SUTRA_FULL_N_KINDS; kind++) {
+        json_sum(&json, (enum sutra_full_kind)kind, NULL, path->report.kind_us[kind], path->report.kind_steps[kind]);
+        json_close(&json, '}');
+    }
+    json_close(&json, ']');
+    json_name(&json, "shares");
+    json_open(&json, '[');
+    for (uint64_t i = 0; i < path->report.n_shares; i++) {
+        const struct sutra_full_share *share = &path->report.shares[i];
+        json_sum(&json, share->kind, share->name, share->us, share->n_steps);
+        json_name(&json, "waits");
+        json_integer(&json, (int64_t)share->n_waits);
+        json_close(&json, '}');
+        out_step(json.text);
+    }
+    json_close(&json, ']');
     json_name(&json, "path");
     json_open(&json, '[');
-    for (uint64_t i = 0; i < path->n_stretches; i++)
-        json_step(&json, path, &path->stretches[i]);
+    for (uint64_t i = 0; i < path->n_steps; i++) {
+        json_open(&json, '{');
+        json_name(&json, "kind");
+        json_kind(&json, path->steps[i].kind);
+        if (path->steps[i].event != ROW_NONE) {
+            json_name_of(&json, strings_text(&path->trace->strings, path->steps[i].name));
+            json_name(&json, "event");
+            json_integer(&json, path->steps[i].event);
+        }
+        json_name(&json, "start_us");
+        json_double(&json, (double)path->steps[i].start_ns / 1000);
+        json_name(&json, "end_us");
+        json_double(&json, (double)path->steps[i].end_ns / 1000);
+        if (path->steps[i].awaited) {
+            json_name(&json, "awaited");
+            json_literal(&json, "true", 4);
+        }
+        json_close(&json, '}');
+        out_step(json.text);
+    }
     json_close(&json, ']');
     json_name(&json, "slack");
     json_open(&json, '[');
-    for (uint64_t i = 0; i < path->n_slacks; i++)
-        json_slack(&json, &path->slacks[i]);
+    for (uint64_t i = 0; i < path->n_slacks; i++) {
+        json_open(&json, '{');
+        json_name(&json, "kind");
+        json_kind(&json, path->slacks[i].kind);
+        json_name_of(&json, path->slacks[i].name);
+        json_name(&json, "event");
+        json_integer(&json, path->slacks[i].event);
+        json_name(&json, "us");
+        json_double(&json, path->slacks[i].us);
+        json_name(&json, "slack_us");
+        json_double(&json, path->slacks[i].slack_us);
+        json_close(&json, '}');
+        out_step(json.text);
+    }
     json_close(&json, ']');
     json_close(&json, '}');
     out_add(text, "\n");
@@ -404,12 +356,12 @@ struct path_making {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
     struct sutra_full_path *path;
-    struct arena arena; /* of what is not kept */
+    struct arena arena; /* scratch memory */
     struct timeline_input input;
     struct timeline_nodes nodes;
     struct replay_graph run;
     struct replay_times times;
-    struct op_spans spans; /* what the processor was in */
+    struct op_spans spans; /* operators of the CPU over time */
 };
 
 /* ---- The window ---- */
@@ -447,58 +399,7 @@ static enum sutra_status find_window(struct path_making *making, const struct su
     return SUTRA_OK;
 }
 
-/* ---- Running ---- */
-
-/* The processor is resource 0, and stream s is s + 1. */
-static uint32_t *take_resources(struct path_making *making) {
-    const struct timeline_nodes *nodes = &making->nodes;
-    uint32_t *resource = arena_take(&making->arena, nodes->n, sizeof *resource);
-    for (row_t i = 0; i < nodes->n && resource; i++)
-        resource[i] = nodes->role[i] == NODE_KERNEL ? making->input.kernels.stream[nodes->of[i]] + 1 : 0;
-    return resource;
-}
-
-static bool make_run(struct path_making *making) {
-    const struct timeline_nodes *nodes = &making->nodes;
-    struct arena *arena = &making->arena;
-    uint64_t *dur_ns = arena_take(arena, nodes->n, sizeof *dur_ns);
-    row_t *n_waits = arena_take(arena, nodes->n, sizeof *n_waits);
-    uint64_t *first_waiter = arena_zeros(arena, (size_t)nodes->n + 1, sizeof *first_waiter);
-    row_t *waiters = arena_take(arena, nodes->n_deps, sizeof *waiters);
-    uint32_t *resource = take_resources(making);
-    if (arena->failed)
-        return false;
-    for (row_t i = 0; i < nodes->n; i++) {
-        dur_ns[i] = nodes->duration_us[i] * 1000;
-        n_waits[i] = (row_t)(nodes->first_dep[i + 1] - nodes->first_dep[i]);
-    }
-    rows_turn(nodes->n, nodes->first_dep, nodes->deps, first_waiter, waiters);
-    making->run = (struct replay_graph){.n = nodes->n,
-                                        .dur_ns = dur_ns,
-                                        .resource = resource,
-                                        .n_resources = making->input.kernels.n_streams + 1,
-                                        .n_waits = n_waits,
-                                        .first_waiter = first_waiter,
-                                        .waiters = waiters};
-    return true;
-}
-
-static enum sutra_status run_nodes(struct path_making *making, struct sutra_error *error) {
-    struct arena *arena = &making->arena;
-    const row_t n = making->nodes.n;
-    making->times = (struct replay_times){.start_ns = arena_take(arena, n, sizeof(uint64_t)),
-                                          .run_ns = arena_take(arena, n, sizeof(uint64_t)),
-                                          .end_ns = arena_take(arena, n, sizeof(uint64_t)),
-                                          .cause = arena_take(arena, n, sizeof(struct replay_node))};
-    if (arena->failed || !make_run(making))
-        return error_memory(error);
-    const struct replay_job job = {1, &making->run, 0, NULL};
-    return replay(&job, &making->times, error);
-}
-
-/* ---- The path ---- */
-
-/* The node that ended last, of several the first one; ROW_NONE where there is none. */
+/* The node that ended last, of several the first; ROW_NONE if there is none. */
 static row_t last_node(const struct path_making *making) {
     for (row_t i = 0; i < making->nodes.n; i++)
         if (making->times.end_ns[i] == making->times.finish_ns)
@@ -506,42 +407,30 @@ static row_t last_node(const struct path_making *making) {
     return ROW_NONE;
 }
 
-/* A stretch of the event that the one before is of makes that one longer. */
-static void add_stretch(struct sutra_full_path *path, enum sutra_full_kind kind, row_t event, uint64_t start_ns,
-                        uint64_t end_ns) {
-    struct path_stretch *last = path->n_stretches ? &path->stretches[path->n_stretches - 1] : NULL;
+/* Adds a step; a step of the same kind and event extends the preceding one. */
+static void add_step(struct sutra_full_path *path, enum sutra_full_kind kind, row_t event, uint64_t start_ns,
+                     uint64_t end_ns) {
+    struct path_step *last = path->n_steps ? &path->steps[path->n_steps - 1] : NULL;
     if (start_ns == end_ns)
         return;
     if (last && last->kind == kind && last->event == event && !last->awaited) {
         last->end_ns = end_ns;
         return;
     }
-    if (!arena_grow(&path->arena, &path->stretches, path->n_stretches, &path->stretches_capacity,
-                    sizeof *path->stretches) ||
-        !path->stretches)
+    if (!arena_grow(&path->arena, &path->steps, path->n_steps, &path->steps_capacity, sizeof *path->steps) ||
+        !path->steps)
         return;
     uint32_t name = event == ROW_NONE ? STRING_NONE : path->trace->events.name[event];
-    path->stretches[path->n_stretches++] = (struct path_stretch){kind, false, name, event, start_ns, end_ns};
+    path->steps[path->n_steps++] = (struct path_step){kind, false, name, event, start_ns, end_ns};
 }
 
-/* A kernel's latency, and its execution. */
-static void add_kernel(struct path_making *making, row_t node, bool after_kernel) {
-    const struct timeline_nodes *nodes = &making->nodes;
-    row_t kernel = nodes->of[node], event = (row_t)making->input.kernels.id[kernel];
-    uint64_t start = making->times.run_ns[node], end = making->times.end_ns[node];
-    uint64_t run = (uint64_t)(nodes->run_us[node] * 1000 + 0.5);
-    uint64_t begin = run < end - start ? end - run : start;
-    add_stretch(making->path, after_kernel ? SUTRA_FULL_STREAM_GAP : SUTRA_FULL_LAUNCH, event, start, begin);
-    add_stretch(making->path, full_path_kernel_kind(making->input.kernels.traits[kernel]), event, begin, end);
-}
-
-/* When a span ends that the processor goes through from `start` on, as it did when the node was measured. */
+/* The end of an operator span on the path, where the node runs from `start` on as it did when it was measured. */
 static uint64_t span_end(const struct op_spans *spans, row_t span, double measured, uint64_t start, uint64_t end) {
     double next_us = span + 1 < spans->n ? spans->start[span + 1] - measured : INFINITY;
     return next_us * 1000 < (double)(end - start) ? start + (uint64_t)fmax(0, next_us * 1000 + 0.5) : end;
 }
 
-/* The first span from `span` on that ends behind `at`: there may be many in a nanosecond. */
+/* The first span from `span` on that ends after `at`: a nanosecond may contain many. */
 static row_t span_at(const struct op_spans *spans, row_t span, double measured, uint64_t start, uint64_t end,
                      uint64_t at) {
     struct bisection found = {span, spans->n};
@@ -552,8 +441,24 @@ static row_t span_at(const struct op_spans *spans, row_t span, double measured, 
     return found.low;
 }
 
-/* What the processor was in. */
-static void add_cpu(struct path_making *making, row_t node) {
+/* `before` is the preceding node of the path, or ROW_NONE. */
+static void add_node(struct path_making *making, row_t node, row_t before) {
+    const struct timeline_nodes *nodes = &making->nodes;
+    struct sutra_full_path *path = making->path;
+    bool after_kernel = before != ROW_NONE && nodes->role[before] == NODE_KERNEL;
+    if (nodes->role[node] == NODE_KERNEL) {
+        /* The latency of a kernel, and its execution. */
+        row_t kernel = nodes->of[node], event = (row_t)making->input.kernels.id[kernel];
+        uint64_t start = making->times.run_ns[node], end = making->times.end_ns[node];
+        uint64_t run = (uint64_t)(nodes->run_us[node] * 1000 + 0.5);
+        uint64_t begin = run < end - start ? end - run : start;
+        add_step(making->path, after_kernel ? SUTRA_FULL_STREAM_GAP : SUTRA_FULL_LAUNCH, event, start, begin);
+        add_step(making->path, full_path_kernel_kind(making->input.kernels.traits[kernel]), event, begin, end);
+        return;
+    }
+    if (after_kernel && path->n_steps)
+        path->steps[path->n_steps - 1].awaited = true;
+    /* The operators of a CPU node. */
     const struct op_spans *spans = &making->spans;
     const double measured = making->nodes.start[node];
     const uint64_t start = making->times.run_ns[node], end = making->times.end_ns[node];
@@ -563,24 +468,10 @@ static void add_cpu(struct path_making *making, row_t node) {
         span = span_at(spans, span, measured, start, end, at);
         uint64_t next = span_end(spans, span, measured, start, end);
         row_t op = spans->op[span];
-        add_stretch(making->path, op == ROW_NONE ? SUTRA_FULL_GAP : SUTRA_FULL_OPERATOR,
-                    op == ROW_NONE ? ROW_NONE : (row_t)making->input.ops.id[op], at, next);
+        add_step(making->path, op == ROW_NONE ? SUTRA_FULL_GAP : SUTRA_FULL_OPERATOR,
+                 op == ROW_NONE ? ROW_NONE : (row_t)making->input.ops.id[op], at, next);
         at = next;
     }
-}
-
-/* `before` is the node before it on the path, or ROW_NONE. */
-static void add_node(struct path_making *making, row_t node, row_t before) {
-    const struct timeline_nodes *nodes = &making->nodes;
-    struct sutra_full_path *path = making->path;
-    bool after_kernel = before != ROW_NONE && nodes->role[before] == NODE_KERNEL;
-    if (nodes->role[node] == NODE_KERNEL) {
-        add_kernel(making, node, after_kernel);
-        return;
-    }
-    if (after_kernel && path->n_stretches)
-        path->stretches[path->n_stretches - 1].awaited = true;
-    add_cpu(making, node);
 }
 
 static enum sutra_status follow_path(struct path_making *making, struct sutra_error *error) {
@@ -599,47 +490,35 @@ static enum sutra_status follow_path(struct path_making *making, struct sutra_er
     return arena_status(&path->arena, error);
 }
 
-static enum sutra_status find_slacks(struct path_making *making, struct sutra_error *error) {
-    uint64_t *slack_ns = arena_take(&making->arena, making->nodes.n, sizeof *slack_ns);
-    if (!slack_ns || !replay_slack(&making->run, &making->times, &making->context->engine, &making->arena, slack_ns))
-        return error_memory(error);
-    return full_path_find_slacks(making->path, &making->input, &making->nodes, &making->spans, slack_ns, error);
-}
+ORDER_BY(compare_steps, struct path_step, ASCENDING(kind) ASCENDING(name))
 
-/* ---- Sums ---- */
-
-ORDER_BY(compare_stretches, struct path_stretch, ASCENDING(kind) ASCENDING(name))
-
-/* The longest first, of equal ones by kind and by event. */
+/* The longest first, ties by kind and event. */
 ORDER_BY(compare_shares, struct sutra_full_share, DESCENDING(us) ASCENDING(kind) ASCENDING(first_event))
-
-static void add_to_share(struct sutra_full_share *share, const struct path_stretch *stretch) {
-    share->us += (double)(stretch->end_ns - stretch->start_ns) / 1000;
-    share->n_steps++;
-    share->n_waits += stretch->awaited;
-    if (stretch->event < share->first_event)
-        share->first_event = stretch->event;
-}
 
 static enum sutra_status sum_shares(struct path_making *making, struct sutra_error *error) {
     struct sutra_full_path *path = making->path;
-    const uint64_t n = path->n_stretches;
-    struct path_stretch *sorted = arena_take(&making->arena, n, sizeof *sorted);
+    const uint64_t n = path->n_steps;
+    struct path_step *sorted = arena_take(&making->arena, n, sizeof *sorted);
     path->shares = arena_zeros(&path->arena, n, sizeof *path->shares);
     if (!sorted || !path->shares)
         return error_memory(error);
     for (uint64_t i = 0; i < n; i++)
-        sorted[i] = path->stretches[i];
+        sorted[i] = path->steps[i];
     if (n)
-        qsort(sorted, n, sizeof *sorted, compare_stretches);
+        qsort(sorted, n, sizeof *sorted, compare_steps);
     uint64_t n_shares = 0;
     for (uint64_t i = 0; i < n; i++) {
-        if (i == 0 || compare_stretches(&sorted[i - 1], &sorted[i]) != 0)
+        if (i == 0 || compare_steps(&sorted[i - 1], &sorted[i]) != 0)
             path->shares[n_shares++] = (struct sutra_full_share){
                 .kind = sorted[i].kind,
                 .name = sorted[i].name == STRING_NONE ? NULL : strings_text(&path->trace->strings, sorted[i].name),
                 .first_event = sorted[i].event};
-        add_to_share(&path->shares[n_shares - 1], &sorted[i]);
+        struct sutra_full_share *share = &path->shares[n_shares - 1];
+        share->us += (double)(sorted[i].end_ns - sorted[i].start_ns) / 1000;
+        share->n_steps++;
+        share->n_waits += sorted[i].awaited;
+        if (sorted[i].event < share->first_event)
+            share->first_event = sorted[i].event;
     }
     if (n_shares)
         qsort(path->shares, n_shares, sizeof *path->shares, compare_shares);
@@ -648,31 +527,15 @@ static enum sutra_status sum_shares(struct path_making *making, struct sutra_err
     return SUTRA_OK;
 }
 
-static void sum_kinds(struct path_making *making, const struct timeline_report *timeline) {
-    struct sutra_full_path *path = making->path;
-    struct sutra_full_report *report = &path->report;
-    report->n_nodes = making->nodes.n;
-    report->n_steps = path->n_stretches;
-    report->us = (double)making->times.finish_ns / 1000;
-    report->measured_us = timeline->measured_us;
-    for (uint64_t i = 0; i < path->n_stretches; i++) {
-        const struct path_stretch *stretch = &path->stretches[i];
-        report->kind_us[stretch->kind] += (double)(stretch->end_ns - stretch->start_ns) / 1000;
-        report->kind_steps[stretch->kind]++;
-        report->n_waits += stretch->awaited;
-    }
-}
-
-/* ---- All of it ---- */
-
-static enum sutra_status make(struct path_making *making, const struct sutra_critical_path_options *options,
-                              struct sutra_error *error) {
+static enum sutra_status find_path(struct path_making *making, const struct sutra_critical_path_options *options,
+                                   struct sutra_error *error) {
     struct timeline_window window;
     struct timeline_report timeline;
     making->input.options = (struct timeline_options){.rest_us = INFINITY, .per_stream = true};
     enum sutra_status status = find_window(making, options, &window, error);
-    if (!status)
-        status = device_timeline_read(making->context, making->trace, window, &making->arena, &making->input, error);
+    if (status)
+        return status;
+    status = device_timeline_read(making->context, making->trace, window, &making->arena, &making->input, error);
     if (!status && making->input.ops.n + making->input.kernels.n == 0)
         status = error_set(error, SUTRA_DATA, "no events in the window");
     if (!status)
@@ -680,16 +543,68 @@ static enum sutra_status make(struct path_making *making, const struct sutra_cri
             timeline_build(&making->input, &making->context->engine, &making->arena, &making->nodes, &timeline, error);
     if (!status && timeline.measured_us > TIME_NEVER / 1000 / 4)
         status = error_set(error, SUTRA_DATA, "the events span more than 146 years");
-    if (!status)
-        status = run_nodes(making, error);
-    if (!status)
-        status = follow_path(making, error);
-    if (!status)
-        status = find_slacks(making, error);
-    if (!status)
-        status = sum_shares(making, error);
-    if (!status)
-        sum_kinds(making, &timeline);
+    if (status)
+        return status;
+    struct arena *arena = &making->arena;
+    const row_t n = making->nodes.n;
+    making->times = (struct replay_times){.start_ns = arena_take(arena, n, sizeof(uint64_t)),
+                                          .run_ns = arena_take(arena, n, sizeof(uint64_t)),
+                                          .end_ns = arena_take(arena, n, sizeof(uint64_t)),
+                                          .cause = arena_take(arena, n, sizeof(struct replay_node))};
+    if (arena->failed)
+        return error_memory(error);
+    const struct timeline_nodes *nodes = &making->nodes;
+    uint64_t *dur_ns = arena_take(arena, nodes->n, sizeof *dur_ns);
+    row_t *n_waits = arena_take(arena, nodes->n, sizeof *n_waits);
+    uint64_t *first_waiter = arena_zeros(arena, (size_t)nodes->n + 1, sizeof *first_waiter);
+    row_t *waiters = arena_take(arena, nodes->n_deps, sizeof *waiters);
+    /* The CPU is resource 0, and stream s is s + 1. */
+    uint32_t *resource = arena_take(&making->arena, nodes->n, sizeof *resource);
+    for (row_t i = 0; i < nodes->n && resource; i++)
+        resource[i] = nodes->role[i] == NODE_KERNEL ? making->input.kernels.stream[nodes->of[i]] + 1 : 0;
+
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < nodes->n; i++) {
+        dur_ns[i] = nodes->duration_us[i] * 1000;
+        n_waits[i] = (row_t)(nodes->first_dep[i + 1] - nodes->first_dep[i]);
+    }
+    rows_turn(nodes->n, nodes->first_dep, nodes->deps, first_waiter, waiters);
+    making->run = (struct replay_graph){.n = nodes->n,
+                                        .dur_ns = dur_ns,
+                                        .resource = resource,
+                                        .n_resources = making->input.kernels.n_streams + 1,
+                                        .n_waits = n_waits,
+                                        .first_waiter = first_waiter,
+                                        .waiters = waiters};
+    const struct replay_job job = {1, &making->run, 0, NULL};
+    status = replay(&job, &making->times, error);
+    if (status)
+        return status;
+    status = follow_path(making, error);
+    if (status)
+        return status;
+    uint64_t *slack_ns = arena_take(&making->arena, making->nodes.n, sizeof *slack_ns);
+    if (!slack_ns || !replay_slack(&making->run, &making->times, &making->context->engine, &making->arena, slack_ns))
+        return error_memory(error);
+    status = full_path_find_slacks(making->path, &making->input, &making->nodes, &making->spans, slack_ns, error);
+    if (status)
+        return status;
+    status = sum_shares(making, error);
+    if (!status) {
+        struct sutra_full_path *path = making->path;
+        struct sutra_full_report *report = &path->report;
+        report->n_nodes = making->nodes.n;
+        report->n_steps = path->n_steps;
+        report->us = (double)making->times.finish_ns / 1000;
+        report->measured_us = timeline.measured_us;
+        for (uint64_t i = 0; i < path->n_steps; i++) {
+            const struct path_step *step = &path->steps[i];
+            report->kind_us[step->kind] += (double)(step->end_ns - step->start_ns) / 1000;
+            report->kind_steps[step->kind]++;
+            report->n_waits += step->awaited;
+        }
+    }
     return status;
 }
 
@@ -697,8 +612,8 @@ enum sutra_status sutra_full_path_find(struct sutra_context *context, const stru
                                        const struct sutra_critical_path_options *options, struct sutra_full_path **path,
                                        struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_critical_path_options, instance);
-    struct sutra_critical_path_options taken;
-    enum sutra_status status = options_take(&form, options, &taken, error);
+    struct sutra_critical_path_options used_options;
+    enum sutra_status status = options_take(&form, options, &used_options, error);
     if (status)
         return status;
     struct path_making making = {.context = context, .trace = trace, .path = calloc(1, sizeof *making.path)};
@@ -706,7 +621,7 @@ enum sutra_status sutra_full_path_find(struct sutra_context *context, const stru
         return error_memory(error);
     making.path->trace = trace;
     stage_begin(context, "critical path", trace->events.n);
-    status = make(&making, &taken, error);
+    status = find_path(&making, &used_options, error);
     stage_end(context);
     arena_free(&making.arena);
     if (status)

@@ -1,9 +1,8 @@
 /*
- * full_path.h - inside of struct sutra_full_path: the measured timeline as nodes, run once, and the way back from the
- * node that ended last.
+ * full_path.h - struct sutra_full_path: the critical path by the full rules. The measured timeline becomes nodes, one
+ * replay runs them, and the path goes back from the node that ended last.
  *
- *     device trace --device_timeline--> timeline --timeline--> nodes --replay--> times, and what each waited for
- *                                                                                     --> stretches of the path
+ *     device trace --device_timeline--> timeline --timeline--> nodes --replay--> times and causes --> steps of the path
  */
 #ifndef SIMULATE_FULL_PATH_H
 #define SIMULATE_FULL_PATH_H
@@ -13,10 +12,10 @@
 #include "simulate/timeline.h"
 #include "sutra/critical_path.h"
 
-/* A piece of the path that is of one kind. */
-struct path_stretch {
+/* A step of the path, of one kind. */
+struct path_step {
     enum sutra_full_kind kind;
-    bool awaited;  /* a kernel at whose end the processor went on */
+    bool awaited;  /* a kernel whose end the CPU waited for */
     uint32_t name; /* string of the trace; STRING_NONE for a gap */
     row_t event;   /* ROW_NONE for a gap */
     uint64_t start_ns, end_ns;
@@ -24,9 +23,9 @@ struct path_stretch {
 
 struct sutra_full_path {
     const struct sutra_device_trace *trace;
-    row_t annotation; /* the event whose time is looked at, or ROW_NONE: the whole trace */
-    struct path_stretch *stretches;
-    uint64_t n_stretches, stretches_capacity;
+    row_t annotation; /* the event that selects the window, or ROW_NONE: the total trace */
+    struct path_step *steps;
+    uint64_t n_steps, steps_capacity;
     struct sutra_full_share *shares;
     struct sutra_full_slack *slacks;
     uint64_t n_slacks;
@@ -36,7 +35,7 @@ struct sutra_full_path {
     struct arena arena;
 };
 
-/* What a kernel with these traits does. */
+/* The kind of a kernel with these traits. */
 static inline enum sutra_full_kind full_path_kernel_kind(uint8_t traits) {
     if (traits & KERNEL_COMMUNICATES)
         return SUTRA_FULL_COMMUNICATION;

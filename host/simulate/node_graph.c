@@ -1,5 +1,5 @@
 /*
- * node_graph.c - from rows to slots and their dependencies.
+ * node_graph.c - implements node_graph.h.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -14,42 +14,41 @@
 #include "simulate/node_graph.h"
 
 /*
- * Opening rings of dependencies.
+ * ---- Removal of dependency cycles ----
  *
- * Nodes that can reach each other are a component (Tarjan's search); only a dependency within one can close a ring.
- * Then nodes are taken in an order in which all that they depend on comes before. When none is left that can be taken,
- * the first of those that wait for nothing but other threads of their component goes on without these. Dependencies on
- * the order of a thread and on parents make no rings among themselves, so there always is such a node, but where nodes
- * stand above themselves; then the next one goes on without all that is still to come.
+ * Nodes that can reach each other are a component (Tarjan's search); only a dependency within a component can close a
+ * cycle. Then nodes are queued in an order in which their dependencies precede them. If no node is ready, the first
+ * node that waits only for other threads of its component drops these dependencies. The dependencies on the order of a
+ * thread and on parents form no cycles, so there is such a node, except if nodes are their own ancestors; then the next
+ * node drops all remaining dependencies.
  */
 
-/* A node of the search, and the next of its dependencies: those of the list, then the parent. */
+/* A node of the search and its next dependency: those of the list, then the parent. */
 struct component_frame {
     row_t slot, dep;
     bool parent_due;
 };
 
-struct unringing {
+struct cycle_search {
     struct node_graph *graph;
     struct component_frame *frames;
-    row_t depth, n_seen, n_components, n_open;
-    row_t *seen, *low, *open; /* per slot: when it was seen, the first seen that it reaches; those without component */
-    row_t *component;         /* per slot, or ROW_NONE */
-    uint64_t *first;          /* per slot: where those that depend on it begin in `behind` */
-    row_t *behind;
-    uint8_t *weak;            /* whether that is a dependency that may be dropped */
-    row_t *n_strong, *n_weak; /* per slot: dependencies that are still to come */
-    row_t *queue;             /* nodes that are taken */
-    row_t n_taken;
-    row_t *waiting; /* nodes with nothing but weak dependencies to come */
+    row_t depth, n_visited, n_components, n_open;
+    row_t *visited, *low, *open; /* per slot: when it was visited, the first visited node that it reaches; nodes without
+                               * component */
+    row_t *component;            /* per slot, or ROW_NONE */
+    uint64_t *first;             /* per slot: dependents[first[slot]] .. */
+    row_t *dependents;
+    uint8_t *weak;            /* whether the dependency may be dropped */
+    row_t *n_strong, *n_weak; /* per slot: dependencies that are not queued yet */
+    row_t *queue;             /* nodes in order */
+    row_t n_queued;
+    row_t *waiting; /* nodes that only wait for weak dependencies */
     row_t n_waiting;
     uint8_t *done;
 };
 
-/* ---- components ---- */
-
-static void see(struct unringing *all, row_t slot) {
-    all->seen[slot] = all->low[slot] = ++all->n_seen;
+static void visit_slot(struct cycle_search *all, row_t slot) {
+    all->visited[slot] = all->low[slot] = ++all->n_visited;
     all->open[all->n_open++] = slot;
     all->frames[all->depth++] = (struct component_frame){slot, all->graph->first_dep[slot], true};
 }
@@ -65,16 +64,16 @@ static bool next_dep(const struct node_graph *graph, struct component_frame *fra
     return *on != ROW_NONE;
 }
 
-static void lower(row_t *low, row_t to) {
+static void set_min(row_t *low, row_t to) {
     if (to < *low)
         *low = to;
 }
 
-static void leave(struct unringing *all, row_t slot) {
+static void leave_slot(struct cycle_search *all, row_t slot) {
     all->depth--;
     if (all->depth > 0)
-        lower(&all->low[all->frames[all->depth - 1].slot], all->low[slot]);
-    if (all->low[slot] != all->seen[slot])
+        set_min(&all->low[all->frames[all->depth - 1].slot], all->low[slot]);
+    if (all->low[slot] != all->visited[slot])
         return;
     row_t member;
     do {
@@ -84,28 +83,27 @@ static void leave(struct unringing *all, row_t slot) {
     all->n_components++;
 }
 
-static void find_components(struct unringing *all, row_t start) {
-    see(all, start);
+static void find_components(struct cycle_search *all, row_t start) {
+    visit_slot(all, start);
     while (all->depth > 0) {
         struct component_frame *frame = &all->frames[all->depth - 1];
         row_t on;
         if (!next_dep(all->graph, frame, &on))
-            leave(all, frame->slot);
-        else if (all->seen[on] == 0)
-            see(all, on);
+            leave_slot(all, frame->slot);
+        else if (all->visited[on] == 0)
+            visit_slot(all, on);
         else if (all->component[on] == ROW_NONE)
-            lower(&all->low[frame->slot], all->seen[on]);
+            set_min(&all->low[frame->slot], all->visited[on]);
     }
 }
 
-/* ---- order ---- */
-
-static bool is_weak(const struct unringing *all, row_t slot, const struct graph_dep *dep) {
+static bool is_weak(const struct cycle_search *all, row_t slot, const struct graph_dep *dep) {
     return dep->inter && all->component[slot] == all->component[dep->slot];
 }
 
 /* Calls `edge` for each dependency of a node. */
-static void for_each_edge(struct unringing *all, row_t slot, void (*edge)(struct unringing *, row_t, row_t, bool)) {
+static void for_each_edge(struct cycle_search *all, row_t slot,
+                          void (*edge)(struct cycle_search *, row_t, row_t, bool)) {
     const struct node_graph *graph = all->graph;
     for (row_t i = graph->first_dep[slot]; i != ROW_NONE; i = graph->deps[i].next)
         edge(all, slot, graph->deps[i].slot, is_weak(all, slot, &graph->deps[i]));
@@ -113,46 +111,46 @@ static void for_each_edge(struct unringing *all, row_t slot, void (*edge)(struct
         edge(all, slot, graph->under[slot], false);
 }
 
-static void count_edge(struct unringing *all, row_t slot, row_t on, bool weak) {
+static void count_edge(struct cycle_search *all, row_t slot, row_t on, bool weak) {
     all->first[on + 2]++;
     (*(weak ? &all->n_weak[slot] : &all->n_strong[slot]))++;
 }
 
-static void put_edge(struct unringing *all, row_t slot, row_t on, bool weak) {
+static void add_edge(struct cycle_search *all, row_t slot, row_t on, bool weak) {
     uint64_t at = all->first[on + 1]++;
-    all->behind[at] = slot;
+    all->dependents[at] = slot;
     all->weak[at] = weak;
 }
 
-/* A node of which a dependency is there, or gone. */
-static void look_at(struct unringing *all, row_t slot) {
+/* Queues a node if it is ready. */
+static void queue_if_ready(struct cycle_search *all, row_t slot) {
     if (all->n_strong[slot] > 0 || all->done[slot])
         return;
     if (all->n_weak[slot] == 0) {
         all->done[slot] = 1;
-        all->queue[all->n_taken++] = slot;
+        all->queue[all->n_queued++] = slot;
     } else {
         all->waiting[all->n_waiting++] = slot;
     }
 }
 
-static void take(struct unringing *all, row_t slot) {
+static void release_dependents(struct cycle_search *all, row_t slot) {
     for (uint64_t i = all->first[slot]; i < all->first[slot + 1]; i++) {
-        row_t *n = all->weak[i] ? &all->n_weak[all->behind[i]] : &all->n_strong[all->behind[i]];
+        row_t *n = all->weak[i] ? &all->n_weak[all->dependents[i]] : &all->n_strong[all->dependents[i]];
         if (*n > 0 && --*n == 0)
-            look_at(all, all->behind[i]);
+            queue_if_ready(all, all->dependents[i]);
     }
 }
 
-/* Drops the dependencies of a node that are still to come: the weak ones, or all. */
-static void drop(struct unringing *all, row_t slot, bool whole) {
+/* Drops the dependencies of a node that are not queued: the weak ones, or all. */
+static void drop_deps(struct cycle_search *all, row_t slot, bool all_deps) {
     struct node_graph *graph = all->graph;
     row_t entry = graph->first_dep[slot];
     graph->first_dep[slot] = graph->last_dep[slot] = ROW_NONE;
     while (entry != ROW_NONE) {
         struct graph_dep *dep = &graph->deps[entry];
         row_t next = dep->next;
-        bool gone = !all->done[dep->slot] && (whole || is_weak(all, slot, dep));
+        bool gone = !all->done[dep->slot] && (all_deps || is_weak(all, slot, dep));
         graph->counts.n_cycles += gone;
         if (!gone) {
             dep->next = ROW_NONE;
@@ -162,68 +160,48 @@ static void drop(struct unringing *all, row_t slot, bool whole) {
         }
         entry = next;
     }
-    if (whole && graph->under[slot] != ROW_NONE && !all->done[graph->under[slot]]) {
+    if (all_deps && graph->under[slot] != ROW_NONE && !all->done[graph->under[slot]]) {
         graph->under[slot] = ROW_NONE;
         graph->counts.n_cycles++;
     }
     all->n_weak[slot] = all->n_strong[slot] = 0;
-    look_at(all, slot);
+    queue_if_ready(all, slot);
 }
 
-/* Takes all nodes, with drops where nothing else helps. */
-static void take_all(struct unringing *all) {
-    row_t n_left = 0, next_waiting = 0, n_looked = 0;
+/* Queues all nodes, dropping dependencies if no node is ready. */
+static void queue_all(struct cycle_search *all) {
+    row_t n_left = 0, next_waiting = 0, n_inspected = 0;
     while (true) {
-        while (n_left < all->n_taken)
-            take(all, all->queue[n_left++]);
+        while (n_left < all->n_queued)
+            release_dependents(all, all->queue[n_left++]);
         while (next_waiting < all->n_waiting && all->done[all->waiting[next_waiting]])
             next_waiting++;
         if (next_waiting < all->n_waiting) {
-            drop(all, all->waiting[next_waiting++], false);
+            drop_deps(all, all->waiting[next_waiting++], false);
             continue;
         }
-        while (n_looked < all->graph->n_made &&
-               (!all->graph->kept[all->graph->made[n_looked]] || all->done[all->graph->made[n_looked]]))
-            n_looked++;
-        if (n_looked == all->graph->n_made)
+        while (n_inspected < all->graph->n_made &&
+               (!all->graph->kept[all->graph->made[n_inspected]] || all->done[all->graph->made[n_inspected]]))
+            n_inspected++;
+        if (n_inspected == all->graph->n_made)
             return;
-        drop(all, all->graph->made[n_looked], true);
+        drop_deps(all, all->graph->made[n_inspected], true);
     }
 }
 
-static void open_rings(struct unringing *all) {
-    const struct node_graph *graph = all->graph;
-    row_t n = graph->plus->nodes.n;
-    for (row_t i = 0; i < graph->n_made; i++)
-        if (graph->kept[graph->made[i]] && all->seen[graph->made[i]] == 0)
-            find_components(all, graph->made[i]);
-    for (row_t i = 0; i < graph->n_made; i++)
-        if (graph->kept[graph->made[i]])
-            for_each_edge(all, graph->made[i], count_edge);
-    for (row_t slot = 0; slot < n; slot++)
-        all->first[slot + 2] += all->first[slot + 1];
-    for (row_t i = 0; i < graph->n_made; i++)
-        if (graph->kept[graph->made[i]])
-            for_each_edge(all, graph->made[i], put_edge);
-    for (row_t i = 0; i < graph->n_made; i++)
-        if (graph->kept[graph->made[i]])
-            look_at(all, graph->made[i]);
-    take_all(all);
-}
-
-enum sutra_status node_rings_open(struct node_graph *graph, struct sutra_error *error) {
+enum sutra_status node_cycles_break(struct node_graph *graph, struct sutra_error *error) {
     row_t n = graph->plus->nodes.n;
     uint64_t n_edges = graph->n_deps + graph->n_made;
-    struct unringing all = {.graph = graph};
+    struct cycle_search all = {.graph = graph};
     struct arena *arena = &graph->arena;
     struct arena_mark mark = arena_mark(arena);
     all.frames = arena_take(arena, graph->n_made, sizeof *all.frames);
-    all.seen = arena_zeros(arena, n, sizeof *all.seen);
+    all.visited = arena_zeros(arena, n, sizeof *all.visited);
     all.low = arena_take(arena, n, sizeof *all.low);
     all.open = arena_take(arena, graph->n_made, sizeof *all.open);
     all.component = arena_take(arena, n, sizeof *all.component);
     all.first = arena_zeros(arena, (size_t)n + 2, sizeof *all.first);
-    all.behind = arena_take(arena, n_edges, sizeof *all.behind);
+    all.dependents = arena_take(arena, n_edges, sizeof *all.dependents);
     all.weak = arena_take(arena, n_edges, 1);
     all.n_strong = arena_zeros(arena, n, sizeof *all.n_strong);
     all.n_weak = arena_zeros(arena, n, sizeof *all.n_weak);
@@ -233,19 +211,31 @@ enum sutra_status node_rings_open(struct node_graph *graph, struct sutra_error *
     bool made = !arena->failed;
     if (made) {
         memset(all.component, 0xff, (size_t)n * sizeof *all.component);
-        open_rings(&all);
+        for (row_t i = 0; i < graph->n_made; i++)
+            if (graph->kept[graph->made[i]] && all.visited[graph->made[i]] == 0)
+                find_components(&all, graph->made[i]);
+        for (row_t i = 0; i < graph->n_made; i++)
+            if (graph->kept[graph->made[i]])
+                for_each_edge(&all, graph->made[i], count_edge);
+        for (row_t slot = 0; slot < n; slot++)
+            all.first[slot + 2] += all.first[slot + 1];
+        for (row_t i = 0; i < graph->n_made; i++)
+            if (graph->kept[graph->made[i]])
+                for_each_edge(&all, graph->made[i], add_edge);
+        for (row_t i = 0; i < graph->n_made; i++)
+            if (graph->kept[graph->made[i]])
+                queue_if_ready(&all, graph->made[i]);
+        queue_all(&all);
     }
     arena_release(arena, mark);
     return made ? SUTRA_OK : error_memory(error);
 }
 
-/*
- * Names of groups from kernels and from the nodes that describe groups, ranks from the latter.
- */
+/* ---- Process groups: names from kernels and descriptions, ranks from descriptions ---- */
 
-/* Numbers that are made of names begin here, beyond those that PyTorch gives. */
-#define FIRST_MADE  (1u << 20)
-#define MADE_SPREAD (1u << 30)
+/* Numbers computed from names start here, beyond the numbers of PyTorch. */
+#define FIRST_COMPUTED (1u << 20)
+#define COMPUTED_RANGE (1u << 30)
 
 void comm_groups_free(struct comm_groups *groups) {
     strings_free(&groups->names);
@@ -261,7 +251,7 @@ static bool is_number(const char *name, size_t length) {
     return length > 0 && length < 10;
 }
 
-/* Of a name that is none: FNV-1a of its bytes. */
+/* A name that is no number is hashed by FNV-1a. */
 void comm_group_number_of(const char *name, size_t length, char number[GROUP_NUMBER_MAX]) {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < length; i++)
@@ -269,7 +259,7 @@ void comm_group_number_of(const char *name, size_t length, char number[GROUP_NUM
     if (is_number(name, length))
         snprintf(number, GROUP_NUMBER_MAX, "%.*s", (int)length, name);
     else
-        snprintf(number, GROUP_NUMBER_MAX, "%u", FIRST_MADE + hash % MADE_SPREAD);
+        snprintf(number, GROUP_NUMBER_MAX, "%u", FIRST_COMPUTED + hash % COMPUTED_RANGE);
 }
 
 static struct et_text make_number(struct arena *arena, struct et_text name) {
@@ -293,24 +283,13 @@ static bool add_names(struct comm_groups *groups, const struct node_graph *graph
     return true;
 }
 
-static void number_names(struct comm_groups *groups) {
-    for (uint32_t i = 0; i < groups->names.n && groups->list; i++) {
-        struct et_text name = {strings_text(&groups->names, i), (uint32_t)strings_length(&groups->names, i)};
-        bool number = is_number(name.bytes, name.length);
-        groups->list[i].number = number ? name : make_number(&groups->arena, name);
-        groups->n_numbered += !number && i < groups->n_used;
-    }
-}
-
-/* ---- members ---- */
-
-/* Behind the first `part` of the text; NULL: there is none. */
-static const char *behind(const char *text, const char *end, const char *part) {
+/* The text after the first `part`; NULL: not found. */
+static const char *text_after(const char *text, const char *end, const char *part) {
     const char *at = memmem(text, (size_t)(end - text), part, strlen(part));
     return at ? at + strlen(part) : NULL;
 }
 
-/* Reads "0, 2]" into a group. */
+/* Read "0, 2]" into the group. */
 static void read_ranks(struct comm_groups *groups, struct comm_group *group, const char *at, const char *end) {
     const char *close = memchr(at, ']', (size_t)(end - at));
     group->ranks = close ? arena_take(&groups->arena, (size_t)(close - at), sizeof *group->ranks) : NULL;
@@ -328,20 +307,25 @@ static void read_ranks(struct comm_groups *groups, struct comm_group *group, con
     }
 }
 
-/* The text up to the byte `close`; false: it does not end. */
-static bool take_until(const char *at, const char *end, char close, struct et_text *text) {
+/* The text up to the byte `close`; false: not found. */
+static bool text_until(const char *at, const char *end, char close, struct et_text *text) {
     const char *last = memchr(at, close, (size_t)(end - at));
     *text = (struct et_text){at, last ? (uint32_t)(last - at) : 0};
     return last != NULL;
 }
 
-/* The other name of a group in its description, from `at` to `end`. */
-static bool add_uid(struct comm_groups *groups, uint32_t group, const char *at, const char *end) {
+static bool read_group(struct comm_groups *groups, struct et_text name, const char *end) {
+    uint32_t group = strings_find(&groups->names, name.bytes, name.length);
+    const char *at = name.bytes + name.length, *ranks = text_after(at, end, "\"ranks\": [");
+    groups->list[group].is_described = ranks != NULL;
+    if (ranks)
+        read_ranks(groups, &groups->list[group], ranks, end);
+    /* The other names of the group in its description. */
     static const char *const keys[] = {"\"uid\": ", "\"backend_id\": "};
     struct et_text uid;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *value = behind(at, end, keys[i]);
-        if (!value || value == end || !take_until(value + (*value == '"'), end, *value == '"' ? '"' : ',', &uid))
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        const char *value = text_after(at, end, keys[k]);
+        if (!value || value == end || !text_until(value + (*value == '"'), end, *value == '"' ? '"' : ',', &uid))
             continue;
         uint32_t number = strings_intern(&groups->uids, uid.bytes, uid.length);
         if (number == STRING_NONE)
@@ -351,23 +335,15 @@ static bool add_uid(struct comm_groups *groups, uint32_t group, const char *at, 
     return true;
 }
 
-static bool read_group(struct comm_groups *groups, struct et_text name, const char *end) {
-    uint32_t group = strings_find(&groups->names, name.bytes, name.length);
-    const char *at = name.bytes + name.length, *ranks = behind(at, end, "\"ranks\": [");
-    groups->list[group].told = ranks != NULL;
-    if (ranks)
-        read_ranks(groups, &groups->list[group], ranks, end);
-    return add_uid(groups, group, at, end);
-}
-
-/* The groups that a text describes, one object behind the other: their names, or, once there is a list, the rest. */
+/* Reads the groups that a text describes, one object after the other: their names, or, once there is a list, the
+ * rest. */
 static bool read_groups(struct comm_groups *groups, struct et_text text) {
     static const char key[] = "\"pg_name\": \"";
     const char *end = text.bytes + text.length, *at = text.bytes;
     struct et_text name;
-    while ((at = behind(at, end, key)) != NULL && take_until(at, end, '"', &name)) {
+    while ((at = text_after(at, end, key)) != NULL && text_until(at, end, '"', &name)) {
         at += name.length;
-        const char *next = behind(at, end, key);
+        const char *next = text_after(at, end, key);
         groups->n_described += !groups->list;
         if (groups->list ? !read_group(groups, name, next ? next : end)
                          : strings_intern(&groups->names, name.bytes, name.length) == STRING_NONE)
@@ -394,7 +370,12 @@ enum sutra_status comm_groups_find(struct comm_groups *groups, const struct node
         return error_memory(error);
     groups->list = arena_zeros(&groups->arena, groups->names.n, sizeof *groups->list);
     groups->uid_group = arena_zeros(&groups->arena, groups->n_described * 2, sizeof *groups->uid_group);
-    number_names(groups);
+    for (uint32_t i = 0; i < groups->names.n && groups->list; i++) {
+        struct et_text name = {strings_text(&groups->names, i), (uint32_t)strings_length(&groups->names, i)};
+        bool number = is_number(name.bytes, name.length);
+        groups->list[i].number = number ? name : make_number(&groups->arena, name);
+        groups->n_numbered += !number && i < groups->n_used;
+    }
     bool read = !groups->arena.failed && read_descriptions(groups, nodes);
     return read && !groups->arena.failed ? SUTRA_OK : error_memory(error);
 }
@@ -414,9 +395,9 @@ struct et_text comm_group_number(const struct comm_groups *groups, struct et_tex
     return found == STRING_NONE ? name : groups->list[found].number;
 }
 
-/* Visits of nested thread roots, in times the nodes, and how many there may be in any file. */
-#define VISITS_EACH  64
-#define VISITS_LEAST ((uint64_t)1 << 24)
+/* The maximum number of visits of nested thread roots: per node, and for any file. */
+#define VISITS_PER_NODE 64
+#define VISITS_MIN      ((uint64_t)1 << 24)
 
 enum sutra_status graph_error(const struct node_graph *graph, row_t row, struct sutra_error *error, const char *format,
                               ...) {
@@ -430,20 +411,7 @@ enum sutra_status graph_error(const struct node_graph *graph, row_t row, struct 
                         message);
 }
 
-/* ---- rows that stand for their ids ---- */
-
-/* Of rows with one id the last, at the place of the first. */
-static enum sutra_status order_repeated(struct node_graph *graph, struct sutra_error *error) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
-    struct key_index first = {0};
-    enum sutra_status status =
-        key_index_build(&first, &graph->context->engine, nodes->key, nodes->n, KEY_FIRST, NULL, error);
-    for (row_t row = 0; row < nodes->n && !status; row++)
-        if (key_index_find(&first, nodes->key[row]) == row)
-            graph->order[graph->n_order++] = key_index_find(&graph->rows, nodes->key[row]);
-    key_index_free(&first);
-    return status;
-}
+/* ---- Rows that represent their ids ---- */
 
 static enum sutra_status order_rows(struct node_graph *graph, struct sutra_error *error) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
@@ -452,15 +420,23 @@ static enum sutra_status order_rows(struct node_graph *graph, struct sutra_error
         key_index_build(&graph->rows, &graph->context->engine, nodes->key, nodes->n, KEY_LAST, &second, error);
     if (status)
         return status;
-    if (second != ROW_NONE)
-        return order_repeated(graph, error);
+    if (second != ROW_NONE) {
+        /* Duplicate ids: the last row, at the position of the first. */
+        struct key_index first = {0};
+        status = key_index_build(&first, &graph->context->engine, nodes->key, nodes->n, KEY_FIRST, NULL, error);
+        for (row_t row = 0; row < nodes->n && !status; row++)
+            if (key_index_find(&first, nodes->key[row]) == row)
+                graph->order[graph->n_order++] = key_index_find(&graph->rows, nodes->key[row]);
+        key_index_free(&first);
+        return status;
+    }
     for (row_t row = 0; row < nodes->n; row++)
         graph->order[row] = row;
     graph->n_order = nodes->n;
     return SUTRA_OK;
 }
 
-/* The key of a row's own id. */
+/* The key of the own id of a row. */
 static value_key id_key(const struct node_graph *graph, row_t row) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     if (nodes->faults[row] & PLUS_BIT(PLUS_ID))
@@ -472,7 +448,7 @@ static value_key id_key(const struct node_graph *graph, row_t row) {
     return values_integer(&graph->context->values, digits, (size_t)n);
 }
 
-/* Where attributes change ids, rows of one id share a slot. */
+/* If attributes change ids, rows of one id share a slot. */
 static enum sutra_status number_slots(struct node_graph *graph, struct sutra_error *error) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     for (row_t row = 0; row < nodes->n; row++)
@@ -501,18 +477,16 @@ static inline row_t slot_of_key(const struct node_graph *graph, value_key key) {
     return key_index_find(graph->changed_ids ? &graph->ids : &graph->rows, key);
 }
 
-/* The node that is looked up by a slot's id, or ROW_NONE. */
+/* The row found by the id of a slot, or ROW_NONE. */
 static inline row_t node_of_slot(const struct node_graph *graph, row_t slot) {
     return graph->changed_ids ? key_index_find(&graph->rows, id_key(graph, slot)) : slot;
 }
-
-/* ---- children ---- */
 
 static inline row_t find_row(const struct node_graph *graph, value_key key) {
     return key == KEY_ABSENT ? ROW_NONE : key_index_find(&graph->rows, key);
 }
 
-/* Shares rows out to their parents: list[first[p]] .. list[first[p + 1] - 1], in the order in which they come. */
+/* Groups rows by parent: list[first[p]] .. list[first[p + 1] - 1], in the given order. */
 static void share_out(const struct node_graph *graph, const row_t *rows, bool gpu_only, row_t *first, row_t *list) {
     row_t n = graph->plus->nodes.n;
     memset(first, 0, ((size_t)n + 2) * sizeof *first);
@@ -549,14 +523,14 @@ static enum sutra_status find_children(struct node_graph *graph, struct sutra_er
     return status;
 }
 
-/* ---- what nodes are and become ---- */
+/* ---- Types of nodes ---- */
 
 static bool is_thread(struct et_text name) {
     return et_text_is(name, "[pytorch|profiler|execution_graph|thread]") ||
            et_text_is(name, "[pytorch|profiler|execution_trace|thread]");
 }
 
-/* Threads and the process, which only hold others. */
+/* Threads and the process, which only contain other nodes. */
 static bool is_frame(struct et_text name) {
     return is_thread(name) || et_text_is(name, "[pytorch|profiler|execution_graph|process]") ||
            et_text_is(name, "[pytorch|profiler|execution_trace|process]");
@@ -602,9 +576,7 @@ row_t graph_group_row(const struct node_graph *graph, row_t row) {
     return empty && !(nodes->faults[above] & PLUS_BIT(PLUS_PG_NAME)) ? row : above;
 }
 
-/* ---- making ---- */
-
-/* The first fault of a row in a field that its node needs, or PLUS_N_FIELDS. */
+/* The first fault of a row in a required field, or PLUS_N_FIELDS. */
 static enum plus_field fault_of(const struct node_graph *graph, row_t row) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     uint32_t attributes = 0, faults = nodes->faults[row];
@@ -619,7 +591,7 @@ static enum plus_field fault_of(const struct node_graph *graph, row_t row) {
         faults &= ~(PLUS_BIT(PLUS_COMM_BYTES) | PLUS_BIT(PLUS_PG_NAME));
     else if (nodes->faults[graph_group_row(graph, row)] & PLUS_BIT(PLUS_PG_NAME))
         faults |= PLUS_BIT(PLUS_PG_NAME);
-    faults &= ~PLUS_BIT(PLUS_INTER); /* which counts where the node is visited */
+    faults &= ~PLUS_BIT(PLUS_INTER); /* checked when the node is visited */
     return faults ? (enum plus_field)__builtin_ctz(faults) : PLUS_N_FIELDS;
 }
 
@@ -628,7 +600,7 @@ static enum sutra_status refuse_field(const struct node_graph *graph, row_t row,
     return graph_error(graph, row, error, "field '%s': expected %s", plus_field_key(field), plus_field_expected(field));
 }
 
-/* What chakra_converter does not know of a communication, where that is to be refused. */
+/* Refuses communication that chakra_converter does not know, on request. */
 static enum sutra_status check_communication(const struct node_graph *graph, row_t row, struct sutra_error *error) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     if (!graph_is_gpu(graph, row) || !(nodes->flags[row] & PLUS_IS_COLLECTIVE))
@@ -643,7 +615,7 @@ static enum sutra_status check_communication(const struct node_graph *graph, row
     return SUTRA_OK;
 }
 
-static enum sutra_status make(struct node_graph *graph, row_t row, struct sutra_error *error) {
+static enum sutra_status make_node(struct node_graph *graph, row_t row, struct sutra_error *error) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
     enum plus_field fault = fault_of(graph, row);
     if (fault != PLUS_N_FIELDS)
@@ -654,7 +626,7 @@ static enum sutra_status make(struct node_graph *graph, row_t row, struct sutra_
     row_t slot = slot_of(graph, row);
     row_t under = nodes->parent[row] == KEY_ABSENT ? ROW_NONE : slot_of_key(graph, nodes->parent[row]);
     if (under != ROW_NONE && graph->message[under] == ROW_NONE)
-        under = ROW_NONE; /* it comes later */
+        under = ROW_NONE; /* made later */
     if (graph->message[slot] == ROW_NONE)
         graph->made[graph->n_made++] = slot;
     graph->message[slot] = row;
@@ -662,20 +634,20 @@ static enum sutra_status make(struct node_graph *graph, row_t row, struct sutra_
     return SUTRA_OK;
 }
 
-static enum sutra_status make_all(struct node_graph *graph, struct sutra_error *error) {
+static enum sutra_status make_nodes(struct node_graph *graph, struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     for (row_t i = 0; i < graph->n_order && !status; i++) {
         row_t row = graph->order[i];
         if (graph_is_gpu(graph, row))
             continue;
-        status = make(graph, row, error);
+        status = make_node(graph, row, error);
         for (row_t k = graph->gpu_first[row]; k < graph->gpu_first[row + 1] && !status; k++)
-            status = make(graph, graph->gpu[k], error);
+            status = make_node(graph, graph->gpu[k], error);
     }
     return status;
 }
 
-/* ---- data dependencies ---- */
+/* ---- Data dependencies ---- */
 
 static bool add_dep(struct node_graph *graph, row_t slot, row_t on, bool inter) {
     for (row_t i = graph->first_dep[slot]; i != ROW_NONE; i = graph->deps[i].next)
@@ -695,17 +667,17 @@ static bool add_dep(struct node_graph *graph, row_t slot, row_t on, bool inter) 
 struct walk {
     struct node_graph *graph;
     row_t *stack;
-    row_t *seen; /* per slot: the number of the last walk that visited it */
+    row_t *visited; /* per slot: the number of the last walk that visited it */
     row_t number;
-    bool rest; /* only what no walk has visited */
+    bool rest; /* only nodes that no walk has visited */
     uint64_t n_visits, most_visits;
 };
 
-static bool was_seen(const struct walk *walk, row_t slot) {
-    return walk->rest ? walk->seen[slot] != 0 : walk->seen[slot] == walk->number;
+static bool was_visited(const struct walk *walk, row_t slot) {
+    return walk->rest ? walk->visited[slot] != 0 : walk->visited[slot] == walk->number;
 }
 
-static bool left_out(const struct node_graph *graph, row_t row) {
+static bool is_dropped(const struct node_graph *graph, row_t row) {
     return graph->rules.drop_metadata && graph->plus->nodes.flags[row] & PLUS_IS_META;
 }
 
@@ -717,7 +689,7 @@ static enum sutra_status add_inter(struct node_graph *graph, row_t row, row_t sl
     if (nodes->inter[row] == KEY_NULL)
         return SUTRA_OK;
     row_t on = slot_of_key(graph, nodes->inter[row]);
-    if (on != ROW_NONE && graph->message[on] != ROW_NONE && !left_out(graph, graph->message[on]))
+    if (on != ROW_NONE && graph->message[on] != ROW_NONE && !is_dropped(graph, graph->message[on]))
         return add_dep(graph, slot, on, true) ? SUTRA_OK : error_memory(error);
     if (!graph->rules.drop_absent)
         return graph_error(graph, row, error, "inter_thread_dep is not a node of the file%s",
@@ -726,11 +698,11 @@ static enum sutra_status add_inter(struct node_graph *graph, row_t row, row_t sl
     return SUTRA_OK;
 }
 
-/* Visits a node; *last is the CPU node that was visited before. */
-static enum sutra_status visit(struct walk *walk, row_t row, row_t slot, row_t *last, struct sutra_error *error) {
+/* Visits a node; *last is the CPU node visited before. */
+static enum sutra_status visit_node(struct walk *walk, row_t row, row_t slot, row_t *last, struct sutra_error *error) {
     struct node_graph *graph = walk->graph;
     bool gpu = graph_is_gpu(graph, row);
-    if (left_out(graph, row))
+    if (is_dropped(graph, row))
         return SUTRA_OK;
     enum sutra_status status = gpu ? SUTRA_OK : add_inter(graph, row, slot, error);
     if (!status && *last != ROW_NONE && !add_dep(graph, slot, *last, false))
@@ -741,16 +713,6 @@ static enum sutra_status visit(struct walk *walk, row_t row, row_t slot, row_t *
     return status;
 }
 
-/* Pushes the children of a node, the one with the largest id first. */
-static void push_children(const struct walk *walk, row_t row, row_t *depth) {
-    const struct node_graph *graph = walk->graph;
-    for (row_t i = graph->child_first[row + 1]; i-- > graph->child_first[row];) {
-        row_t slot = slot_of(graph, graph->child[i]);
-        if (slot != ROW_NONE && graph->message[slot] != ROW_NONE && !was_seen(walk, slot))
-            walk->stack[(*depth)++] = slot;
-    }
-}
-
 static enum sutra_status walk_from_root(struct walk *walk, row_t root, struct sutra_error *error) {
     row_t depth = 0, last = ROW_NONE;
     enum sutra_status status = SUTRA_OK;
@@ -758,14 +720,20 @@ static enum sutra_status walk_from_root(struct walk *walk, row_t root, struct su
     walk->stack[depth++] = root;
     while (depth > 0 && !status) {
         row_t slot = walk->stack[--depth];
-        if (was_seen(walk, slot))
+        if (was_visited(walk, slot))
             continue;
-        walk->seen[slot] = walk->number;
+        walk->visited[slot] = walk->number;
         row_t row = node_of_slot(walk->graph, slot);
         if (row == ROW_NONE)
             continue;
-        status = visit(walk, row, slot, &last, error);
-        push_children(walk, row, &depth);
+        status = visit_node(walk, row, slot, &last, error);
+        /* Push the children, the largest id first. */
+        const struct node_graph *graph = walk->graph;
+        for (row_t i = graph->child_first[row + 1]; i-- > graph->child_first[row];) {
+            row_t child = slot_of(graph, graph->child[i]);
+            if (child != ROW_NONE && graph->message[child] != ROW_NONE && !was_visited(walk, child))
+                walk->stack[(depth)++] = child;
+        }
         if (walk->n_visits++ > walk->most_visits && !status)
             status = graph_error(walk->graph, row, error, "too many nested thread roots");
     }
@@ -776,14 +744,14 @@ static struct et_text slot_name(const struct node_graph *graph, row_t slot) {
     return graph->plus->nodes.name[graph->message[slot]];
 }
 
-/* What is below no thread: from the uppermost nodes, then from what is left, which is in rings of parents. */
+/* Nodes outside of all threads: from the roots, then the rest, which is in cycles of parents. */
 static enum sutra_status walk_rest(struct walk *walk, struct sutra_error *error) {
     const struct node_graph *graph = walk->graph;
     enum sutra_status status = SUTRA_OK;
     walk->rest = true;
-    for (int rings = 0; rings < 2; rings++)
+    for (int in_cycle = 0; in_cycle < 2; in_cycle++)
         for (row_t i = 0; i < graph->n_made && !status; i++)
-            if (walk->seen[graph->made[i]] == 0 && (rings || graph->under[graph->made[i]] == ROW_NONE))
+            if (walk->visited[graph->made[i]] == 0 && (in_cycle || graph->under[graph->made[i]] == ROW_NONE))
                 status = walk_from_root(walk, graph->made[i], error);
     return status;
 }
@@ -800,46 +768,12 @@ static enum sutra_status walk_roots(struct walk *walk, struct sutra_error *error
 static enum sutra_status walk_all(struct node_graph *graph, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(&graph->arena);
     row_t n = graph->plus->nodes.n;
-    struct walk walk = {.graph = graph, .most_visits = (uint64_t)n * VISITS_EACH + VISITS_LEAST};
+    struct walk walk = {.graph = graph, .most_visits = (uint64_t)n * VISITS_PER_NODE + VISITS_MIN};
     walk.stack = arena_take(&graph->arena, (size_t)n + 1, sizeof *walk.stack);
-    walk.seen = arena_zeros(&graph->arena, n, sizeof *walk.seen);
+    walk.visited = arena_zeros(&graph->arena, n, sizeof *walk.visited);
     enum sutra_status status = graph->arena.failed ? error_memory(error) : walk_roots(&walk, error);
     arena_release(&graph->arena, mark);
     return status;
-}
-
-/* ---- what stays ---- */
-
-/* Whether a node without dependencies that nothing depends on stays. */
-static bool stays_alone(const struct node_graph *graph, row_t slot) {
-    return graph->rules.keep_rootless && !is_frame(slot_name(graph, slot));
-}
-
-static void drop_dangling(struct node_graph *graph) {
-    for (row_t i = 0; i < graph->n_made; i++) {
-        graph->kept[graph->made[i]] |= graph->first_dep[graph->made[i]] != ROW_NONE;
-        for (row_t dep = graph->first_dep[graph->made[i]]; dep != ROW_NONE; dep = graph->deps[dep].next)
-            graph->kept[graph->deps[dep].slot] = 1;
-    }
-    for (row_t i = 0; i < graph->n_made; i++) {
-        row_t slot = graph->made[i];
-        bool metadata = left_out(graph, graph->message[slot]);
-        graph->counts.n_metadata += metadata;
-        graph->kept[slot] = !metadata && (graph->kept[slot] || stays_alone(graph, slot));
-        graph->counts.n_dangling += !metadata && !graph->kept[slot];
-    }
-}
-
-/* Where absent nodes are not to be named, a node that comes later counts, and one that was dropped does not. */
-static void mend_parents(struct node_graph *graph) {
-    for (row_t i = 0; i < graph->n_made && graph->rules.drop_absent; i++) {
-        row_t slot = graph->made[i], row = graph->message[slot];
-        value_key parent = graph->plus->nodes.parent[row];
-        row_t under = parent == KEY_ABSENT ? ROW_NONE : slot_of_key(graph, parent);
-        bool there = under != ROW_NONE && under != slot && graph->message[under] != ROW_NONE && graph->kept[under];
-        graph->counts.n_absent += graph->kept[slot] && !there && graph->under[slot] != ROW_NONE;
-        graph->under[slot] = there ? under : ROW_NONE;
-    }
 }
 
 static row_t *rows_of_none(struct arena *arena, row_t n) {
@@ -849,7 +783,10 @@ static row_t *rows_of_none(struct arena *arena, row_t n) {
     return rows;
 }
 
-static enum sutra_status take_columns(struct node_graph *graph, struct sutra_error *error) {
+enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_context *context,
+                                   const struct plus_trace *plus, const struct graph_rules *rules,
+                                   struct sutra_error *error) {
+    *graph = (struct node_graph){.plus = plus, .context = context, .rules = *rules};
     struct arena *arena = &graph->arena;
     row_t n = graph->plus->nodes.n;
     graph->order = arena_take(arena, n, sizeof *graph->order);
@@ -864,28 +801,46 @@ static enum sutra_status take_columns(struct node_graph *graph, struct sutra_err
     graph->first_dep = rows_of_none(arena, n);
     graph->last_dep = arena_take(arena, n, sizeof *graph->last_dep);
     graph->kept = arena_zeros(arena, n, 1);
-    return arena->failed ? error_memory(error) : SUTRA_OK;
-}
-
-enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_context *context,
-                                   const struct plus_trace *plus, const struct graph_rules *rules,
-                                   struct sutra_error *error) {
-    *graph = (struct node_graph){.plus = plus, .context = context, .rules = *rules};
-    enum sutra_status status = take_columns(graph, error);
-    if (!status)
-        status = order_rows(graph, error);
-    if (!status)
-        status = number_slots(graph, error);
-    if (!status)
-        status = find_children(graph, error);
-    if (!status)
-        status = make_all(graph, error);
-    if (!status)
-        status = walk_all(graph, error);
+    enum sutra_status status = arena->failed ? error_memory(error) : SUTRA_OK;
+    if (status)
+        return status;
+    status = order_rows(graph, error);
+    if (status)
+        return status;
+    status = number_slots(graph, error);
+    if (status)
+        return status;
+    status = find_children(graph, error);
+    if (status)
+        return status;
+    status = make_nodes(graph, error);
+    if (status)
+        return status;
+    status = walk_all(graph, error);
     if (!status) {
         graph->counts.n_unmade = graph->n_order - graph->n_made;
-        drop_dangling(graph);
-        mend_parents(graph);
+        for (row_t i = 0; i < graph->n_made; i++) {
+            graph->kept[graph->made[i]] |= graph->first_dep[graph->made[i]] != ROW_NONE;
+            for (row_t dep = graph->first_dep[graph->made[i]]; dep != ROW_NONE; dep = graph->deps[dep].next)
+                graph->kept[graph->deps[dep].slot] = 1;
+        }
+        for (row_t i = 0; i < graph->n_made; i++) {
+            row_t slot = graph->made[i];
+            bool metadata = is_dropped(graph, graph->message[slot]);
+            graph->counts.n_metadata += metadata;
+            graph->kept[slot] =
+                !metadata && (graph->kept[slot] || (graph->rules.keep_rootless && !is_frame(slot_name(graph, slot))));
+            graph->counts.n_dangling += !metadata && !graph->kept[slot];
+        }
+        /* If absent nodes are dropped, a parent that was made later counts, and a parent that was dropped does not. */
+        for (row_t i = 0; i < graph->n_made && graph->rules.drop_absent; i++) {
+            row_t slot = graph->made[i], row = graph->message[slot];
+            value_key parent = graph->plus->nodes.parent[row];
+            row_t under = parent == KEY_ABSENT ? ROW_NONE : slot_of_key(graph, parent);
+            bool there = under != ROW_NONE && under != slot && graph->message[under] != ROW_NONE && graph->kept[under];
+            graph->counts.n_absent += graph->kept[slot] && !there && graph->under[slot] != ROW_NONE;
+            graph->under[slot] = there ? under : ROW_NONE;
+        }
     }
     return status;
 }
