@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "simulate/et_write.h"
+#include "simulate/convert.h"
 
 struct value_case {
     const char *name;

@@ -20,8 +20,8 @@
 #include "base/threads.h"
 #include "job/job.h"
 #include "job/rank_job.h"
+#include "simulate/convert.h"
 #include "simulate/et.h"
-#include "simulate/et_write.h"
 #include "simulate/simulation.h"
 #include "write/text.h"
 

@@ -11,7 +11,6 @@
 #include "simulate/communication.h"
 #include "simulate/convert.h"
 #include "simulate/et_graph.h"
-#include "simulate/et_write.h"
 #include "simulate/plus.h"
 #include "simulate/timeline_sources.h"
 #include "text/quantities.h"

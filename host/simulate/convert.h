@@ -1,69 +1,93 @@
 /*
- * convert.h - from the graph to the columns of an .et file: the kept nodes by rising id, with their attributes.
+ * convert.h - ET+ into .et files: makes nodes from the graph, the kept nodes by ascending id with their attributes, and
+ * writes them.
  *
- * Columns of all nodes take as much memory as the graph and what it is made of, so a writer asks for some at a time.
+ * Columns of all nodes need as much memory as the graph and its input, so a writer makes some nodes at a time.
  */
 #ifndef SIMULATE_CONVERT_H
 #define SIMULATE_CONVERT_H
 
+#include "base/memory.h"
+#include "context/context.h"
 #include "link/link.h"
+#include "read/document.h"
 #include "simulate/communication.h"
 #include "simulate/et_format.h"
 #include "simulate/node_graph.h"
 #include "simulate/timeline.h"
 #include "sutra/convert.h"
 
-/* What is written. */
+/* Selection of the output. */
 struct et_rules {
-    bool start_times;                 /* write when nodes start */
-    const struct comm_groups *groups; /* numbers of process groups; NULL: they keep their names */
-    const struct comm_ends *ends;     /* of sends and receives; NULL: they do not tell them */
-    const struct kernel_work *work;   /* of kernels; NULL: they do not tell it */
+    bool start_times;                 /* write start times */
+    const struct comm_groups *groups; /* numbers of process groups; NULL: keep their names */
+    const struct comm_ends *ends;     /* ranks of sends and receives; NULL: not written */
+    const struct kernel_work *work;   /* operations of kernels; NULL: not written */
 };
 
-/* Makes nodes of what is kept of the graph, any of them at a time. */
+/* Makes nodes of the kept slots of the graph, any range at a time. */
 struct et_maker {
     const struct node_graph *graph;
     struct et_rules rules;
-    row_t *slot; /* of each node, by rising id */
+    row_t *slot; /* of each node, by ascending id */
     row_t n;
 };
 
-/* Fills `nodes`, which know the names of attributes, with the nodes from `first` up to `end`. Their texts lie where
- * those of ET+ do. The pool's threads help; without one (NULL) the caller works alone. O(nodes + attributes). */
+/* Fills `nodes`, initialized with the names of attributes, with the nodes from `first` up to `end`. Their texts are
+ * in the memory of ET+. With a pool its threads help; without (NULL) the caller works alone. O(nodes + attributes). */
 enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_nodes *nodes,
                                 struct pool *pool, struct sutra_error *error);
 
-/*
- * Inside of struct sutra_converted: what protobuf nodes are made of, or the nodes as columns, and where
- * their texts lie.
- */
+/* ---- struct sutra_converted: the input of protobuf nodes, or the nodes as columns ---- */
 
 struct sutra_converted {
-    struct document document;  /* ET+, unless it was only linked */
-    struct plus_trace plus;    /* whose columns are freed when all nodes are made; its texts stay */
+    struct document document;  /* ET+, unless linked traces are converted */
+    struct plus_trace plus;    /* columns are freed when all nodes are made; texts stay */
     struct node_graph graph;   /* until then */
-    struct comm_groups groups; /* which compat leaves alone */
+    struct comm_groups groups; /* not used by compat */
     struct comm_ends ends;
     struct kernel_work work;
     struct et_maker maker;
-    struct et_nodes nodes; /* only the metadata, until all are made */
-    bool complete;         /* they are */
+    struct et_nodes nodes; /* only the metadata, until all nodes are made */
+    bool complete;         /* all nodes are made */
     struct sutra_convert_report report;
-    struct timeline_input times; /* if they are kept: in the arena */
+    struct timeline_input times; /* if they are kept; in times_arena */
     struct arena times_arena;
     bool has_times;
 };
 
-/* sutra_linked_convert() for the last that is done with what was linked: it is spent as soon as it is read, which with
- * `keep_times` is also what sutra_converted_run_faithful() needs. On failure it may be spent or not. */
+/* sutra_linked_convert() as the last use of linked traces: it frees them as soon as they are read, which with
+ * `keep_times` includes the input of sutra_converted_run_faithful(). After a failure they may be freed or not. */
 enum sutra_status linked_convert_spend(struct sutra_context *context, const struct linked_traces *spent,
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,
                                        struct sutra_error *error);
 
-/* Makes all nodes, which until now are only made when they are written, and frees what they are made of.
- * SUTRA_SYSTEM: out of memory. */
+/* Makes all nodes, which otherwise are made while they are written, and frees their input. SUTRA_SYSTEM: out of
+ * memory. */
 enum sutra_status converted_complete(struct sutra_converted *converted, struct sutra_context *context,
                                      struct sutra_error *error);
+
+/*
+ * ---- Output (et_write.c) ----
+ *
+ * The bytes are those of Google's own writer: fields ascend by number, without empty and zero fields, but with each set
+ * member of a oneof; lists of ids are packed; varints have the minimum length.
+ */
+
+/* Fills nodes->metadata with schema, pid, time, start_ts and finish_ts of ET+. A null member has no value. A missing
+ * member or one of the wrong type is skipped, or, if they are needed, an error. */
+enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document *document, bool needed,
+                                   struct sutra_error *error);
+
+/* Appends a node, or GlobalMetadata, after its length. Out of memory: out->failed. */
+void et_write_node(const struct et_nodes *nodes, row_t row, struct buffer *out);
+void et_write_metadata(const struct et_nodes *nodes, struct buffer *out);
+
+/* Writes the file atomically: a temporary file, then renamed. "-" is standard output; a name that ends in .gz or .zst
+ * is compressed. The threads of the context encode nodes in pieces; the bytes are the same for any number of threads.
+ * With a maker (else NULL) the nodes of a piece are made when it is encoded, and `nodes` has only the metadata.
+ * *n_bytes (may be NULL): bytes written, before compression. SUTRA_NO_OUTPUT, SUTRA_IO, SUTRA_SYSTEM. */
+enum sutra_status et_write(const struct et_nodes *nodes, const struct et_maker *maker, struct sutra_context *context,
+                           const char *path, uint64_t *n_bytes, struct sutra_error *error);
 
 #endif

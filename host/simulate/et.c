@@ -12,11 +12,10 @@
 #include "base/shared.h"
 #include "context/context.h"
 #include "read/source.h"
+#include "simulate/convert.h"
 #include "simulate/et.h"
 #include "simulate/et_format.h"
 #include "simulate/et_graph.h"
-#include "simulate/et_lines.h"
-#include "simulate/et_write.h"
 #include "write/text.h"
 
 /*

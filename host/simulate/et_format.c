@@ -1,5 +1,5 @@
 /*
- * et_format.c - tables of Chakra's schema.
+ * et_format.c - implements et_format.h.
  */
 #include <string.h>
 
@@ -7,9 +7,7 @@
 #include "simulate/et_format.h"
 #include "simulate/et_graph.h"
 
-/*
- * Room for the columns of an .et file.
- */
+/* ---- Columns ---- */
 
 enum sutra_status et_nodes_begin(struct et_nodes *nodes, struct sutra_error *error) {
     static const char *const known[] = {
@@ -32,7 +30,7 @@ void et_nodes_free(struct et_nodes *nodes) {
     *nodes = (struct et_nodes){0};
 }
 
-static void take_ids(struct arena *arena, struct et_ids *list, row_t n, uint64_t n_ids) {
+static void alloc_ids(struct arena *arena, struct et_ids *list, row_t n, uint64_t n_ids) {
     list->first = arena_take(arena, (size_t)n + 1, sizeof *list->first);
     list->ids = arena_take(arena, n_ids, sizeof *list->ids);
 }
@@ -61,8 +59,8 @@ enum sutra_status et_nodes_take(struct et_nodes *nodes, row_t n, uint64_t n_ctrl
         nodes->text[column].bytes = arena_take(arena, n, sizeof *nodes->text[column].bytes);
         nodes->text[column].length = arena_take(arena, n, sizeof *nodes->text[column].length);
     }
-    take_ids(arena, &nodes->ctrl, n, n_ctrl);
-    take_ids(arena, &nodes->data, n, n_data);
+    alloc_ids(arena, &nodes->ctrl, n, n_ctrl);
+    alloc_ids(arena, &nodes->data, n, n_data);
     nodes->attr_first = arena_take(arena, (size_t)n + 1, sizeof *nodes->attr_first);
     enum sutra_status status = et_attributes_take(nodes, &nodes->attributes, n_attributes, error);
     if (!status)
@@ -90,9 +88,7 @@ struct et_text et_doc_search(const struct et_attributes *attributes, uint64_t i)
     return found ? attributes->docs[low].text : (struct et_text){NULL, 0};
 }
 
-/*
- * Attributes by their known names.
- */
+/* ---- Attributes by their known names ---- */
 
 bool et_is_communication(int32_t type) {
     return et_is_message(type) || type == ET_COMM_COLL;
@@ -140,11 +136,9 @@ bool et_nodes_per_stream(const struct et_nodes *nodes) {
     return false;
 }
 
-/*
- * Stepping over groups, with a stack of their numbers.
- */
+/* ---- Wire format; groups are skipped with a stack of their numbers ---- */
 
-/* From behind the tag that begins a group to behind the one that ends it. */
+/* Moves from the start tag of a group to the end of its end tag. */
 static bool wire_skip_group(struct wire *wire, uint32_t number) {
     uint32_t open[WIRE_DEPTH_MAX] = {number};
     struct wire_field field;
@@ -255,7 +249,7 @@ int et_type_of(const char *name, size_t length) {
     return -1;
 }
 
-/* One value of a packed list. */
+/* The next value of a packed list. */
 static bool next_packed(struct et_list *list, uint64_t *bits) {
     enum wire_type wire = et_wire_type(list->element);
     if (list->packed.at == list->packed.end)

@@ -1,6 +1,6 @@
 /*
- * et_format.h - what Chakra's schema says of values and names: how each kind of attribute is encoded, what node types
- * and collectives are called, and the values of a list.
+ * et_format.h - the contents of a Chakra .et file (chakra_et.proto) as columns, the names of the schema, and protobuf's
+ * wire format.
  */
 #ifndef SIMULATE_ET_FORMAT_H
 #define SIMULATE_ET_FORMAT_H
@@ -18,16 +18,16 @@
 #include "text/numbers.h"
 
 /*
- * What a Chakra .et file holds (chakra_et.proto), as columns: row i is the i-th node of the file.
+ * The nodes of an .et file as columns: row i is the i-th node of the file.
  *
  *     nodes        id, type, start, duration, name, texts of inputs and outputs
  *     ctrl, data   ids of the nodes that node i depends on:    ids[first[i]] .. ids[first[i + 1] - 1]
  *     attributes   of node i:                                  attr_first[i] .. attr_first[i + 1] - 1
  *                  each with a name, a kind, and a value
  *
- * Columns belong to the arena of the struct; texts point to where they stand, in a file or in a store, which whoever
- * fills the columns keeps for as long as they live. Names of attributes are numbers of the strings in `names`; those
- * that we know have the numbers of enum et_name in every struct.
+ * The arena of the struct owns the columns. Texts point into a file or a store, which the caller keeps as long as the
+ * columns. Names of attributes are numbers of the strings in `names`; known names have the numbers of enum et_name in
+ * every struct.
  *
  * Filling takes two passes: count, et_nodes_take(), fill; a pass may be cut into rows for several threads.
  */
@@ -56,8 +56,8 @@ enum et_collective {
     ET_BARRIER = 9,
 };
 
-/* What kind of value an attribute has: the number of its field in AttributeProto. A list's number is one more than that
- * of its elements' kind. */
+/* The kind of the value of an attribute: its field number in AttributeProto. The number of a list is one more than
+ * the number of its elements. */
 enum et_kind {
     ET_NO_VALUE = 0,
     ET_DOUBLE = 3,
@@ -78,7 +78,7 @@ enum et_kind {
     ET_KINDS = 33,
 };
 
-/* X(constant, name) for each attribute that is known by name. */
+/* X(constant, name) for each attribute with a known name. */
 #define ET_NAMES(X)                                                                                                    \
     X(RF_ID, "rf_id")                                                                                                  \
     X(FW_PARENT, "fw_parent")                                                                                          \
@@ -119,7 +119,7 @@ enum et_name {
         ET_N_NAMES
 };
 
-/* Bytes that stand somewhere else; not ended by a NUL. */
+/* Bytes in other memory, without a final NUL. */
 struct et_text {
     const char *bytes;
     uint32_t length;
@@ -143,37 +143,37 @@ enum et_text_column {
     ET_TEXT_COLUMNS
 };
 
-/* The message inputs, or outputs, is there, though it may be empty. */
+/* The message inputs, or outputs, is present, even if it is empty. */
 enum { ET_HAS_INPUTS = 1, ET_HAS_OUTPUTS = 2 };
 
 /* The documentation of an attribute, which few have. */
 struct et_doc {
-    uint64_t attribute; /* its place among the attributes */
+    uint64_t attribute; /* its index */
     struct et_text text;
 };
 
 /* Attributes as columns. */
 struct et_attributes {
     uint64_t n;
-    uint32_t *name;   /* string of `names` */
+    uint32_t *name;   /* number in `names` */
     uint8_t *kind;    /* enum et_kind, or the number of its list */
     uint32_t *length; /* bytes of a text; 0 for numbers */
     union et_value {
         uint64_t bits;     /* integers (sign-extended) and bool; the bits of float, double and fixed numbers */
         const char *bytes; /* string, bytes, and the message of a list */
     } * value;
-    struct et_doc *docs; /* by rising attribute */
+    struct et_doc *docs; /* by ascending attribute */
     uint64_t n_docs;
 };
 
-/* Lists of ids, one for each node. */
+/* Lists of ids, one per node. */
 struct et_ids {
     uint64_t *first; /* n + 1 */
     uint64_t *ids;
 };
 
 struct et_nodes {
-    bool slim; /* there are names only of the texts, and of the attributes those that a simulator needs */
+    bool slim; /* of the texts only names, and only attributes that a simulator needs */
     row_t n;
     uint64_t *id, *start_us, *duration_us;
     int32_t *type;  /* enum et_type */
@@ -187,35 +187,35 @@ struct et_nodes {
     struct et_attributes metadata;
 
     struct strings names; /* of attributes */
-    char *joined;         /* lists that came in pieces, put together */
+    char *joined;         /* lists that were in several pieces, joined */
     struct arena arena;
 };
 
-/* Begins with nothing but the known names. SUTRA_SYSTEM: out of memory. */
+/* Initializes `nodes` with the known names. SUTRA_SYSTEM: out of memory. */
 enum sutra_status et_nodes_begin(struct et_nodes *nodes, struct sutra_error *error);
 void et_nodes_free(struct et_nodes *nodes);
 
-/* Makes room for n nodes, uninitialised but for `flags`, `start_us` and the first of each list, and for so many ids and
- * attributes. SUTRA_SYSTEM: out of memory. */
+/* Allocates n nodes, uninitialized except `flags`, `start_us` and the first of each list, and ids and attributes.
+ * SUTRA_SYSTEM: out of memory. */
 enum sutra_status et_nodes_take(struct et_nodes *nodes, row_t n, uint64_t n_ctrl, uint64_t n_data,
                                 uint64_t n_attributes, struct sutra_error *error);
 
-/* Makes room for n attributes in one of the two tables. */
+/* Allocates n attributes in one of the two tables. */
 enum sutra_status et_attributes_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
                                      struct sutra_error *error);
 
-/* Makes room for the documentation of n of them; until then none has any. */
+/* Allocates the documentation of n attributes; the count starts at 0. */
 enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
                                struct sutra_error *error);
 
-/* The documentation of the i-th attribute; empty where it has none. O(log n). */
+/* The documentation of the i-th attribute; empty if it has none. O(log n). */
 struct et_text et_doc_search(const struct et_attributes *attributes, uint64_t i);
 
 static inline struct et_text et_doc_find(const struct et_attributes *attributes, uint64_t i) {
     return attributes->n_docs ? et_doc_search(attributes, i) : (struct et_text){NULL, 0};
 }
 
-/* How many of the columns of texts there are: the first ones. */
+/* The number of text columns that exist: the first ones. */
 static inline int et_text_columns(const struct et_nodes *nodes) {
     return nodes->slim ? ET_NODE_NAME + 1 : ET_TEXT_COLUMNS;
 }
@@ -233,12 +233,12 @@ static inline void et_text_put(struct et_texts column, row_t row, struct et_text
     column.length[row] = text.length;
 }
 
-/* The text of an attribute's name. */
+/* The text of the name of an attribute. */
 static inline struct et_text et_name_text(const struct et_nodes *nodes, uint32_t name) {
     return (struct et_text){strings_text(&nodes->names, name), (uint32_t)strings_length(&nodes->names, name)};
 }
 
-/* The node's attribute of a known name: its place among the attributes, or UINT64_MAX. */
+/* The index of an attribute of the node by its known name, or UINT64_MAX. */
 static inline uint64_t et_attribute_find(const struct et_nodes *nodes, row_t row, enum et_name name) {
     for (uint64_t i = nodes->attr_first[row]; i < nodes->attr_first[row + 1]; i++)
         if (nodes->attributes.name[i] == (uint32_t)name)
@@ -246,14 +246,12 @@ static inline uint64_t et_attribute_find(const struct et_nodes *nodes, row_t row
     return UINT64_MAX;
 }
 
-/* Whether a value of this kind is bytes that stand elsewhere. */
+/* Whether a value of this kind is bytes in other memory. */
 static inline bool et_kind_is_text(unsigned kind) {
     return kind >= ET_STRING || (kind > 0 && kind % 2 == 0);
 }
 
-/*
- * What the attributes of a node say, as ASTRA-sim reads them, and those of a file.
- */
+/* ---- Attributes of a node, as ASTRA-sim reads them, and of a file ---- */
 
 bool et_is_communication(int32_t type);
 
@@ -262,40 +260,40 @@ static inline bool et_is_message(int32_t type) {
     return type == ET_COMM_SEND || type == ET_COMM_RECV;
 }
 
-/* Kinds of single integers, bool among them. */
+/* Whether the kind is a single integer or bool. */
 bool et_is_integer(uint8_t kind);
 
-/* There is no is_cpu_op, or it is false. */
+/* Whether is_cpu_op is missing or false. */
 bool et_is_gpu(const struct et_nodes *nodes, row_t row);
 
-/* There is such an attribute, with any value. */
+/* Whether the node has the attribute, with any value. */
 bool et_has(const struct et_nodes *nodes, row_t row, enum et_name name);
 
-/* The attribute's value, if it is an integer of any kind. */
+/* The value of the attribute, if it is an integer of any kind. */
 bool et_integer(const struct et_nodes *nodes, row_t row, enum et_name name, int64_t *value);
 
-/* The group that a communication runs in; empty: that of all ranks. */
+/* The group of a communication; empty: all ranks. */
 struct et_text et_group_name(const struct et_nodes *nodes, row_t row);
 
-/* Its number; false: its name does not begin with one. */
+/* The number of its group; false: the name does not begin with a number. */
 bool et_group_of(const struct et_nodes *nodes, row_t row, int64_t *group);
 
-/* The file says that it was made for a resource for each stream. */
+/* Whether the file was made for a resource per stream. */
 bool et_nodes_per_stream(const struct et_nodes *nodes);
 
 /*
- * Reading protobuf's wire format: the fields of a message, one after the other.
+ * ---- Reading of protobuf's wire format: the fields of a message, one after the other ----
  *
  *     tag (varint: number * 8 + type), then by type   0 varint   1 eight bytes   2 length and bytes   5 four bytes
- *                                                     3 .. 4 a group, which no message of ours has: stepped over
+ *                                                     3 .. 4 a group, which the schema does not use: skipped
  *
- * A cursor stays within its bytes. At the first fault it stops for good, with the place and the reason; loops over
- * fields then end by themselves, and look once at the end. No recursion. Cost: O(bytes), nested messages unread.
+ * A cursor stays within its bytes. At the first fault it stops, with the position and the reason; loops over fields
+ * then end and check once. No recursion. Cost: O(bytes), without nested messages.
  */
 
 enum wire_type { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_GROUP = 3, WIRE_GROUP_END = 4, WIRE_32 = 5 };
 
-/* Groups in groups that are stepped over; protobuf's own limit. */
+/* The maximum depth of nested groups; protobuf's own limit. */
 #define WIRE_DEPTH_MAX 100
 
 /* Bytes of the longest number. */
@@ -303,13 +301,13 @@ enum wire_type { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_GROUP = 3, W
 
 struct wire {
     const char *at, *end;
-    const char *fault; /* what is wrong at `at`, or NULL */
+    const char *fault; /* the fault at `at`, or NULL */
 };
 
 struct wire_field {
     uint32_t number;
     enum wire_type type;
-    uint64_t bits;     /* a varint's value, the eight or four bytes, the length */
+    uint64_t bits;     /* the value of a varint, the eight or four bytes, the length */
     const char *bytes; /* of type WIRE_BYTES */
 };
 
@@ -317,7 +315,7 @@ static inline struct wire wire_over(const char *bytes, size_t length) {
     return (struct wire){.at = bytes, .end = bytes + length};
 }
 
-/* Notes what is wrong and ends the cursor's way. */
+/* Records the fault and ends the cursor. */
 static inline bool wire_fail(struct wire *wire, const char *at, const char *fault) {
     wire->at = at;
     wire->end = at;
@@ -325,7 +323,7 @@ static inline bool wire_fail(struct wire *wire, const char *at, const char *faul
     return false;
 }
 
-/* A varint of at most ten bytes; what does not fit 64 bits of the tenth is dropped, as protobuf does. Most have one. */
+/* A varint of at most ten bytes; bits beyond 64 are dropped, as in protobuf. Most have one byte. */
 static inline bool wire_varint(struct wire *wire, uint64_t *value) {
     const char *at = wire->at;
     if (at != wire->end && (unsigned char)*at < 0x80) {
@@ -348,7 +346,7 @@ static inline bool wire_varint(struct wire *wire, uint64_t *value) {
     return wire_fail(wire, wire->at, "number longer than ten bytes");
 }
 
-/* The n bytes at the cursor, n being 4 or 8, as a number. */
+/* The n bytes at the cursor (4 or 8) as a number. */
 static inline bool wire_fixed(struct wire *wire, size_t n, uint64_t *value) {
     char bytes[8] = {0};
     if ((size_t)(wire->end - wire->at) < n)
@@ -370,7 +368,7 @@ static inline bool wire_bytes(struct wire *wire, struct wire_field *field) {
     return true;
 }
 
-/* A tag and, unless it begins or ends a group, the value behind it. */
+/* A tag and, except at the start and end of a group, the following value. */
 static inline bool wire_take(struct wire *wire, struct wire_field *field) {
     const char *from = wire->at;
     uint64_t tag;
@@ -399,8 +397,8 @@ static inline bool wire_take(struct wire *wire, struct wire_field *field) {
 /* The next field of any form. */
 bool wire_next_any(struct wire *wire, struct wire_field *field);
 
-/* The next field; groups are stepped over. False: the end, or a fault. Most have a tag of one byte, and a value or
- * length of one. */
+/* The next field; groups are skipped. False: the end, or a fault. The fast path: a tag of one byte, and a value or
+ * length of one byte. */
 static inline bool wire_next(struct wire *wire, struct wire_field *field) {
     const size_t left = (size_t)(wire->end - wire->at);
     if (left >= 2) {
@@ -416,29 +414,29 @@ static inline bool wire_next(struct wire *wire, struct wire_field *field) {
     return wire_next_any(wire, field);
 }
 
-/* Kinds of single values: (kind - ET_DOUBLE) / 2 is their place in tables. */
+/* Number of kinds of single values; (kind - ET_DOUBLE) / 2 is their index in tables. */
 #define ET_N_SCALARS 15
 
-/* The type on the wire of a field of AttributeProto; lists are messages. */
+/* The wire type of a field of AttributeProto; lists are messages. */
 enum wire_type et_wire_type(uint32_t kind);
 
-/* A number as the columns have it, from what was on the wire: sign-extended, zigzag undone, bool 0 or 1. */
+/* A number as in the columns, from its wire form: sign-extended, zigzag decoded, bool 0 or 1. */
 uint64_t et_scalar_bits(uint32_t kind, uint64_t bits);
 
-/* The other way round, of a number whose type is WIRE_VARINT. */
+/* The inverse, for a number of type WIRE_VARINT. */
 uint64_t et_varint_of(uint32_t kind, uint64_t bits);
 
 /* "double", "float", "int32", ... of a single value or of the elements of a list. */
 const char *et_kind_word(uint32_t kind);
 
-/* The schema's names; NULL: there is none. */
+/* Names of the schema; NULL: unknown. */
 const char *et_type_name(int64_t type);
 const char *et_collective_name(int64_t type);
 
 /* The type of a name, or -1. */
 int et_type_of(const char *name, size_t length);
 
-/* A walk along the values of a list, packed or not. */
+/* A cursor over the values of a list, packed or not. */
 struct et_list {
     uint32_t element; /* kind of the elements */
     struct wire fields, packed;
@@ -451,9 +449,7 @@ static inline struct et_list et_list_over(uint32_t kind, const char *bytes, size
 /* The next value, a number or a text; false: the end, or a fault in one of the cursors. */
 bool et_list_next(struct et_list *list, uint64_t *bits, struct et_text *text);
 
-/*
- * Numbers and keys in protobuf's wire format: how long they are, and writing them where there is room.
- */
+/* ---- Writing of numbers and keys in protobuf's wire format ---- */
 
 static inline size_t varint_size(uint64_t value) {
     return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
@@ -474,11 +470,9 @@ static inline char *put_key(char *to, unsigned field, enum wire_type wire) {
     return put_varint(to, field << 3 | (unsigned)wire);
 }
 
-/*
- * Integers without sign from their JSON text.
- */
+/* ---- Unsigned integers from JSON text ---- */
 
-/* The integer at `value`, if it is one from 0 to 2^64 - 1. Reads as number_scan() does. */
+/* The integer at `value`, if it is in 0 .. 2^64 - 1. Reads like number_scan(). */
 static inline bool unsigned_parse(const char *value, uint64_t *number) {
     int64_t integer;
     size_t length;

@@ -1,5 +1,5 @@
 /*
- * et_graph.c - from ids to rows, and an order that dependencies allow.
+ * et_graph.c - implements et_graph.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,11 +15,9 @@
 #include "simulate/et_graph.h"
 #include "text/numbers.h"
 
-/*
- * Groups of ranks out of JSON.
- */
+/* ---- Process groups from JSON ---- */
 
-/* A text that is being walked, and where its groups go. */
+/* The text that is read, and the output. */
 struct groups_reading {
     struct et_groups *groups;
     struct arena *arena;
@@ -41,7 +39,7 @@ static void add_group(struct groups_reading *reading, struct et_group group) {
         groups->list[groups->n++] = group;
 }
 
-/* The ranks at the walker, into the arena. */
+/* Reads the ranks at the walker into the arena. */
 static void read_ranks(struct groups_reading *reading, struct et_group *group) {
     struct json_walker *walker = &reading->walker;
     int64_t *ranks = NULL;
@@ -121,7 +119,7 @@ static void read_described_groups(struct groups_reading *reading) {
         read_described_group(reading);
 }
 
-/* Reads the groups of a text, which is freed. */
+/* Reads the groups of a text, which is closed. */
 static enum sutra_status read_source(struct et_groups *groups, struct source *source,
                                      void (*read)(struct groups_reading *reading), struct arena *arena,
                                      struct sutra_error *error) {
@@ -190,39 +188,36 @@ bool et_group_number(struct et_text name, int64_t *number) {
     return at > begin && sum <= INT32_MAX;
 }
 
-/*
- * A depth-first search with a stack of its own; a node that is met while it is on the stack closes a
- * ring.
- */
+/* ---- Cycles: a depth-first search with its own stack; a dependency on a node of the stack closes a cycle ---- */
 
-/* Nodes of a ring that are named. */
+/* Number of nodes of a cycle that the message names. */
 #define NAMED 4
 
-/* Where a list of dependencies ends: there the parent stands, as one more. */
+/* The list of dependencies ends with the parent. */
 #define AT_PARENT (ROW_NONE - 1)
 
-enum { NOT_SEEN, ON_STACK, DONE };
+enum { NOT_VISITED, ON_STACK, DONE };
 
-/* A node on the stack and the next of its dependencies. */
-struct ring_frame {
+/* A node of the stack and its next dependency. */
+struct cycle_frame {
     row_t slot, next;
 };
 
 struct search {
     const struct node_graph *graph;
-    struct ring_frame *stack;
+    struct cycle_frame *stack;
     row_t depth;
     uint8_t *state; /* per slot */
 };
 
 static void push(struct search *search, row_t slot) {
     row_t first = search->graph->first_dep[slot];
-    search->stack[search->depth++] = (struct ring_frame){slot, first == ROW_NONE ? AT_PARENT : first};
+    search->stack[search->depth++] = (struct cycle_frame){slot, first == ROW_NONE ? AT_PARENT : first};
     search->state[slot] = ON_STACK;
 }
 
-/* Steps to the next dependency: its slot, or ROW_NONE for none there; false: there are no more. */
-static bool step(const struct node_graph *graph, struct ring_frame *frame, row_t *on) {
+/* The next dependency: its slot, or ROW_NONE for no parent; false: no more. */
+static bool next_dependency(const struct node_graph *graph, struct cycle_frame *frame, row_t *on) {
     if (frame->next == ROW_NONE)
         return false;
     if (frame->next == AT_PARENT) {
@@ -243,17 +238,8 @@ static const char *kind_of(const struct node_graph *graph, row_t slot, row_t on)
     return "parent";
 }
 
-/* "12 'aten::mm' -(inter-thread)-> " */
-static void name_node(const struct node_graph *graph, row_t slot, row_t on, char *text, size_t size) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
-    struct et_text name = nodes->name[graph->message[slot]];
-    size_t n = strlen(text);
-    snprintf(text + n, size - n, "%" PRIu64 " '%.*s' -(%s)-> ", nodes->id[graph->message[slot]],
-             (int)(name.length < 24 ? name.length : 24), name.bytes, kind_of(graph, slot, on));
-}
-
-/* The ring that the node at the top of the stack closes by its dependency on `on`. */
-static enum sutra_status refuse(const struct search *search, row_t on, struct sutra_error *error) {
+/* The cycle that the top of the stack closes by its dependency on `on`. */
+static enum sutra_status refuse_cycle(const struct search *search, row_t on, struct sutra_error *error) {
     const struct node_graph *graph = search->graph;
     char text[300] = "";
     row_t first = search->depth - 1;
@@ -261,9 +247,15 @@ static enum sutra_status refuse(const struct search *search, row_t on, struct su
         first--;
     for (row_t i = first; i < search->depth; i++) {
         row_t next = i + 1 < search->depth ? search->stack[i + 1].slot : on;
-        if (i - first < NAMED - 1 || i + 1 == search->depth)
-            name_node(graph, search->stack[i].slot, next, text, sizeof text);
-        else if (i - first == NAMED - 1)
+        if (i - first < NAMED - 1 || i + 1 == search->depth) {
+            /* Append "12 'aten::mm' -(inter-thread)-> ". */
+            const struct plus_nodes *nodes = &graph->plus->nodes;
+            struct et_text name = nodes->name[graph->message[search->stack[i].slot]];
+            size_t n = strlen(text);
+            snprintf(text + n, (sizeof text) - n, "%" PRIu64 " '%.*s' -(%s)-> ",
+                     nodes->id[graph->message[search->stack[i].slot]], (int)(name.length < 24 ? name.length : 24),
+                     name.bytes, kind_of(graph, search->stack[i].slot, next));
+        } else if (i - first == NAMED - 1)
             strncat(text, "... -> ", sizeof text - strlen(text) - 1);
     }
     return graph_error(graph, graph->message[on], error, "dependency cycle of %u nodes: %s%" PRIu64,
@@ -273,14 +265,14 @@ static enum sutra_status refuse(const struct search *search, row_t on, struct su
 static enum sutra_status search_from(struct search *search, row_t start, struct sutra_error *error) {
     push(search, start);
     while (search->depth > 0) {
-        struct ring_frame *frame = &search->stack[search->depth - 1];
+        struct cycle_frame *frame = &search->stack[search->depth - 1];
         row_t on = ROW_NONE;
-        if (!step(search->graph, frame, &on)) {
+        if (!next_dependency(search->graph, frame, &on)) {
             search->state[frame->slot] = DONE;
             search->depth--;
         } else if (on != ROW_NONE && search->state[on] == ON_STACK) {
-            return refuse(search, on, error);
-        } else if (on != ROW_NONE && search->state[on] == NOT_SEEN) {
+            return refuse_cycle(search, on, error);
+        } else if (on != ROW_NONE && search->state[on] == NOT_VISITED) {
             push(search, on);
         }
     }
@@ -294,59 +286,56 @@ enum sutra_status node_cycles_refuse(const struct node_graph *graph, struct sutr
     search.state = calloc((size_t)n + 1, 1);
     enum sutra_status status = search.stack && search.state ? SUTRA_OK : error_memory(error);
     for (row_t i = 0; i < graph->n_made && !status; i++)
-        if (graph->kept[graph->made[i]] && search.state[graph->made[i]] == NOT_SEEN)
+        if (graph->kept[graph->made[i]] && search.state[graph->made[i]] == NOT_VISITED)
             status = search_from(&search, graph->made[i], error);
     free(search.stack);
     free(search.state);
     return status;
 }
 
-/* From ids to rows: an array where ids lie close together, as they mostly do, else a table. */
+/* ---- The graph ---- */
+
+/* From ids to rows: an array if the ids are dense, as in max_id files, else a table. */
 struct id_rows {
-    uint64_t least, range; /* ids of the array: least .. least + range - 1; range 0: there is none */
+    uint64_t first, range; /* ids of the array: first .. first + range - 1; range 0: no array */
     row_t *dense;
     struct pair_table table;
 };
 
 static bool rows_begin(struct id_rows *rows, const struct et_nodes *nodes, struct arena *arena) {
-    uint64_t least = UINT64_MAX, most = 0;
+    uint64_t min_id = UINT64_MAX, max_id = 0;
     for (row_t row = 0; row < nodes->n; row++) {
-        least = nodes->id[row] < least ? nodes->id[row] : least;
-        most = nodes->id[row] > most ? nodes->id[row] : most;
+        min_id = nodes->id[row] < min_id ? nodes->id[row] : min_id;
+        max_id = nodes->id[row] > max_id ? nodes->id[row] : max_id;
     }
-    *rows = (struct id_rows){.least = least};
-    if (nodes->n == 0 || (most - least) / 4 >= nodes->n)
+    *rows = (struct id_rows){.first = min_id};
+    if (nodes->n == 0 || (max_id - min_id) / 4 >= nodes->n)
         return pair_table_init(&rows->table);
-    rows->range = most - least + 1;
+    rows->range = max_id - min_id + 1;
     rows->dense = arena_take(arena, rows->range, sizeof *rows->dense);
     if (rows->dense)
         memset(rows->dense, 0xff, rows->range * sizeof *rows->dense); /* ROW_NONE */
     return rows->dense;
 }
 
-static void rows_end(struct id_rows *rows) {
-    if (!rows->dense)
-        pair_table_free(&rows->table);
-}
-
 static row_t row_of(const struct id_rows *rows, uint64_t id) {
     if (!rows->dense)
         return pair_table_find(&rows->table, id, 0);
-    return id - rows->least < rows->range ? rows->dense[id - rows->least] : ROW_NONE;
+    return id - rows->first < rows->range ? rows->dense[id - rows->first] : ROW_NONE;
 }
 
-/* Where the row of an id is kept; valid until the next call. NULL: out of memory. */
-static row_t *row_place(struct id_rows *rows, uint64_t id) {
+/* The entry of an id; valid until the next call. NULL: out of memory. */
+static row_t *row_entry(struct id_rows *rows, uint64_t id) {
     if (rows->dense)
-        return &rows->dense[id - rows->least];
+        return &rows->dense[id - rows->first];
     struct pair_entry *entry = pair_table_take(&rows->table, id, 0);
     return entry ? &entry->number : NULL;
 }
 
-/* The row of each id: the last one that has it. */
+/* Finds the row of each id: the last one. */
 static bool find_rows(const struct et_nodes *nodes, struct id_rows *rows, struct et_graph *graph) {
     for (row_t row = 0; row < nodes->n; row++) {
-        row_t *place = row_place(rows, nodes->id[row]);
+        row_t *place = row_entry(rows, nodes->id[row]);
         if (!place)
             return false;
         if (*place != ROW_NONE)
@@ -356,8 +345,8 @@ static bool find_rows(const struct et_nodes *nodes, struct id_rows *rows, struct
     return true;
 }
 
-static void add_up(struct et_graph *graph, const struct id_rows *rows, const struct et_ids *list, row_t row,
-                   enum et_edges kind, uint64_t *n) {
+static void add_dependencies(struct et_graph *graph, const struct id_rows *rows, const struct et_ids *list, row_t row,
+                             enum et_edges kind, uint64_t *n) {
     for (uint64_t i = list->first[row]; i < list->first[row + 1]; i++) {
         graph->up.rows[*n] = row_of(rows, list->ids[i]);
         graph->n_absent += graph->up.rows[*n] == ROW_NONE;
@@ -365,38 +354,7 @@ static void add_up(struct et_graph *graph, const struct id_rows *rows, const str
     }
 }
 
-static void fill_up(const struct et_nodes *nodes, const struct id_rows *rows, enum et_edges kinds,
-                    struct et_graph *graph) {
-    uint64_t n = 0;
-    for (row_t row = 0; row < nodes->n; row++) {
-        graph->up.first[row] = n;
-        if (kinds & ET_CTRL)
-            add_up(graph, rows, &nodes->ctrl, row, ET_CTRL, &n);
-        if (kinds & ET_DATA)
-            add_up(graph, rows, &nodes->data, row, ET_DATA, &n);
-    }
-    graph->up.first[nodes->n] = n;
-}
-
-static void find_order(struct et_graph *graph, uint64_t *n_waits, row_t *free_rows) {
-    struct row_heap idle = {free_rows, 0};
-    for (row_t row = 0; row < graph->n; row++) {
-        n_waits[row] = 0;
-        for (uint64_t i = graph->up.first[row]; i < graph->up.first[row + 1]; i++)
-            n_waits[row] += graph->up.rows[i] != ROW_NONE;
-        if (n_waits[row] == 0)
-            row_heap_push(&idle, row, row_is_lower, NULL);
-    }
-    while (idle.n > 0) {
-        row_t row = row_heap_pop(&idle, row_is_lower, NULL);
-        graph->order[graph->n_order++] = row;
-        for (uint64_t i = graph->down.first[row]; i < graph->down.first[row + 1]; i++)
-            if (--n_waits[graph->down.rows[i]] == 0)
-                row_heap_push(&idle, graph->down.rows[i], row_is_lower, NULL);
-    }
-}
-
-static void take_lists(struct arena *arena, struct et_lists *lists, row_t n, uint64_t n_edges) {
+static void alloc_lists(struct arena *arena, struct et_lists *lists, row_t n, uint64_t n_edges) {
     lists->first = arena_zeros(arena, (size_t)n + 1, sizeof *lists->first);
     lists->rows = arena_take(arena, n_edges, sizeof *lists->rows);
 }
@@ -407,8 +365,8 @@ enum sutra_status et_graph_make(const struct et_nodes *nodes, enum et_edges kind
     uint64_t n_edges = (kinds & ET_CTRL ? nodes->ctrl.first[n] : 0) + (kinds & ET_DATA ? nodes->data.first[n] : 0);
     struct id_rows rows;
     *graph = (struct et_graph){.n = n};
-    take_lists(arena, &graph->up, n, n_edges);
-    take_lists(arena, &graph->down, n, n_edges);
+    alloc_lists(arena, &graph->up, n, n_edges);
+    alloc_lists(arena, &graph->down, n, n_edges);
     graph->kind = arena_take(arena, n_edges, sizeof *graph->kind);
     graph->order = arena_take(arena, n, sizeof *graph->order);
     graph->again = arena_take(arena, n, sizeof *graph->again);
@@ -419,11 +377,34 @@ enum sutra_status et_graph_make(const struct et_nodes *nodes, enum et_edges kind
         return error_memory(error);
     bool found = find_rows(nodes, &rows, graph);
     if (found) {
-        fill_up(nodes, &rows, kinds, graph);
+        uint64_t n_up = 0;
+        for (row_t row = 0; row < nodes->n; row++) {
+            graph->up.first[row] = n_up;
+            if (kinds & ET_CTRL)
+                add_dependencies(graph, &rows, &nodes->ctrl, row, ET_CTRL, &n_up);
+            if (kinds & ET_DATA)
+                add_dependencies(graph, &rows, &nodes->data, row, ET_DATA, &n_up);
+        }
+        graph->up.first[nodes->n] = n_up;
         rows_turn(n, graph->up.first, graph->up.rows, graph->down.first, graph->down.rows);
-        find_order(graph, n_waits, free_rows);
+        struct row_heap idle = {free_rows, 0};
+        for (row_t row = 0; row < graph->n; row++) {
+            n_waits[row] = 0;
+            for (uint64_t i = graph->up.first[row]; i < graph->up.first[row + 1]; i++)
+                n_waits[row] += graph->up.rows[i] != ROW_NONE;
+            if (n_waits[row] == 0)
+                row_heap_push(&idle, row, row_is_lower, NULL);
+        }
+        while (idle.n > 0) {
+            row_t row = row_heap_pop(&idle, row_is_lower, NULL);
+            graph->order[graph->n_order++] = row;
+            for (uint64_t i = graph->down.first[row]; i < graph->down.first[row + 1]; i++)
+                if (--n_waits[graph->down.rows[i]] == 0)
+                    row_heap_push(&idle, graph->down.rows[i], row_is_lower, NULL);
+        }
     }
-    rows_end(&rows);
+    if (!rows.dense)
+        pair_table_free(&rows.table);
     arena_release(arena, mark);
     return found ? SUTRA_OK : error_memory(error);
 }

@@ -1,8 +1,9 @@
 /*
- * et_lines.c - from JSON objects to columns.
+ * et_lines.c - .et files as JSON, and JSON lines into columns.
  *
- * The walker finds what is no JSON; what is JSON but not of the schema is a fault of the walker too. Texts with escapes
- * are decoded into the arena of the columns, others stay where they stand; lists become messages there.
+ * The walker finds malformed JSON; JSON that does not match the schema is a fault of the walker, too. Texts with
+ * escapes are decoded into the arena of the columns, other texts stay in the source; lists become messages in the
+ * arena.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,19 +11,14 @@
 #include "base/error.h"
 #include "read/document.h"
 #include "simulate/et_format.h"
-#include "simulate/et_lines.h"
 #include "simulate/et_read.h"
 #include "text/numbers.h"
 #include "text/strings.h"
 #include "write/json.h"
 
-/*
- * One message after the other as JSON.
- */
+/* ---- Messages as JSON ---- */
 
-/* ---- Values ---- */
-
-/* An integer between quotes, as JSON has those of 64 bits. */
+/* An integer in quotes, as JSON has integers of 64 bits. */
 static void quoted_integer(struct json_out *json, bool is_signed, uint64_t bits) {
     char text[NUMBER_TEXT_MAX + 2] = "\"";
     size_t n = 1 + (is_signed ? integer_format((int64_t)bits, text + 1) : digits_write(bits, text + 1));
@@ -39,9 +35,9 @@ static void number_of_double(struct json_out *json, double value) {
         json_string(json, value > 0 ? "Infinity" : "-Infinity", value > 0 ? 8 : 9);
 }
 
-/* The double with the fewest digits, six at least, that is nearest to the same float. */
+/* The double with the fewest digits, at min six, that rounds to the same float. */
 static double shortest_of_float(float value) {
-    char text[2 * NUMBER_TEXT_MAX] = ""; /* with the padding that reading a number needs */
+    char text[2 * NUMBER_TEXT_MAX] = ""; /* with the padding that the parser needs */
     double shorter = (double)value;
     for (int digits = 6; digits <= 9; digits++) {
         size_t length = (size_t)snprintf(text, NUMBER_TEXT_MAX, "%.*g", digits, (double)value);
@@ -74,7 +70,7 @@ static void base64(struct json_out *json, struct et_text bytes) {
     buffer_append(out, "\"", 1);
 }
 
-static void put_scalar(struct json_out *json, uint32_t kind, uint64_t bits, struct et_text text) {
+static void write_scalar(struct json_out *json, uint32_t kind, uint64_t bits, struct et_text text) {
     double real;
     switch (kind) {
     case ET_DOUBLE:
@@ -107,39 +103,21 @@ static void put_scalar(struct json_out *json, uint32_t kind, uint64_t bits, stru
     }
 }
 
-static void put_list(struct json_out *json, uint32_t kind, struct et_text message) {
-    struct et_list list = et_list_over(kind, message.bytes, message.length);
-    struct et_text text = {0};
-    uint64_t bits = 0;
-    json_open(json, '{');
-    bool some = et_list_next(&list, &bits, &text);
-    if (some) {
-        json_name(json, "values");
-        json_open(json, '[');
-        for (; some; some = et_list_next(&list, &bits, &text))
-            put_scalar(json, kind - 1, bits, text);
-        json_close(json, ']');
-    }
-    json_close(json, '}');
-}
-
-/* ---- Parts of messages ---- */
-
-static void put_text(struct json_out *json, const char *key, struct et_text text) {
+static void write_text(struct json_out *json, const char *key, struct et_text text) {
     if (text.length == 0)
         return;
     json_key(json, key, strlen(key));
     json_string(json, text.bytes, text.length);
 }
 
-static void put_number(struct json_out *json, const char *key, uint64_t number) {
+static void write_number(struct json_out *json, const char *key, uint64_t number) {
     if (number == 0)
         return;
     json_key(json, key, strlen(key));
     quoted_integer(json, false, number);
 }
 
-static void put_ids(struct json_out *json, const char *key, const struct et_ids *list, row_t row) {
+static void write_ids(struct json_out *json, const char *key, const struct et_ids *list, row_t row) {
     if (list->first[row] == list->first[row + 1])
         return;
     json_key(json, key, strlen(key));
@@ -149,27 +127,16 @@ static void put_ids(struct json_out *json, const char *key, const struct et_ids 
     json_close(json, ']');
 }
 
-static void put_texts(struct json_out *json, const char *key, const struct et_nodes *nodes, int first, row_t row) {
+static void write_texts(struct json_out *json, const char *key, const struct et_nodes *nodes, int first, row_t row) {
     json_key(json, key, strlen(key));
     json_open(json, '{');
-    put_text(json, "values", et_text_at(nodes->text[first], row));
-    put_text(json, "shapes", et_text_at(nodes->text[first + 1], row));
-    put_text(json, "types", et_text_at(nodes->text[first + 2], row));
+    write_text(json, "values", et_text_at(nodes->text[first], row));
+    write_text(json, "shapes", et_text_at(nodes->text[first + 1], row));
+    write_text(json, "types", et_text_at(nodes->text[first + 2], row));
     json_close(json, '}');
 }
 
-static void put_type(struct json_out *json, int32_t type) {
-    const char *name = et_type_name(type);
-    if (type == ET_INVALID)
-        return;
-    json_name(json, "type");
-    if (name)
-        json_string(json, name, strlen(name));
-    else
-        json_integer(json, type);
-}
-
-static void put_value(struct json_out *json, const struct et_attributes *table, uint64_t i) {
+static void write_value(struct json_out *json, const struct et_attributes *table, uint64_t i) {
     uint32_t kind = table->kind[i];
     bool is_text = et_kind_is_text(kind);
     char key[16];
@@ -178,29 +145,40 @@ static void put_value(struct json_out *json, const struct et_attributes *table, 
     struct et_text text = {is_text ? table->value[i].bytes : NULL, table->length[i]};
     int length = snprintf(key, sizeof key, "%s%s", et_kind_word(kind), kind % 2 ? "Val" : "List");
     json_key(json, key, (size_t)length);
-    if (kind % 2)
-        put_scalar(json, kind, is_text ? 0 : table->value[i].bits, text);
-    else
-        put_list(json, kind, text);
+    if (kind % 2) {
+        write_scalar(json, kind, is_text ? 0 : table->value[i].bits, text);
+    } else {
+        struct et_list list = et_list_over(kind, text.bytes, text.length);
+        struct et_text element = {0};
+        uint64_t element_bits = 0;
+        json_open(json, '{');
+        bool some = et_list_next(&list, &element_bits, &element);
+        if (some) {
+            json_name(json, "values");
+            json_open(json, '[');
+            for (; some; some = et_list_next(&list, &element_bits, &element))
+                write_scalar(json, kind - 1, element_bits, element);
+            json_close(json, ']');
+        }
+        json_close(json, '}');
+    }
 }
 
-static void put_attributes(struct json_out *json, const struct et_nodes *nodes, const struct et_attributes *table,
-                           uint64_t begin, uint64_t end) {
+static void write_attributes(struct json_out *json, const struct et_nodes *nodes, const struct et_attributes *table,
+                             uint64_t begin, uint64_t end) {
     if (begin == end)
         return;
     json_name(json, "attr");
     json_open(json, '[');
     for (uint64_t i = begin; i < end; i++) {
         json_open(json, '{');
-        put_text(json, "name", et_name_text(nodes, table->name[i]));
-        put_text(json, "docString", et_doc_find(table, i));
-        put_value(json, table, i);
+        write_text(json, "name", et_name_text(nodes, table->name[i]));
+        write_text(json, "docString", et_doc_find(table, i));
+        write_value(json, table, i);
         json_close(json, '}');
     }
     json_close(json, ']');
 }
-
-/* ---- Messages ---- */
 
 static struct json_out begin_message(enum et_json_layout layout, struct text_out *text) {
     struct json_out json = {.text = text, .indent = layout == ET_JSON_LINES ? JSON_ONE_LINE : 2};
@@ -216,41 +194,49 @@ static void end_message(struct json_out *json) {
 
 void et_json_metadata(const struct et_nodes *nodes, enum et_json_layout layout, struct text_out *text) {
     struct json_out json = begin_message(layout, text);
-    put_text(&json, "version", nodes->version);
-    put_attributes(&json, nodes, &nodes->metadata, 0, nodes->metadata.n);
+    write_text(&json, "version", nodes->version);
+    write_attributes(&json, nodes, &nodes->metadata, 0, nodes->metadata.n);
     end_message(&json);
 }
 
 void et_json_node(const struct et_nodes *nodes, row_t row, enum et_json_layout layout, struct text_out *text) {
     struct json_out json = begin_message(layout, text);
-    put_number(&json, "id", nodes->id[row]);
-    put_text(&json, "name", et_text_at(nodes->text[ET_NODE_NAME], row));
-    put_type(&json, nodes->type[row]);
-    put_ids(&json, "ctrlDeps", &nodes->ctrl, row);
-    put_ids(&json, "dataDeps", &nodes->data, row);
-    put_number(&json, "startTimeMicros", nodes->start_us[row]);
-    put_number(&json, "durationMicros", nodes->duration_us[row]);
+    write_number(&json, "id", nodes->id[row]);
+    write_text(&json, "name", et_text_at(nodes->text[ET_NODE_NAME], row));
+    if (nodes->type[row] != ET_INVALID) {
+        const char *type = et_type_name(nodes->type[row]);
+        json_name(&json, "type");
+        if (type)
+            json_string(&json, type, strlen(type));
+        else
+            json_integer(&json, nodes->type[row]);
+    }
+    write_ids(&json, "ctrlDeps", &nodes->ctrl, row);
+    write_ids(&json, "dataDeps", &nodes->data, row);
+    write_number(&json, "startTimeMicros", nodes->start_us[row]);
+    write_number(&json, "durationMicros", nodes->duration_us[row]);
     if (nodes->flags[row] & ET_HAS_INPUTS)
-        put_texts(&json, "inputs", nodes, ET_INPUT_VALUES, row);
+        write_texts(&json, "inputs", nodes, ET_INPUT_VALUES, row);
     if (nodes->flags[row] & ET_HAS_OUTPUTS)
-        put_texts(&json, "outputs", nodes, ET_OUTPUT_VALUES, row);
-    put_attributes(&json, nodes, &nodes->attributes, nodes->attr_first[row], nodes->attr_first[row + 1]);
+        write_texts(&json, "outputs", nodes, ET_OUTPUT_VALUES, row);
+    write_attributes(&json, nodes, &nodes->attributes, nodes->attr_first[row], nodes->attr_first[row + 1]);
     end_message(&json);
 }
 
 struct lines_reader {
     struct et_filler filler;
     struct json_walker walker;
-    struct buffer list; /* of the list that is being read */
+    struct buffer list; /* the current list */
 };
 
-static void *take(struct lines_reader *lines, size_t n) {
+static void *alloc_bytes(struct lines_reader *lines, size_t n) {
     return arena_take(&lines->filler.nodes->arena, n, 1);
 }
 
-/* ---- Values ---- */
+/* ---- JSON lines into columns ---- */
 
-/* The string at the walker, decoded. In the first pass, which checks it, it is gone when the walk goes on. */
+/* The string at the walker, decoded. In the first read_messages, which only checks it, it is valid until the walk
+ * continues. */
 static struct et_text read_text(struct lines_reader *lines) {
     struct json_walker *walker = &lines->walker;
     if (walk_char(walker) != '"') {
@@ -263,7 +249,7 @@ static struct et_text read_text(struct lines_reader *lines) {
         walk_fail(walker, "a string of less than 4 GiB");
     if (walker->expected || !memchr(text.bytes, '\\', text.length))
         return text;
-    char *decoded = take(lines, text.length);
+    char *decoded = alloc_bytes(lines, text.length);
     if (!decoded)
         return (struct et_text){"", 0};
     text = (struct et_text){decoded, (uint32_t)string_decode(text.bytes, text.length, decoded)};
@@ -272,7 +258,7 @@ static struct et_text read_text(struct lines_reader *lines) {
     return text;
 }
 
-/* Steps over a number, or a string, and returns its text. */
+/* Skips a number, or a string, and returns its text. */
 static struct et_text read_number_text(struct lines_reader *lines) {
     struct json_walker *walker = &lines->walker;
     const char *from = walker->text + walker->at;
@@ -288,8 +274,8 @@ static struct et_text read_number_text(struct lines_reader *lines) {
     return (struct et_text){from, (uint32_t)length};
 }
 
-/* Digits, perhaps behind a minus, of a number within the bounds; bits as in the columns. */
-static bool integer_of(struct et_text text, int64_t least, uint64_t most, uint64_t *bits) {
+/* Digits, perhaps after a minus, of a number within the bounds; bits as in the columns. */
+static bool integer_of(struct et_text text, int64_t min, uint64_t max, uint64_t *bits) {
     uint64_t sum = 0;
     bool negative = text.length > 0 && text.bytes[0] == '-';
     uint32_t i = negative;
@@ -300,14 +286,14 @@ static bool integer_of(struct et_text text, int64_t least, uint64_t most, uint64
             __builtin_add_overflow(sum, (uint64_t)(text.bytes[i] - '0'), &sum))
             return false;
     *bits = negative ? -sum : sum;
-    return negative ? sum <= -(uint64_t)least : sum <= most;
+    return negative ? sum <= -(uint64_t)min : sum <= max;
 }
 
-static uint64_t read_integer(struct lines_reader *lines, int64_t least, uint64_t most) {
+static uint64_t read_integer(struct lines_reader *lines, int64_t min, uint64_t max) {
     size_t at = lines->walker.at;
     uint64_t bits = 0;
     struct et_text text = read_number_text(lines);
-    if (!lines->walker.expected && !integer_of(text, least, most, &bits)) {
+    if (!lines->walker.expected && !integer_of(text, min, max, &bits)) {
         walk_to(&lines->walker, at);
         walk_fail(&lines->walker, "an integer within the range of the type");
     }
@@ -318,7 +304,7 @@ static uint64_t read_unsigned(struct lines_reader *lines) {
     return read_integer(lines, 0, UINT64_MAX);
 }
 
-/* The numbers that JSON has no form for stand in quotes. */
+/* Numbers without a JSON form are in quotes. */
 static double read_double(struct lines_reader *lines) {
     static const struct {
         const char *text;
@@ -367,7 +353,7 @@ static int base64_digit(char c) {
     return found ? (int)(found - letters) : -1;
 }
 
-/* Four letters at a time, of which the last two may be '='. */
+/* Four letters at a time; the last two may be "=". */
 static bool decode_base64(struct et_text text, char *out, uint32_t *n) {
     *n = 0;
     if (text.length % 4)
@@ -391,7 +377,7 @@ static bool decode_base64(struct et_text text, char *out, uint32_t *n) {
 static struct et_text read_bytes(struct lines_reader *lines) {
     size_t at = lines->walker.at;
     struct et_text text = read_text(lines);
-    char *decoded = take(lines, text.length);
+    char *decoded = alloc_bytes(lines, text.length);
     uint32_t n = 0;
     if (lines->walker.expected || !decoded)
         return (struct et_text){"", 0};
@@ -432,9 +418,7 @@ static uint64_t read_scalar(struct lines_reader *lines, uint32_t kind, struct et
     }
 }
 
-/* ---- Lists ---- */
-
-/* Appends a value as a list holds it: texts as fields of their own, numbers packed. */
+/* Appends a value in the encoding of lists: texts as fields of their own, numbers packed. */
 static void add_element(struct lines_reader *lines, uint32_t kind, uint64_t bits, struct et_text text) {
     struct buffer *list = &lines->list;
     enum wire_type wire = et_wire_type(kind);
@@ -452,12 +436,12 @@ static void add_element(struct lines_reader *lines, uint32_t kind, uint64_t bits
         buffer_append(list, text.bytes, text.length);
 }
 
-/* The message of the list that was read, in the arena. */
-static struct et_text keep_list(struct lines_reader *lines, uint32_t kind) {
+/* The message of the current list, in the arena. */
+static struct et_text copy_list(struct lines_reader *lines, uint32_t kind) {
     bool packed = et_wire_type(kind) != WIRE_BYTES && lines->list.length > 0;
     char head[2 * WIRE_VARINT_MAX];
     size_t n = packed ? (size_t)(put_varint(put_key(head, 1, WIRE_BYTES), lines->list.length) - head) : 0;
-    char *message = take(lines, n + lines->list.length);
+    char *message = alloc_bytes(lines, n + lines->list.length);
     if (!message || lines->list.length > UINT32_MAX - n)
         return (struct et_text){"", 0};
     memcpy(message, head, n);
@@ -483,10 +467,8 @@ static struct et_text read_list(struct lines_reader *lines, uint32_t kind) {
                 add_element(lines, kind, bits, text);
         }
     }
-    return lines->filler.fill ? keep_list(lines, kind) : (struct et_text){"", 0};
+    return lines->filler.fill ? copy_list(lines, kind) : (struct et_text){"", 0};
 }
-
-/* ---- Parts of objects ---- */
 
 /* "int64Val", "int64List", ...: the kind; 0: none. */
 static uint32_t kind_of_key(const struct json_walker *walker, struct json_place key) {
@@ -505,45 +487,40 @@ static uint32_t kind_of_key(const struct json_walker *walker, struct json_place 
     return 0;
 }
 
-static struct et_attribute read_attribute(struct lines_reader *lines) {
-    struct json_walker *walker = &lines->walker;
-    struct et_attribute attribute = {0};
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
-        uint32_t kind;
-        if (walker->expected)
-            break;
-        if (place_is(walker->source, key, "name")) {
-            attribute.name = read_text(lines);
-        } else if (place_is(walker->source, key, "docString")) {
-            attribute.doc = read_text(lines);
-        } else if ((kind = kind_of_key(walker, key)) != 0 && !attribute.kind) {
-            attribute.kind = (uint8_t)kind;
-            if (kind % 2)
-                attribute.bits = read_scalar(lines, kind, &attribute.text);
-            else
-                attribute.text = read_list(lines, kind - 1);
-        } else {
-            walk_fail(walker, "a name, a docString and a value, at most one of each,");
-        }
-    }
-    return attribute;
-}
-
 static void read_attributes(struct lines_reader *lines,
-                            void (*put)(struct et_filler *filler, const struct et_attribute *attribute)) {
+                            void (*add)(struct et_filler *filler, const struct et_attribute *attribute)) {
     struct json_walker *walker = &lines->walker;
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
-        struct et_attribute attribute = read_attribute(lines);
+        struct et_attribute attribute = {0};
+        for (bool more_members = walk_object(walker); more_members; more_members = walk_member_end(walker)) {
+            struct json_place key = walk_key(walker);
+            uint32_t kind;
+            if (walker->expected)
+                break;
+            if (place_is(walker->source, key, "name")) {
+                attribute.name = read_text(lines);
+            } else if (place_is(walker->source, key, "docString")) {
+                attribute.doc = read_text(lines);
+            } else if ((kind = kind_of_key(walker, key)) != 0 && !attribute.kind) {
+                attribute.kind = (uint8_t)kind;
+                if (kind % 2)
+                    attribute.bits = read_scalar(lines, kind, &attribute.text);
+                else
+                    attribute.text = read_list(lines, kind - 1);
+            } else {
+                walk_fail(walker, "a name, a docString and a value, at most one of each,");
+            }
+        }
+
         if (!walker->expected)
-            put(&lines->filler, &attribute);
+            add(&lines->filler, &attribute);
     }
 }
 
-static void read_ids(struct lines_reader *lines, void (*put)(struct et_filler *filler, uint64_t id)) {
+static void read_ids(struct lines_reader *lines, void (*add)(struct et_filler *filler, uint64_t id)) {
     struct json_walker *walker = &lines->walker;
     for (bool more = walk_array(walker); more; more = walk_element_end(walker))
-        put(&lines->filler, read_unsigned(lines));
+        add(&lines->filler, read_unsigned(lines));
 }
 
 static void read_texts(struct lines_reader *lines, struct et_text *texts) {
@@ -575,8 +552,6 @@ static int32_t read_type(struct lines_reader *lines) {
     return type;
 }
 
-/* ---- Objects ---- */
-
 enum node_key {
     KEY_ID,
     KEY_NAME,
@@ -593,46 +568,6 @@ enum node_key {
 static const char *const node_keys[N_KEYS] = {
     "id", "name", "type", "ctrlDeps", "dataDeps", "startTimeMicros", "durationMicros", "inputs", "outputs", "attr"};
 
-static void read_member(struct lines_reader *lines, enum node_key key, struct et_node *node) {
-    switch (key) {
-    case KEY_ID:
-        node->id = read_unsigned(lines);
-        break;
-    case KEY_NAME:
-        node->text[ET_NODE_NAME] = read_text(lines);
-        break;
-    case KEY_TYPE:
-        node->type = read_type(lines);
-        break;
-    case KEY_CTRL:
-        read_ids(lines, et_fill_ctrl);
-        break;
-    case KEY_DATA:
-        read_ids(lines, et_fill_data);
-        break;
-    case KEY_START:
-        node->start_us = read_unsigned(lines);
-        break;
-    case KEY_DURATION:
-        node->duration_us = read_unsigned(lines);
-        break;
-    case KEY_IN:
-        node->flags |= ET_HAS_INPUTS;
-        read_texts(lines, &node->text[ET_INPUT_VALUES]);
-        break;
-    case KEY_OUT:
-        node->flags |= ET_HAS_OUTPUTS;
-        read_texts(lines, &node->text[ET_OUTPUT_VALUES]);
-        break;
-    case KEY_ATTR:
-        read_attributes(lines, et_fill_attribute);
-        break;
-    case N_KEYS:
-        walk_fail(&lines->walker, "a known member of a node");
-        break;
-    }
-}
-
 static void read_node(struct lines_reader *lines) {
     struct json_walker *walker = &lines->walker;
     struct et_node node = {0};
@@ -641,7 +576,44 @@ static void read_node(struct lines_reader *lines) {
         int key = KEY_ID;
         while (key < N_KEYS && !walker->expected && !place_is(walker->source, place, node_keys[key]))
             key++;
-        read_member(lines, walker->expected ? N_KEYS : (enum node_key)key, &node);
+        enum node_key member = walker->expected ? N_KEYS : (enum node_key)key;
+        switch (member) {
+        case KEY_ID:
+            node.id = read_unsigned(lines);
+            break;
+        case KEY_NAME:
+            node.text[ET_NODE_NAME] = read_text(lines);
+            break;
+        case KEY_TYPE:
+            node.type = read_type(lines);
+            break;
+        case KEY_CTRL:
+            read_ids(lines, et_fill_ctrl);
+            break;
+        case KEY_DATA:
+            read_ids(lines, et_fill_data);
+            break;
+        case KEY_START:
+            node.start_us = read_unsigned(lines);
+            break;
+        case KEY_DURATION:
+            node.duration_us = read_unsigned(lines);
+            break;
+        case KEY_IN:
+            node.flags |= ET_HAS_INPUTS;
+            read_texts(lines, &node.text[ET_INPUT_VALUES]);
+            break;
+        case KEY_OUT:
+            node.flags |= ET_HAS_OUTPUTS;
+            read_texts(lines, &node.text[ET_OUTPUT_VALUES]);
+            break;
+        case KEY_ATTR:
+            read_attributes(lines, et_fill_attribute);
+            break;
+        case N_KEYS:
+            walk_fail(&lines->walker, "a known member of a node");
+            break;
+        }
     }
     if (!walker->expected)
         et_fill_node(&lines->filler, &node);
@@ -662,7 +634,10 @@ static void read_metadata(struct lines_reader *lines) {
     }
 }
 
-static void read_objects(struct lines_reader *lines, const struct source *source) {
+/* One read_messages, from the beginning. */
+static enum sutra_status read_messages(struct lines_reader *lines, const struct source *source,
+                                       struct sutra_error *error) {
+    lines->walker = walk_from(source, 0);
     struct json_walker *walker = &lines->walker;
     read_metadata(lines);
     while (walker->at < source->size && !lines->filler.nodes->arena.failed) {
@@ -671,12 +646,6 @@ static void read_objects(struct lines_reader *lines, const struct source *source
         else
             read_node(lines);
     }
-}
-
-/* One pass, from the beginning. */
-static enum sutra_status pass(struct lines_reader *lines, const struct source *source, struct sutra_error *error) {
-    lines->walker = walk_from(source, 0);
-    read_objects(lines, source);
     return walk_error(&lines->walker, error);
 }
 
@@ -687,7 +656,7 @@ enum sutra_status et_lines_read(struct et_file *file, struct sutra_error *error)
     enum sutra_status status = et_fill_begin(&lines.filler, &file->nodes, error);
     struct arena_mark mark = arena_mark(&file->nodes.arena);
     if (!status)
-        status = pass(&lines, &file->source, error);
+        status = read_messages(&lines, &file->source, error);
     if (!status && file->nodes.arena.failed)
         status = error_memory(error);
     if (!status)
@@ -695,7 +664,7 @@ enum sutra_status et_lines_read(struct et_file *file, struct sutra_error *error)
     if (!status)
         status = et_fill_room(&lines.filler, error);
     if (!status)
-        status = pass(&lines, &file->source, error);
+        status = read_messages(&lines, &file->source, error);
     if (!status && (lines.list.failed || et_fill_failed(&lines.filler)))
         status = error_memory(error);
     buffer_free(&lines.list);

@@ -1,11 +1,10 @@
 /*
- * et_read.c - from the messages of an .et file to columns.
+ * et_read.c - reads the messages of an .et file into columns.
  *
- *     lengths --> parts of some thousand messages --> each counted --> each filled behind those before it
+ *     lengths --> parts of some thousand messages --> each counted --> each filled after the preceding ones
  *
- * Both passes walk the messages with the same functions: the first checks all and counts ids and attributes, the second
- * puts them into the columns. What was read before a fault stays counted, so that a damaged file can be looked at as
- * far as it is whole.
+ * Both passes walk the messages with the same functions: the first checks and counts, the second fills the columns.
+ * Messages before a fault stay counted, so the intact beginning of a corrupt file can be read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +14,10 @@
 #include "read/source.h"
 #include "read/trace_head.h"
 #include "simulate/et_format.h"
-#include "simulate/et_lines.h"
 #include "simulate/et_read.h"
 #include "text/strings.h"
 
-/*
- * Counting, and then filling, the columns of an .et file.
- */
+/* ---- Counting and filling of columns ---- */
 
 enum sutra_status et_fill_begin(struct et_filler *filler, struct et_nodes *nodes, struct sutra_error *error) {
     *filler = (struct et_filler){.nodes = nodes};
@@ -48,37 +44,7 @@ enum sutra_status et_fill_room(struct et_filler *filler, struct sutra_error *err
     return status;
 }
 
-/* All of two. */
-static struct et_totals et_totals_add(struct et_totals a, struct et_totals b) {
-    return (struct et_totals){a.n_nodes + b.n_nodes,
-                              a.n_ctrl + b.n_ctrl,
-                              a.n_data + b.n_data,
-                              a.n_attributes + b.n_attributes,
-                              a.n_docs + b.n_docs,
-                              a.n_metadata + b.n_metadata,
-                              a.n_metadata_docs + b.n_metadata_docs,
-                              a.n_joined + b.n_joined};
-}
-
-/* ---- Parts ---- */
-
-/* A part's second pass, behind so much; to be freed. False: out of memory. */
-static bool et_fill_part(struct et_filler *part, struct et_nodes *nodes, const struct et_totals *before) {
-    *part = (struct et_filler){.nodes = nodes,
-                               .fill = true,
-                               .slim = nodes->slim,
-                               .n = *before,
-                               .first_attribute = before->n_attributes,
-                               .is_part = true,
-                               .n_known = nodes->names.n};
-    return strings_init(&part->own);
-}
-
-static void et_fill_part_free(struct et_filler *part) {
-    strings_free(&part->own);
-}
-
-/* Gives the names that a part, which began behind `before`, has met first their numbers. False: out of memory. */
+/* Numbers the new names of a part, which started at the counts `before`. False: out of memory. */
 static bool et_fill_join(struct et_filler *part, const struct et_totals *before) {
     struct strings *names = &part->nodes->names;
     const uint32_t n_known = part->n_known;
@@ -96,9 +62,7 @@ static bool et_fill_join(struct et_filler *part, const struct et_totals *before)
     return true;
 }
 
-/* ---- Columns ---- */
-
-/* Of an attribute at a time, so that the next piece comes behind the one before. */
+/* Append the piece to the list that was joined last. */
 static void et_fill_list(struct et_filler *filler, struct et_attribute *attribute, struct et_text piece) {
     const struct et_text before = attribute->text;
     uint64_t at = filler->n.n_joined - (attribute->is_joined ? before.length : 0);
@@ -112,32 +76,32 @@ static void et_fill_list(struct et_filler *filler, struct et_attribute *attribut
     filler->n.n_joined = at + attribute->text.length;
 }
 
-static void put_id(struct et_filler *filler, struct et_ids *list, uint64_t *n, uint64_t id) {
+static void add_id(struct et_filler *filler, struct et_ids *list, uint64_t *n, uint64_t id) {
     if (filler->fill)
         list->ids[*n] = id;
     (*n)++;
 }
 
 void et_fill_ctrl(struct et_filler *filler, uint64_t id) {
-    put_id(filler, &filler->nodes->ctrl, &filler->n.n_ctrl, id);
+    add_id(filler, &filler->nodes->ctrl, &filler->n.n_ctrl, id);
 }
 
 void et_fill_data(struct et_filler *filler, uint64_t id) {
-    put_id(filler, &filler->nodes->data, &filler->n.n_data, id);
+    add_id(filler, &filler->nodes->data, &filler->n.n_data, id);
 }
 
 static bool is_name(const struct strings *names, uint32_t number, const char *bytes, size_t length) {
     return strings_length(names, number) == length && memcmp(strings_text(names, number), bytes, length) == 0;
 }
 
-/* Whether a number, which may be one of the part's own, is that of a name. */
+/* Whether a number, perhaps of the own names of a part, is the number of a name. */
 static bool is_number_of(const struct et_filler *filler, uint32_t number, const char *bytes, size_t length) {
     if (filler->is_part && number >= filler->n_known)
         return is_name(&filler->own, number - filler->n_known, bytes, length);
     return is_name(&filler->nodes->names, number, bytes, length);
 }
 
-/* Of a part, while others read the names that all know. */
+/* The number of a name in a part; the other parts only read the shared names. */
 static uint32_t part_number(struct et_filler *filler, const char *bytes, size_t length) {
     uint32_t number = strings_find(&filler->nodes->names, bytes, length);
     if (number != STRING_NONE)
@@ -146,7 +110,7 @@ static uint32_t part_number(struct et_filler *filler, const char *bytes, size_t 
     return number == STRING_NONE ? STRING_NONE : number + filler->n_known;
 }
 
-/* The number of a name, which probably is the guess. */
+/* The number of a name; the guess is probably correct. */
 static uint32_t name_number(struct et_filler *filler, uint32_t *guess, struct et_text name) {
     const char *bytes = name.bytes ? name.bytes : "";
     if (is_number_of(filler, *guess, bytes, name.length))
@@ -159,33 +123,33 @@ static uint32_t name_number(struct et_filler *filler, uint32_t *guess, struct et
     return *guess;
 }
 
-/* ---- What a simulator needs ---- */
+/* ---- Attributes that a simulator needs ---- */
 
-#define WANTED(name) (UINT64_C(1) << ET_NAME_##name)
+#define NEEDED(name) (UINT64_C(1) << ET_NAME_##name)
 
-/* Names of attributes that simulating asks for (rank_graph.c). */
-static const uint64_t wanted = WANTED(IS_CPU_OP) | WANTED(TID) | WANTED(STREAM) | WANTED(PG_NAME) | WANTED(COMM_SRC) |
-                               WANTED(COMM_DST) | WANTED(COMM_TAG) | WANTED(KERNEL_EXEC_NS) | WANTED(MEETING) |
-                               WANTED(MEETING_KIND) | WANTED(MEETING_RANKS) | WANTED(MEETING_BYTES);
+/* Names of attributes that rank_graph.c reads. */
+static const uint64_t needed = NEEDED(IS_CPU_OP) | NEEDED(TID) | NEEDED(STREAM) | NEEDED(PG_NAME) | NEEDED(COMM_SRC) |
+                               NEEDED(COMM_DST) | NEEDED(COMM_TAG) | NEEDED(KERNEL_EXEC_NS) | NEEDED(MEETING) |
+                               NEEDED(MEETING_KIND) | NEEDED(MEETING_RANKS) | NEEDED(MEETING_BYTES);
 
 _Static_assert(ET_N_NAMES <= 64, "a bit for each known name");
 
-/* Whether a slim filler keeps the next attribute, of this name; what it does not keep need not be read. */
+/* Whether a slim filler stores the next attribute, of this name; other attributes need not be read. */
 static bool et_fill_wants(struct et_filler *filler, const char *bytes, size_t length) {
-    uint32_t *guess = &filler->guesses[filler->place++ % FILL_GUESSES];
+    uint32_t *guess = &filler->guesses[filler->index++ % FILL_GUESSES];
     if (!is_name(&filler->nodes->names, *guess, bytes, length)) {
         uint32_t number = strings_find(&filler->nodes->names, bytes, length);
         if (number >= ET_N_NAMES)
             return false;
         *guess = number;
     }
-    return wanted >> *guess & 1;
+    return needed >> *guess & 1;
 }
 
 /* ---- Attributes and nodes ---- */
 
-/* The i-th attribute of its node, at place `at` of the table; a text about it is number `doc`. */
-static void put_attribute(struct et_filler *filler, struct et_attributes *table, uint64_t at, uint64_t i, uint64_t doc,
+/* Sets the i-th attribute of its node, at index `at` of the table; its documentation is number `doc`. */
+static void set_attribute(struct et_filler *filler, struct et_attributes *table, uint64_t at, uint64_t i, uint64_t doc,
                           const struct et_attribute *attribute) {
     bool is_text = et_kind_is_text(attribute->kind);
     table->name[at] = name_number(filler, &filler->guesses[i % FILL_GUESSES], attribute->name);
@@ -203,29 +167,22 @@ void et_fill_attribute(struct et_filler *filler, const struct et_attribute *attr
     struct et_nodes *nodes = filler->nodes;
     uint64_t at = filler->n.n_attributes++, doc = filler->n.n_docs;
     filler->n.n_docs += attribute->doc.length > 0;
-    const uint64_t place = filler->slim ? filler->place - 1 : at - filler->first_attribute;
+    const uint64_t index = filler->slim ? filler->index - 1 : at - filler->first_attribute;
     if (filler->fill)
-        put_attribute(filler, &nodes->attributes, at, place, doc, attribute);
+        set_attribute(filler, &nodes->attributes, at, index, doc, attribute);
 }
 
 void et_fill_metadata(struct et_filler *filler, const struct et_attribute *attribute) {
     uint64_t at = filler->n.n_metadata++, doc = filler->n.n_metadata_docs;
     filler->n.n_metadata_docs += attribute->doc.length > 0;
     if (filler->fill)
-        put_attribute(filler, &filler->nodes->metadata, at, at, doc, attribute);
-}
-
-static void end_lists(struct et_filler *filler) {
-    row_t row = filler->n.n_nodes;
-    filler->nodes->ctrl.first[row] = filler->n.n_ctrl;
-    filler->nodes->data.first[row] = filler->n.n_data;
-    filler->nodes->attr_first[row] = filler->first_attribute = filler->n.n_attributes;
+        set_attribute(filler, &filler->nodes->metadata, at, at, doc, attribute);
 }
 
 void et_fill_node(struct et_filler *filler, const struct et_node *node) {
     struct et_nodes *nodes = filler->nodes;
     row_t row = filler->n.n_nodes++;
-    filler->place = 0;
+    filler->index = 0;
     if (!filler->fill)
         return;
     nodes->id[row] = node->id;
@@ -237,19 +194,22 @@ void et_fill_node(struct et_filler *filler, const struct et_node *node) {
         struct et_text text = node->text[column];
         et_text_put(nodes->text[column], row, text.bytes ? text : (struct et_text){"", 0});
     }
-    end_lists(filler);
+    row_t next = filler->n.n_nodes;
+    filler->nodes->ctrl.first[next] = filler->n.n_ctrl;
+    filler->nodes->data.first[next] = filler->n.n_data;
+    filler->nodes->attr_first[next] = filler->first_attribute = filler->n.n_attributes;
 }
 
 bool et_fill_failed(const struct et_filler *filler) {
     return filler->no_memory || filler->nodes->arena.failed;
 }
 
-#define HEAD_BYTES ((size_t)1 << 18) /* of JSON, to name its kind */
+#define HEAD_BYTES ((size_t)1 << 18) /* of JSON, to find its kind */
 
 struct et_reader {
     struct et_file *file;
     struct et_filler filler;
-    const char *fault, *fault_at; /* the first one that was met */
+    const char *fault, *fault_at; /* the first fault */
 };
 
 static void note_fault(struct et_reader *reader, const char *at, const char *fault) {
@@ -259,7 +219,7 @@ static void note_fault(struct et_reader *reader, const char *at, const char *fau
     reader->fault_at = at;
 }
 
-/* The bytes of a field as a cursor. */
+/* A cursor over the bytes of a field. */
 static struct wire nested(const struct wire_field *field) {
     return wire_over(field->bytes, field->bits);
 }
@@ -278,50 +238,44 @@ static struct et_text text_of(struct et_reader *reader, const struct wire_field 
     return (struct et_text){field->bytes, (uint32_t)field->bits};
 }
 
-/* ---- Ids ---- */
-
-static void read_ids(struct et_reader *reader, void (*put)(struct et_filler *filler, uint64_t id),
+static void read_ids(struct et_reader *reader, void (*add)(struct et_filler *filler, uint64_t id),
                      const struct wire_field *field) {
     if (field->type == WIRE_VARINT) {
-        put(&reader->filler, field->bits);
+        add(&reader->filler, field->bits);
     } else if (field->type == WIRE_BYTES) {
         struct wire wire = nested(field);
         uint64_t id;
         while (wire.at != wire.end && wire_varint(&wire, &id))
-            put(&reader->filler, id);
+            add(&reader->filler, id);
         end_fields(reader, &wire);
     }
 }
 
 /* ---- Attributes ---- */
 
-/* Lists that come in several pieces are the pieces one after the other. */
+/* A list in several pieces is joined. */
 static void add_list(struct et_reader *reader, struct et_attribute *attribute, const struct wire_field *field) {
     struct et_text piece = {field->bytes, (uint32_t)field->bits};
-    if (attribute->kind == field->number && attribute->text.length > 0) {
-        if (piece.length > 0)
-            et_fill_list(&reader->filler, attribute, piece);
-        return;
+    if (attribute->kind != field->number || attribute->text.length == 0) {
+        attribute->text = piece;
+        attribute->is_joined = false;
+    } else if (piece.length > 0) {
+        et_fill_list(&reader->filler, attribute, piece);
     }
-    attribute->text = piece;
-    attribute->is_joined = false;
-}
-
-static void check_list(struct et_reader *reader, const struct wire_field *field) {
-    struct et_list list = et_list_over(field->number, field->bytes, field->bits);
-    struct et_text text;
-    uint64_t bits;
-    while (et_list_next(&list, &bits, &text))
-        if (field->number - 1 == ET_STRING)
-            text_of(reader, &(struct wire_field){.bits = text.length, .bytes = text.bytes});
-    end_fields(reader, &list.fields);
-    end_fields(reader, &list.packed);
 }
 
 static void read_value(struct et_reader *reader, struct et_attribute *attribute, const struct wire_field *field) {
     if (field->number % 2 == 0) {
-        if (!reader->filler.fill)
-            check_list(reader, field);
+        if (!reader->filler.fill) {
+            struct et_list list = et_list_over(field->number, field->bytes, field->bits);
+            struct et_text text;
+            uint64_t bits;
+            while (et_list_next(&list, &bits, &text))
+                if (field->number - 1 == ET_STRING)
+                    text_of(reader, &(struct wire_field){.bits = text.length, .bytes = text.bytes});
+            end_fields(reader, &list.fields);
+            end_fields(reader, &list.packed);
+        }
         add_list(reader, attribute, field);
     } else if (field->number == ET_STRING) {
         attribute->text = text_of(reader, field);
@@ -351,7 +305,7 @@ static struct et_attribute read_attribute(struct et_reader *reader, const struct
 
 /* ---- Messages ---- */
 
-/* The name of an attribute, where it comes first, as all writers put it. */
+/* The name of an attribute, if it is first, as all writers add it. */
 static bool first_name(const struct wire_field *message, struct wire_field *name) {
     struct wire wire = nested(message);
     return wire_next(&wire, name) && name->number == 1 && name->type == WIRE_BYTES;
@@ -374,45 +328,6 @@ static void read_texts(struct et_reader *reader, struct et_text *texts, const st
     end_fields(reader, &wire);
 }
 
-static void read_bytes_field(struct et_reader *reader, struct et_node *node, const struct wire_field *field) {
-    const bool slim = reader->filler.slim;
-    switch (field->number) {
-    case 2:
-        node->text[ET_NODE_NAME] = text_of(reader, field);
-        break;
-    case 8:
-        node->flags |= ET_HAS_INPUTS;
-        if (!slim)
-            read_texts(reader, &node->text[ET_INPUT_VALUES], field);
-        break;
-    case 9:
-        node->flags |= ET_HAS_OUTPUTS;
-        if (!slim)
-            read_texts(reader, &node->text[ET_OUTPUT_VALUES], field);
-        break;
-    case 10:
-        read_node_attribute(reader, field);
-        break;
-    }
-}
-
-static void read_number_field(struct et_node *node, const struct wire_field *field) {
-    switch (field->number) {
-    case 1:
-        node->id = field->bits;
-        break;
-    case 3:
-        node->type = (int32_t)(uint32_t)field->bits;
-        break;
-    case 6:
-        node->start_us = field->bits;
-        break;
-    case 7:
-        node->duration_us = field->bits;
-        break;
-    }
-}
-
 static void read_node(struct et_reader *reader, struct wire wire) {
     struct et_node node = {0};
     struct wire_field field;
@@ -421,31 +336,48 @@ static void read_node(struct et_reader *reader, struct wire wire) {
             read_ids(reader, et_fill_ctrl, &field);
         else if (field.number == 5)
             read_ids(reader, et_fill_data, &field);
-        else if (field.type == WIRE_BYTES)
-            read_bytes_field(reader, &node, &field);
-        else if (field.type == WIRE_VARINT)
-            read_number_field(&node, &field);
+        else if (field.type == WIRE_BYTES) {
+            const bool slim = reader->filler.slim;
+            switch (field.number) {
+            case 2:
+                node.text[ET_NODE_NAME] = text_of(reader, &field);
+                break;
+            case 8:
+                node.flags |= ET_HAS_INPUTS;
+                if (!slim)
+                    read_texts(reader, &node.text[ET_INPUT_VALUES], &field);
+                break;
+            case 9:
+                node.flags |= ET_HAS_OUTPUTS;
+                if (!slim)
+                    read_texts(reader, &node.text[ET_OUTPUT_VALUES], &field);
+                break;
+            case 10:
+                read_node_attribute(reader, &field);
+                break;
+            }
+        } else if (field.type == WIRE_VARINT) {
+            switch (field.number) {
+            case 1:
+                node.id = field.bits;
+                break;
+            case 3:
+                node.type = (int32_t)(uint32_t)field.bits;
+                break;
+            case 6:
+                node.start_us = field.bits;
+                break;
+            case 7:
+                node.duration_us = field.bits;
+                break;
+            }
+        }
     }
     end_fields(reader, &wire);
     et_fill_node(&reader->filler, &node);
 }
 
-static void read_metadata(struct et_reader *reader, struct wire wire) {
-    struct wire_field field;
-    while (wire_next(&wire, &field)) {
-        if (field.type != WIRE_BYTES)
-            continue;
-        if (field.number == 1)
-            reader->file->nodes.version = text_of(reader, &field);
-        if (field.number != 2)
-            continue;
-        struct et_attribute attribute = read_attribute(reader, &field);
-        et_fill_metadata(&reader->filler, &attribute);
-    }
-    end_fields(reader, &wire);
-}
-
-/* ---- Messages one after the other ---- */
+/* ---- Sequence of messages ---- */
 
 struct file_cursor {
     struct et_file *file;
@@ -453,7 +385,7 @@ struct file_cursor {
     const char *fault, *fault_at;
 };
 
-/* The next message's bytes; false where the messages end. */
+/* The bytes of the next message; false at the end of the messages. */
 static bool next_message(struct file_cursor *cursor, bool first, struct wire *message) {
     struct wire *wire = &cursor->wire;
     const struct source *source = &cursor->file->source;
@@ -461,14 +393,14 @@ static bool next_message(struct file_cursor *cursor, bool first, struct wire *me
     if (wire->at == wire->end)
         return false;
     if (!wire_varint(wire, &length)) {
-        if (source->size - at >= WIRE_VARINT_MAX) { /* as many bytes, and none of them the last one */
+        if (source->size - at >= WIRE_VARINT_MAX) { /* the maximum number of bytes, none of them the last one */
             cursor->fault = wire->fault;
             cursor->fault_at = wire->at;
         }
         cursor->file->cut_at = at;
         return false;
     }
-    length &= UINT32_MAX; /* as Chakra's readers do */
+    length &= UINT32_MAX; /* as in Chakra's readers */
     uint64_t left = (uint64_t)(wire->end - wire->at);
     if (length > left)
         cursor->file->cut_at = at;
@@ -483,12 +415,12 @@ static bool next_message(struct file_cursor *cursor, bool first, struct wire *me
 
 #define PART_NODES 4096
 
-/* Some messages of nodes, one behind the other. */
+/* Some consecutive messages of nodes. */
 struct et_part {
     struct et_reader reader;
-    const char *begin; /* of the first one's length */
+    const char *begin; /* the length of the first message */
     row_t n_messages;
-    struct et_totals before; /* in the parts before */
+    struct et_totals before; /* in the preceding parts */
     bool failed;             /* out of memory */
 };
 
@@ -498,20 +430,10 @@ struct et_parts {
     size_t n;
     uint64_t capacity;
     struct arena arena;
-    const char *fault, *fault_at; /* behind the last part */
+    const char *fault, *fault_at; /* after the last part */
 };
 
-static bool add_message(struct et_parts *parts, const char *at, uint64_t n_messages) {
-    if (n_messages % PART_NODES == 0) {
-        if (!arena_grow(&parts->arena, &parts->parts, parts->n, &parts->capacity, sizeof *parts->parts))
-            return false;
-        parts->parts[parts->n++] = (struct et_part){.begin = at};
-    }
-    parts->parts[parts->n - 1].n_messages++;
-    return true;
-}
-
-/* Goes from length to length. */
+/* Cuts the messages into parts, by their lengths. */
 static bool cut_parts(struct et_parts *parts, struct file_cursor *cursor) {
     struct wire message;
     const char *at = cursor->wire.at;
@@ -522,7 +444,13 @@ static bool cut_parts(struct et_parts *parts, struct file_cursor *cursor) {
             cursor->fault_at = message.at;
             break;
         }
-        added = add_message(parts, at, n);
+        if (n % PART_NODES == 0) {
+            added = arena_grow(&parts->arena, &parts->parts, parts->n, &parts->capacity, sizeof *parts->parts);
+            if (!added)
+                break;
+            parts->parts[parts->n++] = (struct et_part){.begin = at};
+        }
+        parts->parts[parts->n - 1].n_messages++;
         at = cursor->wire.at;
     }
     parts->fault = cursor->fault;
@@ -530,7 +458,7 @@ static bool cut_parts(struct et_parts *parts, struct file_cursor *cursor) {
     return added;
 }
 
-/* Reads the part's first n messages, which are there; up to a fault, before which all stays counted. */
+/* Reads the first n messages of the part, up to a fault, before which all stays counted. */
 static void read_part(const struct et_parts *parts, struct et_part *part, row_t n) {
     const struct source *source = &parts->file->source;
     struct wire wire = wire_over(part->begin, (size_t)(source->bytes + source->size - part->begin));
@@ -561,41 +489,23 @@ static void fill_part(void *arg, size_t i) {
     struct et_part *part = &parts->parts[i];
     row_t n = part->reader.filler.n.n_nodes;
     part->reader = (struct et_reader){.file = parts->file};
-    part->failed = !et_fill_part(&part->reader.filler, &parts->file->nodes, &part->before);
+    /* Starts the second pass of a part, after the counts of the preceding parts. */
+    part->reader.filler = (struct et_filler){.nodes = &parts->file->nodes,
+                                             .fill = true,
+                                             .slim = parts->file->nodes.slim,
+                                             .n = part->before,
+                                             .first_attribute = part->before.n_attributes,
+                                             .is_part = true,
+                                             .n_known = parts->file->nodes.names.n};
+    part->failed = !strings_init(&part->reader.filler.own);
     if (!part->failed)
         read_part(parts, part, n);
     part->failed |= et_fill_failed(&part->reader.filler);
 }
 
-/* Adds the parts up, and drops those behind a fault; finds the first one. */
-static struct et_totals sum_parts(struct et_parts *parts, struct et_totals sum) {
-    for (size_t i = 0; i < parts->n; i++) {
-        struct et_part *part = &parts->parts[i];
-        part->before = sum;
-        sum = et_totals_add(sum, part->reader.filler.n);
-        if (part->reader.fault) {
-            parts->fault = part->reader.fault;
-            parts->fault_at = part->reader.fault_at;
-            parts->n = i + 1;
-        }
-    }
-    return sum;
-}
-
-static enum sutra_status fill_parts(struct et_parts *parts, struct pool *pool, struct sutra_error *error) {
-    bool failed = false;
-    pool_run(pool, parts->n, fill_part, parts);
-    for (size_t i = 0; i < parts->n; i++) {
-        struct et_part *part = &parts->parts[i];
-        failed = failed || part->failed || !et_fill_join(&part->reader.filler, &part->before);
-        et_fill_part_free(&part->reader.filler);
-    }
-    return failed ? error_memory(error) : SUTRA_OK;
-}
-
 /* ---- The file ---- */
 
-/* The first message; false: there is none that is whole. */
+/* Reads the first message; false: there is no intact one. */
 static bool read_first(struct et_reader *reader, struct file_cursor *cursor) {
     struct wire message;
     if (!next_message(cursor, true, &message)) {
@@ -603,44 +513,52 @@ static bool read_first(struct et_reader *reader, struct file_cursor *cursor) {
         reader->fault_at = cursor->fault_at;
         return false;
     }
-    read_metadata(reader, message);
+    struct wire_field field;
+    while (wire_next(&message, &field)) {
+        if (field.type != WIRE_BYTES)
+            continue;
+        if (field.number == 1)
+            reader->file->nodes.version = text_of(reader, &field);
+        if (field.number != 2)
+            continue;
+        struct et_attribute attribute = read_attribute(reader, &field);
+        et_fill_metadata(&reader->filler, &attribute);
+    }
+    end_fields(reader, &message);
     return !reader->fault;
 }
 
-/* An .et file may begin with '{' too, the length of its first message. */
+/* An .et file may begin with '{', too, as the length of its first message. */
 static bool is_json(const struct source *source) {
     return source->size > 0 && source->bytes[0] == '{' && !file_kind(source->bytes, source->size).is_et;
 }
 
-/* Names the kind of JSON and the command that makes an .et file of it. */
-static void found_json(const struct source *source, struct sutra_error *damage) {
-    struct trace_head head;
-    trace_head_look(source->bytes, source->size < HEAD_BYTES ? source->size : HEAD_BYTES, &head);
-    const char *name = source->name;
-    if (et_lines_look_like(source->bytes, source->size))
-        error_file(damage, SUTRA_DATA, name,
-                   "expected an .et file, found its JSON lines; convert them: 'sutra convert --lines %s -o rank.0.et'",
-                   name);
-    else if (head.side == SIDE_DEVICE)
-        error_file(damage, SUTRA_DATA, name,
-                   "expected an .et file, found a device trace; link it: 'sutra link HOST %s -o rank.0.et'", name);
-    else if (head.side == SIDE_HOST && nodes_have_durations(source->bytes, source->size))
-        error_file(damage, SUTRA_DATA, name,
-                   "expected an .et file, found ET+ (a linked trace); convert it: 'sutra convert %s -o rank.0.et'",
-                   name);
-    else if (head.side == SIDE_HOST)
-        error_file(damage, SUTRA_DATA, name,
-                   "expected an .et file, found a host trace; link it: 'sutra link %s DEVICE -o rank.0.et'", name);
-    else
-        error_file(damage, SUTRA_DATA, name,
-                   "expected an .et file, found JSON; link two traces: 'sutra link HOST DEVICE -o rank.0.et'");
-}
-
-/* Fills the error of a file whose first message is malformed: perhaps it is a file of another kind. */
+/* Fills the error of a file with a malformed first message: it may be of another kind. */
 static void first_fault(const struct source *source, const char *fault, uint64_t offset, struct sutra_error *damage) {
     const struct file_kind kind = file_kind(source->bytes, source->size);
     if (is_json(source)) {
-        found_json(source, damage);
+        /* Name the kind of JSON and the command that converts it to an .et file. */
+        struct trace_head head;
+        trace_head_look(source->bytes, source->size < HEAD_BYTES ? source->size : HEAD_BYTES, &head);
+        const char *name = source->name;
+        if (et_lines_look_like(source->bytes, source->size))
+            error_file(
+                damage, SUTRA_DATA, name,
+                "expected an .et file, found its JSON lines; convert them: 'sutra convert --lines %s -o rank.0.et'",
+                name);
+        else if (head.side == SIDE_DEVICE)
+            error_file(damage, SUTRA_DATA, name,
+                       "expected an .et file, found a device trace; link it: 'sutra link HOST %s -o rank.0.et'", name);
+        else if (head.side == SIDE_HOST && nodes_have_durations(source->bytes, source->size))
+            error_file(damage, SUTRA_DATA, name,
+                       "expected an .et file, found ET+ (a linked trace); convert it: 'sutra convert %s -o rank.0.et'",
+                       name);
+        else if (head.side == SIDE_HOST)
+            error_file(damage, SUTRA_DATA, name,
+                       "expected an .et file, found a host trace; link it: 'sutra link %s DEVICE -o rank.0.et'", name);
+        else
+            error_file(damage, SUTRA_DATA, name,
+                       "expected an .et file, found JSON; link two traces: 'sutra link HOST DEVICE -o rank.0.et'");
     } else if (kind.name && !kind.is_et) {
         error_file(damage, SUTRA_DATA, source->name,
                    "expected an .et file, found %s; link two traces: 'sutra link HOST DEVICE -o rank.0.et'", kind.name);
@@ -663,8 +581,8 @@ static enum sutra_status fault_error(const struct et_file *file, const struct et
     return error_hand_on(error, SUTRA_DATA, &damage);
 }
 
-/* The first pass: counts all, in *n, up to a fault. False: out of memory. */
-static bool count_all(struct et_reader *reader, struct et_parts *parts, struct pool *pool, struct et_totals *n) {
+/* The first pass: counts everything, in *n, up to a fault. False: out of memory. */
+static bool count_messages(struct et_reader *reader, struct et_parts *parts, struct pool *pool, struct et_totals *n) {
     struct et_file *file = reader->file;
     struct file_cursor cursor = {.file = file, .wire = wire_over(file->source.bytes, file->source.size)};
     struct et_totals none = reader->filler.n;
@@ -677,13 +595,32 @@ static bool count_all(struct et_reader *reader, struct et_parts *parts, struct p
     if (!cut_parts(parts, &cursor))
         return false;
     pool_run(pool, parts->n, count_part, parts);
-    *n = sum_parts(parts, *n);
+    /* Add up the counts, up to the first fault. */
+    struct et_totals sum = *n;
+    for (size_t i = 0; i < parts->n; i++) {
+        struct et_part *part = &parts->parts[i];
+        part->before = sum;
+        sum = (struct et_totals){sum.n_nodes + part->reader.filler.n.n_nodes,
+                                 sum.n_ctrl + part->reader.filler.n.n_ctrl,
+                                 sum.n_data + part->reader.filler.n.n_data,
+                                 sum.n_attributes + part->reader.filler.n.n_attributes,
+                                 sum.n_docs + part->reader.filler.n.n_docs,
+                                 sum.n_metadata + part->reader.filler.n.n_metadata,
+                                 sum.n_metadata_docs + part->reader.filler.n.n_metadata_docs,
+                                 sum.n_joined + part->reader.filler.n.n_joined};
+        if (part->reader.fault) {
+            parts->fault = part->reader.fault;
+            parts->fault_at = part->reader.fault_at;
+            parts->n = i + 1;
+        }
+    }
+    *n = sum;
     return true;
 }
 
-/* The second pass, over what the first one found whole. */
-static enum sutra_status fill_all(struct et_reader *reader, struct et_parts *parts, struct pool *pool,
-                                  struct et_totals n, struct sutra_error *error) {
+/* The second pass, over the intact messages. */
+static enum sutra_status fill_messages(struct et_reader *reader, struct et_parts *parts, struct pool *pool,
+                                       struct et_totals n, struct sutra_error *error) {
     struct et_file *file = reader->file;
     struct file_cursor cursor = {.file = file, .wire = wire_over(file->source.bytes, file->source.size)};
     reader->filler.n = n;
@@ -697,7 +634,14 @@ static enum sutra_status fill_all(struct et_reader *reader, struct et_parts *par
     file->empty_at = empty_at;
     if (et_fill_failed(&reader->filler))
         return error_memory(error);
-    return fill_parts(parts, pool, error);
+    bool failed = false;
+    pool_run(pool, parts->n, fill_part, parts);
+    for (size_t i = 0; i < parts->n; i++) {
+        struct et_part *part = &parts->parts[i];
+        failed = failed || part->failed || !et_fill_join(&part->reader.filler, &part->before);
+        strings_free(&part->reader.filler.own);
+    }
+    return failed ? error_memory(error) : SUTRA_OK;
 }
 
 enum sutra_status et_read(struct et_file *file, enum et_reading how, struct pool *pool, struct sutra_error *error) {
@@ -708,7 +652,7 @@ enum sutra_status et_read(struct et_file *file, enum et_reading how, struct pool
     file->cut_at = file->empty_at = ET_NOWHERE;
     enum sutra_status status = et_fill_begin(&reader.filler, &file->nodes, error);
     file->nodes.slim = how == ET_SLIM;
-    if (!status && !count_all(&reader, &parts, pool, &n))
+    if (!status && !count_messages(&reader, &parts, pool, &n))
         status = error_memory(error);
     if (!status && parts.fault) {
         status = fault_error(file, &parts, n.n_nodes, tolerant ? &file->damage : error);
@@ -716,7 +660,7 @@ enum sutra_status et_read(struct et_file *file, enum et_reading how, struct pool
             status = SUTRA_OK;
     }
     if (!status)
-        status = fill_all(&reader, &parts, pool, n, error);
+        status = fill_messages(&reader, &parts, pool, n, error);
     arena_free(&parts.arena);
     return status;
 }
@@ -745,7 +689,7 @@ bool et_may_begin(const char *bytes, size_t size) {
     size_t left = (size_t)(file.end - file.at);
     message = wire_over(file.at, length < left ? length : left);
     while (wire_next(&message, &field))
-        if (field.number > 2 && may_be_json(bytes, size)) /* some JSON reads as fields that are unknown */
+        if (field.number > 2 && may_be_json(bytes, size)) /* some JSON parses as unknown fields */
             return false;
     bool is_empty = length == 0 && left > 0 && *file.at == 0;
     return !is_empty && (!message.fault || length > left);

@@ -1,14 +1,13 @@
 /*
- * et_read.h - reading a Chakra .et file: bytes in, columns (et_nodes.h) out.
+ * et_read.h - reads a Chakra .et file, or its JSON lines, into columns (et_format.h).
  *
  *     file      (length, message) (length, message) ...      lengths are varints
  *               GlobalMetadata    Node               ...
  *
- * What protobuf reads is read as protobuf does: unknown fields are stepped over, of repeated single fields the last
- * counts, numbers may be packed or not, texts must be UTF-8. Where the messages end is told as Chakra's own readers do:
- * at the end of the file, at a length that is cut off, or at the first length 0; a last message that is shorter than
- * its length is read as it is. Two passes, one to check and count, one to fill, each in parts side by side. Cost:
- * O(bytes), without recursion.
+ * Fields are read as protobuf does: unknown fields are skipped, of repeated single fields the last counts, numbers may
+ * be packed or not, texts must be UTF-8. Messages end as in Chakra's own readers: at the end of the file, at a
+ * truncated length, or at the first length 0; a last message that is shorter than its length is read as it is. Two
+ * passes, one to check and count, one to fill, each in parallel parts. Cost: O(bytes), without recursion.
  */
 #ifndef SIMULATE_ET_READ_H
 #define SIMULATE_ET_READ_H
@@ -16,27 +15,28 @@
 #include "base/threads.h"
 #include "read/source.h"
 #include "simulate/et_format.h"
+#include "write/text.h"
 
 /*
- * Filling the columns of an .et file by readers of any format, in two passes over the same code: the first
- * counts, the second puts what it reads where the first has made room.
+ * Filling of columns by readers of any format, in two passes over the same code: the first pass counts, the second
+ * stores the values in the columns that et_fill_room() allocated.
  *
- *     et_fill_begin   -->   a pass   -->   et_fill_room   -->   the same pass again  
+ *     et_fill_begin   -->   a pass   -->   et_fill_room   -->   the same pass again
  *
- * Parts of a file may be filled side by side: each part has a filler for its first pass, whose counts are added up;
- * what stands before a part is where its second pass begins (et_fill_part). Names that no part knows are numbered when
- * all are filled, in the order of the parts.
+ * Parts of a file may be filled in parallel: each part has a filler for its first pass, whose counts are added up. The
+ * sum of the preceding parts is the offset of its second pass. New names of attributes are numbered when all parts are
+ * filled, in the order of the parts.
  */
 
-/* Names of attributes come in the same order in node after node: how many places of a node are remembered. */
+/* Names of attributes recur in the same order in each node: number of indices of a node that are remembered. */
 #define FILL_GUESSES 32
 
-/* How much of everything there is. */
+/* Counts of everything. */
 struct et_totals {
     row_t n_nodes;
     uint64_t n_ctrl, n_data, n_attributes, n_docs;
     uint64_t n_metadata, n_metadata_docs;
-    uint64_t n_joined; /* bytes of lists that come in several pieces, put together */
+    uint64_t n_joined; /* bytes of joined lists, which were in several pieces */
 };
 
 struct et_filler {
@@ -45,14 +45,14 @@ struct et_filler {
     struct et_totals n;       /* so far */
     uint64_t first_attribute; /* of the current node */
     uint32_t guesses[FILL_GUESSES];
-    struct strings own; /* of a part: names that were not known before, numbered behind those */
-    uint32_t n_known;   /* how many that are */
+    struct strings own; /* of a part: new names, numbered after the known ones */
+    uint32_t n_known;   /* number of known names */
     bool is_part, no_memory;
-    bool slim;      /* of nodes only what a simulator needs is kept: et_fill_wants() */
-    uint64_t place; /* of the attribute that it was asked for last, among those of its node */
+    bool slim;      /* only store fields that a simulator needs: et_fill_wants() */
+    uint64_t index; /* index in the node of the last attribute passed to et_fill_wants() */
 };
 
-/* A node's single fields. */
+/* The single fields of a node. */
 struct et_node {
     uint64_t id, start_us, duration_us;
     int32_t type;
@@ -64,23 +64,23 @@ struct et_attribute {
     struct et_text name, doc;
     uint8_t kind;        /* enum et_kind, or the number of its list */
     struct et_text text; /* of texts and lists */
-    bool is_joined;      /* a list that was put together, and is the last that was */
+    bool is_joined;      /* a list that was joined, and the last one */
     uint64_t bits;       /* of numbers */
 };
 
 /* SUTRA_SYSTEM: out of memory. */
 enum sutra_status et_fill_begin(struct et_filler *filler, struct et_nodes *nodes, struct sutra_error *error);
 
-/* Makes room for what filler->n has counted, and begins the second pass. */
+/* Allocates the columns for filler->n, and starts the second pass. */
 enum sutra_status et_fill_room(struct et_filler *filler, struct sutra_error *error);
 
-/* Of the current node, until et_fill_node() ends it. */
+/* Fields of the current node, until et_fill_node() ends it. */
 void et_fill_ctrl(struct et_filler *filler, uint64_t id);
 void et_fill_data(struct et_filler *filler, uint64_t id);
 void et_fill_attribute(struct et_filler *filler, const struct et_attribute *attribute);
 void et_fill_node(struct et_filler *filler, const struct et_node *node);
 
-/* Of the metadata. */
+/* An attribute of the metadata. */
 void et_fill_metadata(struct et_filler *filler, const struct et_attribute *attribute);
 
 /* Whether memory ran out in the second pass. */
@@ -89,20 +89,20 @@ bool et_fill_failed(const struct et_filler *filler);
 #define ET_NOWHERE UINT64_MAX
 
 struct et_file {
-    struct source source; /* the texts of the columns stand here */
+    struct source source; /* contains the texts of the columns */
     struct et_nodes nodes;
     bool has_metadata;         /* there is a first message */
-    uint64_t cut_at;           /* where a message or a length begins that the end of the file cuts off, or ET_NOWHERE */
-    uint64_t empty_at;         /* where a length 0 ends the messages, or ET_NOWHERE */
-    struct sutra_error damage; /* what ended the messages, where they were read as far as possible; else SUTRA_OK */
+    uint64_t cut_at;           /* offset of a message or length that the end of the file truncates, or ET_NOWHERE */
+    uint64_t empty_at;         /* offset of a length 0 that ends the messages, or ET_NOWHERE */
+    struct sutra_error damage; /* ET_TOLERANT: the error that ended the messages, or SUTRA_OK */
 };
 
 enum et_reading {
     ET_WHOLE,
-    ET_TOLERANT, /* messages before which nothing is malformed are taken, and `damage` tells the rest; else that is the
-                  * error */
-    ET_SLIM, /* only what a simulator needs, by the first name of each attribute; what is not needed is stepped over,
-                  * and may be malformed */
+    ET_TOLERANT, /* read the messages before the first malformed one; `damage` is the error. Without ET_TOLERANT it is
+                  * the error of et_read() */
+    ET_SLIM, /* only fields that a simulator needs, by the first name of each attribute; other fields are skipped and
+              * may be malformed */
 };
 
 /* Reads the bytes of `file->source`, which the caller has opened and frees with the file in any case. SUTRA_DATA:
@@ -110,14 +110,46 @@ enum et_reading {
 enum sutra_status et_read(struct et_file *file, enum et_reading how, struct pool *pool, struct sutra_error *error);
 void et_file_free(struct et_file *file);
 
-/* Opens a file for et_read(). SUTRA_DATA: it begins as no such file does. */
+/* Opens a file for et_read(). SUTRA_DATA: not an .et file. */
 enum sutra_status et_open(struct et_file *file, const char *path, uint64_t most, struct sutra_error *error);
 
-/* Whether the bytes begin as such a file does: with a message that can be nothing but a GlobalMetadata. */
+/* Whether the bytes begin like an .et file: with a message that can only be a GlobalMetadata. */
 bool et_looks_like(const char *bytes, size_t size);
 
-/* Whether a file that begins with these bytes may be such a file with content: its first message is well-formed as far
- * as the bytes go, and the first two are not both empty. */
+/* Whether a file with these first bytes may be an .et file with content: its first message is well-formed as far as
+ * the bytes go, and the first two are not both empty. */
 bool et_may_begin(const char *bytes, size_t size);
+
+/*
+ * ---- JSON (et_lines.c): the messages of an .et file as protobuf's MessageToJson writes them ----
+ *
+ * Names are in lower camel case, fields ascend by number without empty or zero fields, integers of 64 bits are strings,
+ * bytes are in base64.
+ *
+ *     ET_JSON_CHAKRA   objects indented by 2, one directly after the other, as chakra_jsonizer writes them
+ *     ET_JSON_LINES    one object per line, the metadata first:
+ *
+ *     {"attr": [{"name": "schema", "stringVal": "1.1.1-chakra.0.0.4"}]}
+ *     {"id": "1", "name": "aten::mm", "type": "COMP_NODE", "ctrlDeps": ["7"], "attr": [...]}
+ *
+ * The reader accepts objects on one or several lines, so also chakra_jsonizer's output; integers with or without
+ * quotes; members in any order. Unknown members are errors, so typing errors are found. A file in the encoding of
+ * Google's own writer is reproduced byte for byte. Cost: O(bytes), two passes to read.
+ */
+
+enum et_json_layout { ET_JSON_CHAKRA, ET_JSON_LINES };
+
+void et_json_metadata(const struct et_nodes *nodes, enum et_json_layout layout, struct text_out *text);
+void et_json_node(const struct et_nodes *nodes, row_t row, enum et_json_layout layout, struct text_out *text);
+
+/* Reads the text of `file->source`, which the caller has opened and frees in any case. SUTRA_DATA: malformed; the
+ * error has the byte and the line. SUTRA_SYSTEM: out of memory. */
+enum sutra_status et_lines_read(struct et_file *file, struct sutra_error *error);
+
+/* Number of bytes that et_lines_look_like() needs. */
+#define ET_LINES_BEGINNING 64
+
+/* Whether a text begins like such lines: with an object of the metadata. */
+bool et_lines_look_like(const char *bytes, size_t size);
 
 #endif

@@ -1,22 +1,18 @@
 /*
- * et_write.c - protobuf's wire format, for the messages of chakra_et.proto.
- *
- * A message's length stands before it, so each is measured first and written then: a field by two functions of the same
- * shape. Cost: O(bytes written).
+ * et_write.c - encodes and writes .et files (convert.h) in protobuf's wire format, for the messages of chakra_et.proto.
+ * Cost: O(bytes written).
  */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "simulate/convert.h"
 #include "simulate/et_format.h"
-#include "simulate/et_write.h"
 #include "text/strings.h"
 #include "write/sink.h"
 
-/*
- * Five members of the file as attributes. The index of tokens may be gone by now.
- */
+/* ---- Metadata: five members of the file as attributes; the index of tokens may be freed by now ---- */
 
 struct member {
     const char *key;
@@ -32,20 +28,20 @@ static const struct member members[] = {
 
 #define N_MEMBERS (sizeof members / sizeof *members)
 
-/* The string at `raw`, which was checked when it was read, decoded; false: it cannot be encoded in UTF-8. */
+/* Decodes the string at `raw`, which was checked when it was read; false: it cannot be encoded in UTF-8. */
 static bool read_text(struct arena *arena, const char *raw, struct et_text *text) {
     size_t length = 0;
     while (raw[length] != '"')
         length += raw[length] == '\\' ? 2 : 1;
     char *decoded = arena_take(arena, length + 64, 1);
     if (!decoded)
-        return true; /* which the arena tells */
+        return true; /* the arena records the failure */
     *text = (struct et_text){decoded, (uint32_t)string_decode(raw, length, decoded)};
     return length < UINT32_MAX && utf8_check(decoded, text->length) == text->length;
 }
 
-/* Reads a member's value into the place `at`; false: it is of a wrong type. */
-static bool put_value_et_metadata(struct et_nodes *nodes, uint64_t at, enum et_kind kind, const char *value) {
+/* Reads the value of a member into index `at`; false: the wrong type. */
+static bool read_member(struct et_nodes *nodes, uint64_t at, enum et_kind kind, const char *value) {
     struct et_attributes *metadata = &nodes->metadata;
     struct et_text text = {0};
     metadata->kind[at] = *value == 'n' ? ET_NO_VALUE : (uint8_t)kind;
@@ -62,8 +58,8 @@ static bool put_value_et_metadata(struct et_nodes *nodes, uint64_t at, enum et_k
     return true;
 }
 
-static enum sutra_status refuse(const struct document *document, const struct document_member *found,
-                                const struct member *member, struct sutra_error *error) {
+static enum sutra_status refuse_member(const struct document *document, const struct document_member *found,
+                                       const struct member *member, struct sutra_error *error) {
     const char *expected =
         member->kind == ET_STRING ? "a string that can be encoded in UTF-8" : "a non-negative integer";
     if (!found)
@@ -79,10 +75,10 @@ enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document
     for (size_t i = 0; i < N_MEMBERS && !status; i++) {
         const struct document_member *found = document_find(document, members[i].key);
         nodes->metadata.name[n] = members[i].name;
-        if (found && put_value_et_metadata(nodes, n, members[i].kind, document->source.bytes + found->value))
+        if (found && read_member(nodes, n, members[i].kind, document->source.bytes + found->value))
             n++;
         else if (needed)
-            status = refuse(document, found, &members[i], error);
+            status = refuse_member(document, found, &members[i], error);
         if (nodes->arena.failed)
             status = error_memory(error);
     }
@@ -90,196 +86,164 @@ enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document
     return status;
 }
 
-/* Output that a piece aims at, and the bytes of a node beside its texts, roughly. */
+/* Target size of a piece, and the approximate bytes of a node without its texts. */
 #define NODES_PIECE_BYTES (1 << 18)
 #define NODE_BYTES        256
 
-/* ---- fields ---- */
+/*
+ * ---- Encoding ----
+ *
+ * The length of a message precedes it, so each message is measured before it is written. One function does both: with
+ * `write` it writes at `to`, and it always returns the size. Callers pass a constant, and the functions are inlined.
+ */
 
-/* A field of bytes: its key and its length, then come the bytes. */
-static inline size_t bytes_size(unsigned field, uint64_t length) {
-    return key_size(field) + varint_size(length) + length;
+#define ENCODE static inline __attribute__((always_inline)) size_t
+
+/* The place after n bytes; NULL to measure. */
+#define AFTER(n) (write ? to + (n) : NULL)
+
+/* The key and the length of a field of bytes. */
+ENCODE encode_head(char *to, bool write, unsigned field, uint64_t length) {
+    if (write)
+        put_varint(put_key(to, field, WIRE_BYTES), length);
+    return key_size(field) + varint_size(length);
 }
 
-static inline char *put_length(char *to, unsigned field, uint64_t length) {
-    return put_varint(put_key(to, field, WIRE_BYTES), length);
-}
-
-static inline char *put_bytes(char *to, const char *bytes, size_t length) {
-    if (length > 0)
+ENCODE encode_bytes(char *to, bool write, const void *bytes, size_t length) {
+    if (write && length > 0)
         memcpy(to, bytes, length);
-    return to + length;
-}
-
-/* A number or a text that is left out if it is 0 or empty. */
-static inline size_t number_size(unsigned field, uint64_t value) {
-    return value ? key_size(field) + varint_size(value) : 0;
-}
-
-static inline char *put_number(char *to, unsigned field, uint64_t value) {
-    return value ? put_varint(put_key(to, field, WIRE_VARINT), value) : to;
-}
-
-static inline size_t text_size(unsigned field, struct et_text text) {
-    return text.length ? bytes_size(field, text.length) : 0;
-}
-
-static inline char *put_text(char *to, unsigned field, struct et_text text) {
-    return text.length ? put_bytes(put_length(to, field, text.length), text.bytes, text.length) : to;
-}
-
-/* ---- attributes ---- */
-
-static size_t value_size(const struct et_attributes *attributes, uint64_t i) {
-    unsigned kind = attributes->kind[i];
-    if (kind == ET_NO_VALUE)
-        return 0;
-    switch (et_wire_type(kind)) {
-    case WIRE_64:
-        return key_size(kind) + 8;
-    case WIRE_32:
-        return key_size(kind) + 4;
-    case WIRE_BYTES:
-        return bytes_size(kind, attributes->length[i]);
-    default:
-        return key_size(kind) + varint_size(et_varint_of(kind, attributes->value[i].bits));
-    }
-}
-
-static char *put_value_et_write(char *to, const struct et_attributes *attributes, uint64_t i) {
-    unsigned kind = attributes->kind[i];
-    union et_value value = attributes->value[i];
-    if (kind == ET_NO_VALUE)
-        return to;
-    enum wire_type wire = et_wire_type(kind);
-    to = put_key(to, kind, wire);
-    switch (wire) {
-    case WIRE_64:
-        return put_bytes(to, (const char *)&value.bits, 8);
-    case WIRE_32:
-        return put_bytes(to, (const char *)&value.bits, 4);
-    case WIRE_BYTES:
-        return put_bytes(put_varint(to, attributes->length[i]), value.bytes, attributes->length[i]);
-    default:
-        return put_varint(to, et_varint_of(kind, value.bits));
-    }
-}
-
-/* The message AttributeProto. */
-static size_t attribute_size(const struct et_nodes *nodes, const struct et_attributes *attributes, uint64_t i) {
-    return text_size(1, et_name_text(nodes, attributes->name[i])) + text_size(2, et_doc_find(attributes, i)) +
-           value_size(attributes, i);
-}
-
-/* The attributes from `begin` to `end`, as the repeated field `field`. */
-static size_t attributes_size(const struct et_nodes *nodes, const struct et_attributes *attributes, unsigned field,
-                              uint64_t begin, uint64_t end) {
-    size_t size = 0;
-    for (uint64_t i = begin; i < end; i++)
-        size += bytes_size(field, attribute_size(nodes, attributes, i));
-    return size;
-}
-
-static char *put_attributes(char *to, const struct et_nodes *nodes, const struct et_attributes *attributes,
-                            unsigned field, uint64_t begin, uint64_t end) {
-    for (uint64_t i = begin; i < end; i++) {
-        to = put_length(to, field, attribute_size(nodes, attributes, i));
-        to = put_text(to, 1, et_name_text(nodes, attributes->name[i]));
-        to = put_value_et_write(put_text(to, 2, et_doc_find(attributes, i)), attributes, i);
-    }
-    return to;
-}
-
-/* ---- nodes ---- */
-
-static uint64_t ids_length(const struct et_ids *list, row_t row) {
-    uint64_t length = 0;
-    for (uint64_t i = list->first[row]; i < list->first[row + 1]; i++)
-        length += varint_size(list->ids[i]);
     return length;
 }
 
-static size_t ids_size(unsigned field, const struct et_ids *list, row_t row) {
-    uint64_t length = ids_length(list, row);
-    return length ? bytes_size(field, length) : 0;
+/* A number or a text; 0 and empty texts are omitted. */
+ENCODE encode_number(char *to, bool write, unsigned field, uint64_t value) {
+    if (!value)
+        return 0;
+    if (write)
+        put_varint(put_key(to, field, WIRE_VARINT), value);
+    return key_size(field) + varint_size(value);
 }
 
-static char *put_ids(char *to, unsigned field, const struct et_ids *list, row_t row) {
-    uint64_t length = ids_length(list, row);
-    if (length == 0)
-        return to;
-    to = put_length(to, field, length);
+ENCODE encode_text(char *to, bool write, unsigned field, struct et_text text) {
+    if (!text.length)
+        return 0;
+    size_t n = encode_head(to, write, field, text.length);
+    return n + encode_bytes(AFTER(n), write, text.bytes, text.length);
+}
+
+/* The value of AttributeProto. */
+ENCODE encode_value(char *to, bool write, const struct et_attributes *attributes, uint64_t i) {
+    const unsigned kind = attributes->kind[i];
+    const union et_value *value = &attributes->value[i];
+    if (kind == ET_NO_VALUE)
+        return 0;
+    const enum wire_type wire = et_wire_type(kind);
+    const size_t n = key_size(kind);
+    if (wire == WIRE_BYTES) {
+        size_t head = encode_head(to, write, kind, attributes->length[i]);
+        return head + encode_bytes(AFTER(head), write, value->bytes, attributes->length[i]);
+    }
+    if (write)
+        put_key(to, kind, wire);
+    if (wire != WIRE_VARINT)
+        return n + encode_bytes(AFTER(n), write, &value->bits, wire == WIRE_64 ? 8 : 4);
+    uint64_t varint = et_varint_of(kind, value->bits);
+    if (write)
+        put_varint(to + n, varint);
+    return n + varint_size(varint);
+}
+
+ENCODE encode_attribute(char *to, bool write, const struct et_nodes *nodes, const struct et_attributes *attributes,
+                        uint64_t i) {
+    size_t n = encode_text(to, write, 1, et_name_text(nodes, attributes->name[i]));
+    n += encode_text(AFTER(n), write, 2, et_doc_find(attributes, i));
+    return n + encode_value(AFTER(n), write, attributes, i);
+}
+
+/* The attributes from `begin` to `end`, as the repeated field `field`. */
+ENCODE encode_attributes(char *to, bool write, const struct et_nodes *nodes, const struct et_attributes *attributes,
+                         unsigned field, uint64_t begin, uint64_t end) {
+    size_t n = 0;
+    for (uint64_t i = begin; i < end; i++) {
+        size_t length = encode_attribute(NULL, false, nodes, attributes, i);
+        n += encode_head(AFTER(n), write, field, length);
+        if (write)
+            encode_attribute(to + n, true, nodes, attributes, i);
+        n += length;
+    }
+    return n;
+}
+
+/* A packed list of ids. */
+ENCODE encode_ids(char *to, bool write, unsigned field, const struct et_ids *list, row_t row) {
+    uint64_t length = 0;
     for (uint64_t i = list->first[row]; i < list->first[row + 1]; i++)
-        to = put_varint(to, list->ids[i]);
-    return to;
+        length += varint_size(list->ids[i]);
+    if (length == 0)
+        return 0;
+    size_t n = encode_head(to, write, field, length);
+    char *end = AFTER(n);
+    for (uint64_t i = list->first[row]; write && i < list->first[row + 1]; i++)
+        end = put_varint(end, list->ids[i]);
+    return n + length;
 }
 
 /* The message IOInfo of three columns from `first` on. */
-static size_t texts_size(const struct et_nodes *nodes, int first, row_t row) {
-    size_t size = 0;
+ENCODE encode_texts(char *to, bool write, unsigned field, const struct et_nodes *nodes, int first, row_t row) {
+    size_t length = 0;
     for (unsigned i = 0; i < 3; i++)
-        size += text_size(i + 1, et_text_at(nodes->text[first + (int)i], row));
-    return size;
+        length += encode_text(NULL, false, i + 1, et_text_at(nodes->text[first + (int)i], row));
+    size_t n = encode_head(to, write, field, length);
+    for (unsigned i = 0; write && i < 3; i++)
+        n += encode_text(to + n, true, i + 1, et_text_at(nodes->text[first + (int)i], row));
+    return write ? n : n + length;
 }
 
-static char *put_texts(char *to, unsigned field, const struct et_nodes *nodes, int first, row_t row) {
-    to = put_length(to, field, texts_size(nodes, first, row));
-    for (unsigned i = 0; i < 3; i++)
-        to = put_text(to, i + 1, et_text_at(nodes->text[first + (int)i], row));
-    return to;
-}
-
-static size_t node_size(const struct et_nodes *nodes, row_t row) {
-    size_t size = number_size(1, nodes->id[row]) + text_size(2, et_text_at(nodes->text[ET_NODE_NAME], row)) +
-                  number_size(3, (uint64_t)nodes->type[row]) + ids_size(4, &nodes->ctrl, row) +
-                  ids_size(5, &nodes->data, row) + number_size(6, nodes->start_us[row]) +
-                  number_size(7, nodes->duration_us[row]);
+ENCODE encode_node(char *to, bool write, const struct et_nodes *nodes, row_t row) {
+    size_t n = encode_number(to, write, 1, nodes->id[row]);
+    n += encode_text(AFTER(n), write, 2, et_text_at(nodes->text[ET_NODE_NAME], row));
+    n += encode_number(AFTER(n), write, 3, (uint64_t)nodes->type[row]);
+    n += encode_ids(AFTER(n), write, 4, &nodes->ctrl, row);
+    n += encode_ids(AFTER(n), write, 5, &nodes->data, row);
+    n += encode_number(AFTER(n), write, 6, nodes->start_us[row]);
+    n += encode_number(AFTER(n), write, 7, nodes->duration_us[row]);
     if (nodes->flags[row] & ET_HAS_INPUTS)
-        size += bytes_size(8, texts_size(nodes, ET_INPUT_VALUES, row));
+        n += encode_texts(AFTER(n), write, 8, nodes, ET_INPUT_VALUES, row);
     if (nodes->flags[row] & ET_HAS_OUTPUTS)
-        size += bytes_size(9, texts_size(nodes, ET_OUTPUT_VALUES, row));
-    return size + attributes_size(nodes, &nodes->attributes, 10, nodes->attr_first[row], nodes->attr_first[row + 1]);
-}
-
-static char *put_node(char *to, const struct et_nodes *nodes, row_t row) {
-    to = put_number(to, 1, nodes->id[row]);
-    to = put_text(to, 2, et_text_at(nodes->text[ET_NODE_NAME], row));
-    to = put_number(to, 3, (uint64_t)nodes->type[row]);
-    to = put_ids(to, 4, &nodes->ctrl, row);
-    to = put_ids(to, 5, &nodes->data, row);
-    to = put_number(to, 6, nodes->start_us[row]);
-    to = put_number(to, 7, nodes->duration_us[row]);
-    if (nodes->flags[row] & ET_HAS_INPUTS)
-        to = put_texts(to, 8, nodes, ET_INPUT_VALUES, row);
-    if (nodes->flags[row] & ET_HAS_OUTPUTS)
-        to = put_texts(to, 9, nodes, ET_OUTPUT_VALUES, row);
-    return put_attributes(to, nodes, &nodes->attributes, 10, nodes->attr_first[row], nodes->attr_first[row + 1]);
+        n += encode_texts(AFTER(n), write, 9, nodes, ET_OUTPUT_VALUES, row);
+    return n + encode_attributes(AFTER(n), write, nodes, &nodes->attributes, 10, nodes->attr_first[row],
+                                 nodes->attr_first[row + 1]);
 }
 
 void et_write_node(const struct et_nodes *nodes, row_t row, struct buffer *out) {
-    size_t size = node_size(nodes, row);
+    const size_t size = encode_node(NULL, false, nodes, row);
     char *to = buffer_reserve(out, varint_size(size) + size);
-    if (to)
-        out->length = (size_t)(put_node(put_varint(to, size), nodes, row) - out->bytes);
+    if (!to)
+        return;
+    to = put_varint(to, size);
+    out->length = (size_t)(to + encode_node(to, true, nodes, row) - out->bytes);
 }
 
 void et_write_metadata(const struct et_nodes *nodes, struct buffer *out) {
     const struct et_attributes *metadata = &nodes->metadata;
-    size_t size = text_size(1, nodes->version) + attributes_size(nodes, metadata, 2, 0, metadata->n);
+    const struct et_text version = nodes->version;
+    const size_t size =
+        encode_text(NULL, false, 1, version) + encode_attributes(NULL, false, nodes, metadata, 2, 0, metadata->n);
     char *to = buffer_reserve(out, varint_size(size) + size);
     if (!to)
         return;
-    to = put_text(put_varint(to, size), 1, nodes->version);
-    out->length = (size_t)(put_attributes(to, nodes, metadata, 2, 0, metadata->n) - out->bytes);
+    to = put_varint(to, size);
+    to += encode_text(to, true, 1, version);
+    out->length = (size_t)(to + encode_attributes(to, true, nodes, metadata, 2, 0, metadata->n) - out->bytes);
 }
 
-/* ---- the file ---- */
+/* ---- The file ---- */
 
 struct et_writing {
     const struct et_nodes *nodes;
-    const struct et_maker *maker; /* NULL: the nodes are there */
+    const struct et_maker *maker; /* NULL: the nodes are made */
     struct sink *sink;
-    row_t *first; /* of each piece, and the number of nodes behind the last */
+    row_t *first; /* first node of each piece, and the number of nodes */
     size_t n_pieces;
     atomic_bool failed; /* out of memory */
 };
@@ -304,7 +268,7 @@ static row_t count_nodes(const struct et_writing *writing) {
     return writing->maker ? writing->maker->n : writing->nodes->n;
 }
 
-/* Cuts the nodes into pieces of about NODES_PIECE_BYTES; returns their number. `first` may be NULL. */
+/* Cuts the nodes into pieces of about NODES_PIECE_BYTES. Returns their number. `first` may be NULL. */
 static size_t cut_pieces(const struct et_writing *writing, row_t *first) {
     size_t n = 0;
     uint64_t bytes = NODES_PIECE_BYTES;
@@ -360,9 +324,9 @@ static enum sutra_status write_pieces(struct et_writing *writing, struct sutra_c
     if (!status) {
         sink_write(writing->sink, 0, head.bytes, head.length);
         pool_run(context->pool, writing->n_pieces, write_piece, writing);
-        bool whole = !atomic_load(&writing->failed);
-        status = sink_close(writing->sink, whole, n_bytes, error);
-        if (!status && !whole)
+        bool is_complete = !atomic_load(&writing->failed);
+        status = sink_close(writing->sink, is_complete, n_bytes, error);
+        if (!status && !is_complete)
             status = error_memory(error);
     }
     buffer_free(&head);

@@ -6,7 +6,6 @@
 #include "fuzz.h"
 #include "fuzz_trace.h"
 #include "simulate/convert.h"
-#include "simulate/et_write.h"
 
 struct conversion {
     struct sutra_context *context;
