@@ -51,7 +51,7 @@ static void path_show(const struct sutra_full_path *path, char *text, size_t siz
     int length = 0;
     text[0] = 0;
     for (uint64_t i = 0; i < path->n_steps; i++) {
-        const struct path_step *step = &path->steps[i];
+        const struct full_path_step *step = &path->steps[i];
         const char *name = step->name == STRING_NONE ? "-" : strings_text(&path->trace->strings, step->name);
         length +=
             snprintf(text + length, size - (size_t)length, "%s%s %s %g-%g%s", i ? ", " : "", kinds[step->kind], name,

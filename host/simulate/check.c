@@ -1,5 +1,11 @@
 /*
- * check.c - sutra_et_check_...(): files through the rules, and findings out.
+ * check.c - sutra_et_check_...(): checks the requirements of ASTRA-sim on .et files.
+ *
+ *     file --> columns, graph --> rules of a file --> findings
+ *                 \--> its communication -------> rules of the job --> findings
+ *
+ * All rules are in one table; their ids are those of docs/checking.md. Cost: O(nodes + dependencies + attributes) per
+ * rule; O(n log n) in communication, of which a job stores 48 bytes each.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,15 +15,100 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "columns/column.h"
-#include "simulate/check.h"
+#include "simulate/et.h"
+#include "simulate/et_format.h"
+#include "simulate/et_graph.h"
 #include "text/numbers.h"
 
-/*
- * What ASTRA-sim needs of a file as a whole: its frame, its ids, its dependencies.
- */
+#define RANK_UNKNOWN (-1)
 
-void et_found_add(struct et_found *found, uint64_t id) {
+/* Number of ids in a finding. */
+#define FOUND_IDS 5
+
+/* Bytes of the description of a collective. */
+#define DESCRIPTION_SIZE 80
+
+enum et_severity { ET_SILENT, ET_WARNING, ET_ERROR };
+
+struct et_checking;
+struct et_found;
+
+struct et_rule {
+    const char *id;
+    enum et_severity v3, v1;                                     /* with either feeder */
+    bool roofline;                                               /* only if the simulator uses its roofline model */
+    bool (*node)(const struct et_checking *checking, row_t row); /* whether a node breaks the rule; or */
+    void (*file)(const struct et_checking *checking, struct et_found *found); /* findings of a file; or */
+    void (*job)(struct sutra_et_check *check, struct et_found *found);        /* findings of the job */
+    const char *what, *why, *mend;
+    const char *unit; /* of the count; NULL: nodes */
+};
+
+/* A finding of a rule. */
+struct et_found {
+    const struct et_rule *rule;
+    char *file; /* NULL: of the job */
+    bool is_error;
+    uint64_t count;
+    uint64_t ids[FOUND_IDS];
+    uint32_t n_ids;
+    char detail[400];
+};
+
+/* A file while it is checked. */
+struct et_checking {
+    const struct et_file *file;
+    const struct et_nodes *nodes;
+    struct et_graph graph;
+    const struct et_groups *groups;
+    struct arena *arena; /* scratch memory of a rule */
+    int64_t rank;        /* or RANK_UNKNOWN */
+    row_t n_unreadable;  /* metadata nodes with groups that ASTRA-sim cannot read */
+    uint64_t unreadable[FOUND_IDS];
+};
+
+/* A collective, for the comparison with other ranks. */
+struct et_collective_call {
+    int64_t group;  /* its number, or -2 less the id of its name, if the name is not a number */
+    uint64_t index; /* index among the collectives of the rank, in an order that the dependencies allow */
+    uint64_t id, size;
+    int64_t type; /* enum et_collective */
+};
+
+/* A send or a receive. */
+struct et_message {
+    int64_t from, to, tag;
+    uint64_t size, id;
+    bool sent;
+};
+
+/* The communication of a file of the job. */
+struct et_member {
+    char *name;
+    int64_t rank;
+    struct et_collective_call *calls; /* by group, then by index */
+    struct et_message *messages;
+    uint64_t n_calls, n_messages;
+};
+
+struct sutra_et_check {
+    struct sutra_context *context;
+    struct sutra_et_check_options options;
+    struct arena arena;
+    struct et_groups groups;
+    struct strings names; /* names of groups without a number */
+    struct et_member *members;
+    uint64_t n_members, members_capacity;
+    struct et_found *found;
+    uint64_t n_found, found_capacity;
+    uint64_t n_errors, n_warnings; /* number of findings */
+};
+
+/* ---- Rules of a file: its messages, ids and dependencies ---- */
+
+static void et_found_add(struct et_found *found, uint64_t id) {
     if (found->n_ids < FOUND_IDS)
         found->ids[found->n_ids++] = id;
     found->count++;
@@ -31,8 +122,6 @@ __attribute__((format(printf, 2, 3))) static void found_once(struct et_found *fo
     found->count = 1;
 }
 
-/* ---- The frame ---- */
-
 static void found_damage(const struct et_file *file, struct et_found *found) {
     if (file->damage.offset == SUTRA_NO_OFFSET)
         found_once(found, "%s", file->damage.message);
@@ -40,7 +129,6 @@ static void found_damage(const struct et_file *file, struct et_found *found) {
         found_once(found, "byte %" PRIu64 ": %s", file->damage.offset, file->damage.message);
 }
 
-/* Rules of a file as a whole (et_rules_file.c). */
 static void et_rule_first_message(const struct et_checking *checking, struct et_found *found) {
     const struct et_file *file = checking->file;
     if (file->has_metadata)
@@ -51,7 +139,7 @@ static void et_rule_first_message(const struct et_checking *checking, struct et_
         found_once(found, "the file is empty");
 }
 
-static void et_rule_whole(const struct et_checking *checking, struct et_found *found) {
+static void et_rule_truncated(const struct et_checking *checking, struct et_found *found) {
     const struct et_file *file = checking->file;
     if (file->has_metadata && file->damage.status)
         found_damage(file, found);
@@ -66,7 +154,7 @@ static void et_rule_no_nodes(const struct et_checking *checking, struct et_found
         found_once(found, "%s", "");
 }
 
-int64_t et_rank_of(const char *path, size_t *prefix) {
+static int64_t et_rank_of(const char *path, size_t *prefix) {
     size_t length = strlen(path), digits = 0;
     int64_t rank = 0;
     if (length < 3 || strcmp(path + length - 3, ".et") != 0)
@@ -87,8 +175,6 @@ static void et_rule_name(const struct et_checking *checking, struct et_found *fo
         found_once(found, "%s", "");
 }
 
-/* ---- Ids and dependencies ---- */
-
 static void et_rule_same_ids(const struct et_checking *checking, struct et_found *found) {
     for (row_t i = 0; i < checking->graph.n_again; i++)
         et_found_add(found, checking->nodes->id[checking->graph.again[i]]);
@@ -102,7 +188,7 @@ static bool et_rule_absent(const struct et_checking *checking, row_t row) {
     return false;
 }
 
-/* The same node twice in one list; lists are short but for hostile ones, so the search is given up at some point. */
+/* Whether a list contains an id twice. Lists are short except in adversarial files, so the search is limited. */
 static bool has_repetition(const struct et_ids *list, row_t row) {
     uint64_t begin = list->first[row], end = list->first[row + 1];
     for (uint64_t i = begin + 1; i < end; i++)
@@ -124,28 +210,12 @@ static bool et_rule_later_parent(const struct et_checking *checking, row_t row) 
     return false;
 }
 
-/* A row above `row` that is not in the order either; every such row has one. */
+/* A dependency of `row` that is not in the order either; each such row has one. */
 static row_t unordered_above(const struct et_graph *graph, const bool *is_ordered, row_t row) {
     for (uint64_t i = graph->up.first[row]; i < graph->up.first[row + 1]; i++)
         if (graph->up.rows[i] != ROW_NONE && !is_ordered[graph->up.rows[i]])
             return graph->up.rows[i];
     return row;
-}
-
-/* Tells the ids of a cycle, found by going up for as many steps as there are nodes. */
-static void tell_cycle(const struct et_checking *checking, const bool *is_ordered, struct et_found *found) {
-    const struct et_graph *graph = &checking->graph;
-    row_t at = 0;
-    while (is_ordered[at])
-        at++;
-    for (row_t step = 0; step < graph->n; step++)
-        at = unordered_above(graph, is_ordered, at);
-    row_t begin = at;
-    do {
-        et_found_add(found, checking->nodes->id[at]);
-        at = unordered_above(graph, is_ordered, at);
-    } while (at != begin);
-    snprintf(found->detail, sizeof found->detail, "the cycle has %" PRIu64 " nodes", found->count);
 }
 
 static void et_rule_cycle(const struct et_checking *checking, struct et_found *found) {
@@ -157,7 +227,18 @@ static void et_rule_cycle(const struct et_checking *checking, struct et_found *f
     if (is_ordered) {
         for (row_t i = 0; i < graph->n_order; i++)
             is_ordered[graph->order[i]] = true;
-        tell_cycle(checking, is_ordered, found);
+        /* Report the ids of a cycle, found by following dependencies for as many steps as there are nodes. */
+        row_t at = 0;
+        while (is_ordered[at])
+            at++;
+        for (row_t step = 0; step < graph->n; step++)
+            at = unordered_above(graph, is_ordered, at);
+        row_t begin = at;
+        do {
+            et_found_add(found, checking->nodes->id[at]);
+            at = unordered_above(graph, is_ordered, at);
+        } while (at != begin);
+        snprintf(found->detail, sizeof found->detail, "the cycle has %" PRIu64 " nodes", found->count);
     }
     arena_release(checking->arena, mark);
     found->count = graph->n - graph->n_order;
@@ -177,26 +258,21 @@ static void et_rule_kernels_unordered(const struct et_checking *checking, struct
     found->count = n > 1 ? n : 0;
 }
 
-static void et_rule_puzzling_groups(const struct et_checking *checking, struct et_found *found) {
-    for (row_t i = 0; i < checking->n_puzzling && i < FOUND_IDS; i++)
-        found->ids[found->n_ids++] = checking->puzzling[i];
-    found->count = checking->n_puzzling;
+static void et_rule_unreadable_groups(const struct et_checking *checking, struct et_found *found) {
+    for (row_t i = 0; i < checking->n_unreadable && i < FOUND_IDS; i++)
+        found->ids[found->n_ids++] = checking->unreadable[i];
+    found->count = checking->n_unreadable;
 }
 
-/*
- * What ASTRA-sim needs of single nodes: their types, durations, attributes and groups.
- */
+/* ---- Rules of a node: its type, duration, attributes and group ---- */
 
-/* Collectives below so many bytes are cut into nothing (preferred-dataset-splits of system.json, 4 as a rule). */
-#define ALL_GATHER_LEAST 4
+/* Smaller collectives are divided into nothing (preferred-dataset-splits of system.json, usually 4). */
+#define ALL_GATHER_MIN 4
 
 static bool is_type(const struct et_checking *checking, row_t row, int32_t type) {
     return checking->nodes->type[row] == type;
 }
 
-/* ---- Types and durations ---- */
-
-/* Rules of single nodes (et_rules_node.c). */
 static bool et_rule_type(const struct et_checking *checking, row_t row) {
     int32_t type = checking->nodes->type[row];
     return type < ET_INVALID || type > ET_COMM_COLL;
@@ -238,8 +314,6 @@ static bool et_rule_memory(const struct et_checking *checking, row_t row) {
     return (is_type(checking, row, ET_MEM_LOAD) || is_type(checking, row, ET_MEM_STORE)) &&
            !et_has(checking->nodes, row, ET_NAME_TENSOR_SIZE);
 }
-
-/* ---- Kinds of values ---- */
 
 static bool is_right_kind(uint32_t name, uint8_t kind) {
     switch (name) {
@@ -285,8 +359,6 @@ static bool et_rule_narrow_kinds(const struct et_checking *checking, row_t row) 
                                                      has_other_kind(nodes, row, ET_NAME_COMM_TAG, ET_INT32));
 }
 
-/* ---- Communication ---- */
-
 static bool et_rule_collective(const struct et_checking *checking, row_t row) {
     const struct et_nodes *nodes = checking->nodes;
     return is_type(checking, row, ET_COMM_COLL) &&
@@ -301,7 +373,7 @@ static bool et_rule_collective_type(const struct et_checking *checking, row_t ro
            type != ET_REDUCE_SCATTER;
 }
 
-/* The bytes of a communication; false: it says none. */
+/* The bytes of a communication; false: not recorded. */
 static bool size_of(const struct et_checking *checking, row_t row, int64_t *size) {
     return et_is_communication(checking->nodes->type[row]) && et_integer(checking->nodes, row, ET_NAME_COMM_SIZE, size);
 }
@@ -309,7 +381,7 @@ static bool size_of(const struct et_checking *checking, row_t row, int64_t *size
 static bool is_small_gather(const struct et_checking *checking, row_t row, int64_t size) {
     int64_t type;
     return is_type(checking, row, ET_COMM_COLL) && et_integer(checking->nodes, row, ET_NAME_COMM_TYPE, &type) &&
-           type == ET_ALL_GATHER && size < ALL_GATHER_LEAST;
+           type == ET_ALL_GATHER && size < ALL_GATHER_MIN;
 }
 
 static bool et_rule_size(const struct et_checking *checking, row_t row) {
@@ -341,14 +413,12 @@ static bool et_rule_own_rank(const struct et_checking *checking, row_t row) {
            rank != checking->rank;
 }
 
-/* ---- Groups ---- */
-
 static bool et_rule_group_name(const struct et_checking *checking, row_t row) {
     int64_t group;
     return et_is_communication(checking->nodes->type[row]) && !et_group_of(checking->nodes, row, &group);
 }
 
-/* The group of a collective that is not the job's own. */
+/* The group of a collective, unless it is the group of all ranks. */
 static bool special_group(const struct et_checking *checking, row_t row, int64_t *group) {
     return et_is_communication(checking->nodes->type[row]) && et_group_of(checking->nodes, row, group) && *group != 0;
 }
@@ -367,19 +437,279 @@ static bool et_rule_not_member(const struct et_checking *checking, row_t row) {
 }
 
 /*
- * The table of rules: problem, effect in ASTRA-sim, remedy.
+ * ---- Rules of a job: its ranks, collectives, sends and receives ----
+ *
+ * A job stores the communication of each file, collectives by group. Members are sorted by rank, so binary search finds
+ * a member, and the collectives of a group on it.
  */
+
+static int64_t integer_or(const struct et_checking *checking, row_t row, enum et_name name, int64_t other) {
+    int64_t value;
+    return et_integer(checking->nodes, row, name, &value) ? value : other;
+}
+
+/* Groups whose names are not numbers are identified by their names. */
+static int64_t group_of(struct strings *names, const struct et_nodes *nodes, row_t row) {
+    int64_t group;
+    if (et_group_of(nodes, row, &group))
+        return group;
+    struct et_text name = et_group_name(nodes, row);
+    return -2 - (int64_t)strings_intern(names, name.bytes, name.length);
+}
+
+ORDER_BY(compare_calls, struct et_collective_call, ASCENDING(group) ASCENDING(index))
+
+static enum sutra_status read_member(struct sutra_et_check *check, const struct et_checking *checking,
+                                     struct et_member *member, struct sutra_error *error) {
+    const struct et_graph *graph = &checking->graph;
+    uint64_t n_calls = 0, n_messages = 0;
+    for (row_t i = 0; i < graph->n_order; i++) {
+        int32_t type = checking->nodes->type[graph->order[i]];
+        n_calls += type == ET_COMM_COLL;
+        n_messages += type == ET_COMM_SEND || type == ET_COMM_RECV;
+    }
+    member->calls = arena_take(&check->arena, n_calls, sizeof *member->calls);
+    member->messages = arena_take(&check->arena, n_messages, sizeof *member->messages);
+    if (check->arena.failed)
+        return error_memory(error);
+    for (row_t i = 0; i < graph->n_order; i++) {
+        row_t row = graph->order[i];
+        int32_t type = checking->nodes->type[row];
+        int64_t group = type == ET_COMM_COLL ? group_of(&check->names, checking->nodes, row) : 0;
+        if (group == -2 - (int64_t)STRING_NONE)
+            return error_memory(error);
+        if (type == ET_COMM_COLL) {
+            member->calls[member->n_calls] =
+                (struct et_collective_call){.group = group,
+                                            .index = member->n_calls,
+                                            .id = checking->nodes->id[row],
+                                            .size = (uint64_t)integer_or(checking, row, ET_NAME_COMM_SIZE, -1),
+                                            .type = integer_or(checking, row, ET_NAME_COMM_TYPE, -1)};
+            member->n_calls++;
+        } else if (et_is_communication(type)) {
+            bool sent = checking->nodes->type[row] == ET_COMM_SEND;
+            int64_t peer = integer_or(checking, row, sent ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, RANK_UNKNOWN);
+            member->messages[member->n_messages++] =
+                (struct et_message){.from = sent ? member->rank : peer,
+                                    .to = sent ? peer : member->rank,
+                                    .tag = integer_or(checking, row, ET_NAME_COMM_TAG, 0),
+                                    .size = (uint64_t)integer_or(checking, row, ET_NAME_COMM_SIZE, -1),
+                                    .id = checking->nodes->id[row],
+                                    .sent = sent};
+        }
+    }
+    qsort(member->calls, member->n_calls, sizeof *member->calls, compare_calls);
+    return SUTRA_OK;
+}
+
+ORDER_BY(compare_members, struct et_member, ASCENDING(rank) ASCENDING_TEXT(name))
+
+static int compare_rank(const void *key, const void *element) {
+    const int64_t *rank = key;
+    const struct et_member *member = element;
+    return (*rank > member->rank) - (*rank < member->rank);
+}
+
+static bool has_member(const struct sutra_et_check *check, int64_t rank) {
+    return rank != RANK_UNKNOWN && check->n_members > 0 &&
+           bsearch(&rank, check->members, check->n_members, sizeof *check->members, compare_rank);
+}
+
+static bool has_other_prefix(const struct et_member *a, const struct et_member *b) {
+    size_t length_a = 0, length_b = 0;
+    et_rank_of(a->name, &length_a);
+    et_rank_of(b->name, &length_b);
+    return length_a != length_b || memcmp(a->name, b->name, length_a) != 0;
+}
+
+static void et_rule_ranks(struct sutra_et_check *check, struct et_found *found) {
+    const struct et_member *members = check->members;
+    char *text = found->detail;
+    size_t size = sizeof found->detail;
+    for (uint64_t i = 0; i < check->n_members && check->n_members > 1 && !found->count; i++) {
+        found->count = 1;
+        if (members[i].rank == RANK_UNKNOWN)
+            snprintf(text, size, "no rank in the name of %.200s", members[i].name);
+        else if (has_other_prefix(&members[i], &members[0]))
+            snprintf(text, size, "different prefixes: %.100s and %.100s", members[0].name, members[i].name);
+        else if (i > 0 && members[i].rank == members[i - 1].rank)
+            snprintf(text, size, "duplicate rank %" PRId64, members[i].rank);
+        else if (members[i].rank != (int64_t)i)
+            snprintf(text, size, "missing rank %" PRIu64, i);
+        else
+            found->count = 0;
+    }
+}
+
+/* The collectives of a group on a member. */
+struct group_calls {
+    const struct et_collective_call *list;
+    uint64_t n;
+};
+
+static struct group_calls calls_of(const struct et_member *member, int64_t group) {
+    uint64_t low = 0, high = member->n_calls;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (member->calls[middle].group < group)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (high = low; high < member->n_calls && member->calls[high].group == group;)
+        high++;
+    return (struct group_calls){member->calls + low, high - low};
+}
+
+/* Writes "ALL_REDUCE of 8 bytes (node 3)" of the i-th collective, or "missing". */
+static const char *describe_call(struct group_calls calls, uint64_t i, char text[static DESCRIPTION_SIZE]) {
+    if (i >= calls.n)
+        return "missing";
+    const char *name = et_collective_name(calls.list[i].type);
+    snprintf(text, DESCRIPTION_SIZE, "%.20s of %" PRId64 " bytes (node %" PRIu64 ")", name ? name : "UNKNOWN",
+             (int64_t)calls.list[i].size, calls.list[i].id);
+    return text;
+}
+
+/* Compares the collectives of a group on two members. Reports the first pair that differs. */
+static bool differ(const struct sutra_et_check *check, const struct et_member *one, const struct et_member *other,
+                   int64_t group, struct et_found *found) {
+    struct group_calls a = calls_of(one, group), b = calls_of(other, group);
+    uint64_t i = 0;
+    while (i < a.n && i < b.n && a.list[i].type == b.list[i].type && a.list[i].size == b.list[i].size)
+        i++;
+    if (i == a.n && i == b.n)
+        return false;
+    if (found->count)
+        return true;
+    char group_text[DESCRIPTION_SIZE], text_a[DESCRIPTION_SIZE], text_b[DESCRIPTION_SIZE];
+    if (group < -1)
+        snprintf(group_text, sizeof group_text, "%.60s", strings_text(&check->names, (uint32_t)(-2 - group)));
+    else
+        snprintf(group_text, sizeof group_text, "%" PRId64, group);
+    snprintf(found->detail, sizeof found->detail,
+             "collective %" PRIu64 " of group %s is %s on rank %" PRId64 " and %s on rank %" PRId64, i + 1, group_text,
+             describe_call(a, i, text_a), one->rank, describe_call(b, i, text_b), other->rank);
+    return true;
+}
+
+/* Whether a rank is in a group: by the definition of the group, or, if it is unknown, by a collective in it. */
+static bool is_member(const struct sutra_et_check *check, const struct et_member *member, int64_t group) {
+    const struct et_group *known = et_group_find(&check->groups, group);
+    if (group == 0)
+        return true;
+    return known ? et_group_has(known, member->rank) : calls_of(member, group).n > 0;
+}
+
+static void compare_group(const struct sutra_et_check *check, int64_t group, struct et_found *found) {
+    const struct et_member *first = NULL;
+    for (uint64_t i = 0; i < check->n_members; i++) {
+        const struct et_member *member = &check->members[i];
+        if (member->rank == RANK_UNKNOWN || !is_member(check, member, group))
+            continue;
+        if (first && differ(check, first, member, group, found)) {
+            found->count++;
+            return;
+        }
+        first = first ? first : member;
+    }
+}
+
+static void et_rule_sequences(struct sutra_et_check *check, struct et_found *found) {
+    struct arena_mark mark = arena_mark(&check->arena);
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < check->n_members; i++)
+        n += check->members[i].n_calls;
+    int64_t *groups = arena_take(&check->arena, n, sizeof *groups);
+    if (!groups)
+        return;
+    /* List the groups of the collectives of each member; they may repeat. */
+    uint64_t n_groups = 0;
+    for (uint64_t m = 0; m < check->n_members; m++) {
+        const struct et_member *member = &check->members[m];
+        for (uint64_t k = 0; k < member->n_calls; k++)
+            if (k == 0 || member->calls[k].group != member->calls[k - 1].group)
+                groups[n_groups++] = member->calls[k].group;
+    }
+    n = n_groups;
+    qsort(groups, n, sizeof *groups, compare_int64s);
+    for (uint64_t i = 0; i < n; i++)
+        if (i == 0 || groups[i] != groups[i - 1])
+            compare_group(check, groups[i], found);
+    arena_release(&check->arena, mark);
+}
+
+static int compare_routes(const struct et_message *a, const struct et_message *b) {
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    if (a->to != b->to)
+        return a->to < b->to ? -1 : 1;
+    if (a->tag != b->tag)
+        return a->tag < b->tag ? -1 : 1;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+static int compare_messages(const void *left, const void *right) {
+    const struct et_message *a = left, *b = right;
+    int routes = compare_routes(a, b);
+    if (routes || a->sent != b->sent)
+        return routes ? routes : a->sent ? 1 : -1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static void add_unmatched(const struct et_message *message, struct et_found *found) {
+    if (found->count == 0)
+        snprintf(found->detail, sizeof found->detail,
+                 "%s from rank %" PRId64 " to rank %" PRId64 ", tag %" PRId64 ", %" PRId64 " bytes",
+                 message->sent ? "send" : "receive", message->from, message->to, message->tag, (int64_t)message->size);
+    et_found_add(found, message->id);
+}
+
+static void et_rule_pairs(struct sutra_et_check *check, struct et_found *found) {
+    struct arena_mark mark = arena_mark(&check->arena);
+    uint64_t n = 0;
+    for (uint64_t i = 0; i < check->n_members; i++)
+        n += check->members[i].n_messages;
+    struct et_message *messages = arena_take(&check->arena, n, sizeof *messages);
+    if (!messages)
+        return;
+    n = 0;
+    for (uint64_t i = 0; i < check->n_members; i++) {
+        /* Messages between ranks with files. */
+        uint64_t n_kept = 0;
+        for (uint64_t k = 0; k < check->members[i].n_messages; k++)
+            if (has_member(check, check->members[i].messages[k].from) &&
+                has_member(check, check->members[i].messages[k].to))
+                (messages + n)[n_kept++] = check->members[i].messages[k];
+        n += n_kept;
+    }
+    qsort(messages, n, sizeof *messages, compare_messages);
+    /* Of the messages of one route receives precede sends; the excess of either is unmatched. */
+    for (uint64_t begin = 0, end; begin < n; begin = end) {
+        uint64_t n_sent = 0;
+        for (end = begin; end < n && compare_routes(&messages[end], &messages[begin]) == 0; end++)
+            n_sent += messages[end].sent;
+        uint64_t n_received = end - begin - n_sent;
+        for (uint64_t k = begin + n_sent; k < begin + n_received; k++)
+            add_unmatched(&messages[k], found);
+        for (uint64_t k = begin + 2 * n_received; k < end; k++)
+            add_unmatched(&messages[k], found);
+    }
+    arena_release(&check->arena, mark);
+}
+
+/* ---- The table of rules: problem, effect in ASTRA-sim, remedy ---- */
 
 #define E ET_ERROR
 #define W ET_WARNING
 #define O ET_SILENT
 
 // clang-format off
-const struct et_rule et_rules[] = {
+static const struct et_rule et_rules[] = {
     {"R1", E, E, .file = et_rule_first_message, .what = "the file does not begin with GlobalMetadata",
      .why = "The feeder throws \"Failed to read global metadata\".",
      .mend = "Convert the trace again."},
-    {"R2", E, E, .file = et_rule_whole, .what = "a truncated, malformed or empty message",
+    {"R2", E, E, .file = et_rule_truncated, .what = "a truncated, malformed or empty message",
      .why = "The feeder reads a truncated message as a node with id 0, and Chakra's readers stop at an empty message.",
      .mend = "Copy or convert the file again."},
     {"R4", E, E, .file = et_rule_no_nodes, .what = "no nodes",
@@ -415,7 +745,7 @@ const struct et_rule et_rules[] = {
     {"R12", E, O, .node = et_rule_metadata, .what = "type METADATA_NODE",
      .why = "ASTRA-sim's statistics abort at these nodes.",
      .mend = "Change their type to COMP_NODE, or remove them and define the groups in comm_group.json."},
-    {"R12a", W, O, .file = et_rule_puzzling_groups, .what = "metadata with unreadable process groups",
+    {"R12a", W, O, .file = et_rule_unreadable_groups, .what = "metadata with unreadable process groups",
      .why = "ASTRA-sim prints an error and lacks the groups.",
      .mend = "Define the groups in comm_group.json, such as {\"3\": [0, 1]}."},
     {"R13", E, E, .node = et_rule_cpu_communication, .what = "communication on the CPU",
@@ -483,7 +813,7 @@ const struct et_rule et_rules[] = {
 };
 // clang-format on
 
-const size_t n_et_rules = sizeof et_rules / sizeof *et_rules;
+static const size_t n_et_rules = sizeof et_rules / sizeof *et_rules;
 
 enum sutra_status sutra_et_check_create(struct sutra_context *context, const struct sutra_et_check_options *options,
                                         struct sutra_et_check **check, struct sutra_error *error) {
@@ -497,7 +827,7 @@ enum sutra_status sutra_et_check_create(struct sutra_context *context, const str
         status = error_memory(error);
     if (!status && made->options.groups)
         status = et_groups_read(&made->groups, context, made->options.groups, &made->arena, error);
-    made->options.groups = NULL; /* the caller's, who may take it away */
+    made->options.groups = NULL; /* owned by the caller, who may free it */
     if (status)
         sutra_et_check_free(made);
     else
@@ -526,9 +856,9 @@ static enum et_severity severity_of(const struct sutra_et_check *check, const st
     return check->options.feeder == SUTRA_FEEDER_V1 ? rule->v1 : rule->v3;
 }
 
-/* Keeps what a rule found, if it is anything. */
-static enum sutra_status keep(struct sutra_et_check *check, struct et_found *found, enum et_severity severity,
-                              const char *file, struct sutra_error *error) {
+/* Stores a finding, if the rule found any node. */
+static enum sutra_status add_finding(struct sutra_et_check *check, struct et_found *found, enum et_severity severity,
+                                     const char *file, struct sutra_error *error) {
     if (check->arena.failed)
         return error_memory(error);
     if (found->count == 0)
@@ -545,14 +875,8 @@ static enum sutra_status keep(struct sutra_et_check *check, struct et_found *fou
     return SUTRA_OK;
 }
 
-static void look_at_nodes(const struct et_rule *rule, const struct et_checking *checking, struct et_found *found) {
-    for (row_t row = 0; row < checking->nodes->n; row++)
-        if (rule->node(checking, row))
-            et_found_add(found, checking->nodes->id[row]);
-}
-
-static enum sutra_status look_at_file(struct sutra_et_check *check, const struct et_checking *checking,
-                                      struct sutra_error *error) {
+static enum sutra_status check_file(struct sutra_et_check *check, const struct et_checking *checking,
+                                    struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < n_et_rules && !status; i++) {
         const struct et_rule *rule = &et_rules[i];
@@ -560,17 +884,20 @@ static enum sutra_status look_at_file(struct sutra_et_check *check, const struct
         struct et_found found = {.rule = rule};
         if (severity == ET_SILENT || rule->job)
             continue;
-        if (rule->node)
-            look_at_nodes(rule, checking, &found);
-        else
+        if (rule->node) {
+            for (row_t row = 0; row < checking->nodes->n; row++)
+                if (rule->node(checking, row))
+                    et_found_add(&found, checking->nodes->id[row]);
+        } else {
             rule->file(checking, &found);
-        status = keep(check, &found, severity, checking->file->source.name, error);
+        }
+        status = add_finding(check, &found, severity, checking->file->source.name, error);
     }
     return status;
 }
 
-/* The groups that metadata nodes name; the older feeder runs such nodes as computation. */
-static enum sutra_status take_groups(struct sutra_et_check *check, struct et_checking *checking,
+/* Read the groups of metadata nodes; the feeder v1 runs these nodes as computation. */
+static enum sutra_status read_groups(struct sutra_et_check *check, struct et_checking *checking,
                                      struct sutra_error *error) {
     const struct et_nodes *nodes = checking->nodes;
     enum sutra_status status = SUTRA_OK;
@@ -581,9 +908,9 @@ static enum sutra_status take_groups(struct sutra_et_check *check, struct et_che
                                     &understood, error);
         if (understood)
             continue;
-        if (checking->n_puzzling < FOUND_IDS)
-            checking->puzzling[checking->n_puzzling] = nodes->id[row];
-        checking->n_puzzling++;
+        if (checking->n_unreadable < FOUND_IDS)
+            checking->unreadable[checking->n_unreadable] = nodes->id[row];
+        checking->n_unreadable++;
     }
     return status;
 }
@@ -593,7 +920,7 @@ static enum sutra_status add_member(struct sutra_et_check *check, const struct e
     struct et_member member = {.rank = checking->rank};
     if (!column_grow(&check->members, check->n_members, &check->members_capacity, sizeof *check->members))
         return error_memory(error);
-    enum sutra_status status = et_member_take(check, checking, &member, error);
+    enum sutra_status status = read_member(check, checking, &member, error);
     if (!status && !(member.name = strdup(checking->file->source.name)))
         status = error_memory(error);
     if (!status)
@@ -614,9 +941,9 @@ enum sutra_status sutra_et_check_add(struct sutra_et_check *check, const struct 
     stage_begin(check->context, "check", et->file.nodes.n);
     enum sutra_status status = et_graph_make(checking.nodes, kinds, &arena, &checking.graph, error);
     if (!status)
-        status = take_groups(check, &checking, error);
+        status = read_groups(check, &checking, error);
     if (!status)
-        status = look_at_file(check, &checking, error);
+        status = check_file(check, &checking, error);
     if (!status && arena.failed)
         status = error_memory(error);
     if (!status)
@@ -628,14 +955,15 @@ enum sutra_status sutra_et_check_add(struct sutra_et_check *check, const struct 
 
 enum sutra_status sutra_et_check_finish(struct sutra_et_check *check, struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
-    et_members_sort(check);
+    if (check->n_members > 0)
+        qsort(check->members, check->n_members, sizeof *check->members, compare_members);
     for (size_t i = 0; i < n_et_rules && !status; i++) {
         enum et_severity severity = severity_of(check, &et_rules[i]);
         struct et_found found = {.rule = &et_rules[i]};
         if (severity == ET_SILENT || !et_rules[i].job)
             continue;
         et_rules[i].job(check, &found);
-        status = keep(check, &found, severity, NULL, error);
+        status = add_finding(check, &found, severity, NULL, error);
     }
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * convert.c - ET+ in, protobuf nodes out: reading, the graph, the columns, the bytes.
+ * convert.c - implements convert.h: reads ET+ or linked traces, builds the graph, and makes nodes.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,17 +15,15 @@
 #include "simulate/timeline_sources.h"
 #include "text/quantities.h"
 
-/*
- * Attributes are listed node by node, twice: to count them and to write them down.
- */
+/* ---- Attributes: listed node by node, once to count and once to store them ---- */
 
-/* Nodes that a task does. */
+/* Nodes per task. */
 #define TASK_NODES 4096
 
-/* Most attributes of a node. */
+/* The maximum number of attributes of a node. */
 #define ATTRIBUTES_MAX 20
 
-/* A range of nodes; they are counted from its first on. */
+/* A range of nodes; node 0 is the first of the range. */
 struct making {
     struct et_nodes *nodes;
     const struct node_graph *graph;
@@ -33,8 +31,6 @@ struct making {
     const row_t *slot; /* per node */
     row_t n;
 };
-
-/* ---- attributes ---- */
 
 struct listed_attribute {
     enum et_name name;
@@ -61,36 +57,10 @@ static void add_empty(struct listed_attributes *attributes, enum et_name name) {
     attributes->list[attributes->n++] = (struct listed_attribute){.name = name};
 }
 
-/* rf_id and the others that every operator has; one that is null has no value. */
-static void list_own(const struct plus_nodes *nodes, row_t row, struct listed_attributes *attributes) {
-    static const enum et_name names[] = {ET_NAME_RF_ID, ET_NAME_FW_PARENT, ET_NAME_SEQ_ID,   ET_NAME_SCOPE,
-                                         ET_NAME_TID,   ET_NAME_FW_TID,    ET_NAME_OP_SCHEMA};
-    for (unsigned i = 0; i <= PLUS_N_NUMBERS; i++) {
-        if (nodes->faults[row] & PLUS_BIT(PLUS_FIRST_NUMBER + i))
-            continue;
-        if (nodes->flags[row] & (uint32_t)PLUS_NULL << i)
-            add_empty(attributes, names[i]);
-        else if (i < PLUS_N_NUMBERS)
-            add_integer(attributes, names[i], nodes->number[i][row]);
-        else
-            add_text(attributes, names[i], nodes->op_schema[row]);
-    }
-}
-
 static void add_rank(struct listed_attributes *attributes, enum et_name name, int64_t rank) {
     if (rank != RANK_NOT_RECORDED)
         attributes->list[attributes->n++] =
             (struct listed_attribute){.name = name, .kind = ET_INT32, .bits = (uint64_t)rank};
-}
-
-/* From where to where, and which of several. */
-static void list_ends(const struct comm_ends *ends, row_t row, bool sent, struct listed_attributes *attributes) {
-    const struct comm_end *end = ends ? comm_end_of(ends, row) : NULL;
-    if (!end)
-        return;
-    add_rank(attributes, ET_NAME_COMM_SRC, sent ? ends->own : end->peer);
-    add_rank(attributes, ET_NAME_COMM_DST, sent ? end->peer : ends->own);
-    add_rank(attributes, ET_NAME_COMM_TAG, end->tag);
 }
 
 static void list_communication(const struct making *making, row_t row, struct listed_attributes *attributes) {
@@ -109,16 +79,14 @@ static void list_communication(const struct making *making, row_t row, struct li
         add_empty(attributes, ET_NAME_PG_NAME);
     else if (!(nodes->flags[group] & PLUS_PG_NULL) && name.length > 0)
         add_text(attributes, ET_NAME_PG_NAME, groups ? comm_group_number(groups, name) : name);
-    if (type != ET_COMM_COLL)
-        list_ends(making->rules->ends, row, type == ET_COMM_SEND, attributes);
-}
-
-static void list_work(const struct kernel_work *work, row_t slot, struct listed_attributes *attributes) {
-    if (!work || work->n_bytes[slot] == 0)
-        return;
-    add_integer(attributes, ET_NAME_NUM_OPS, (int64_t)work->n_ops[slot]);
-    attributes->list[attributes->n++] =
-        (struct listed_attribute){.name = ET_NAME_TENSOR_SIZE, .kind = ET_UINT64, .bits = work->n_bytes[slot]};
+    const struct comm_ends *ends = making->rules->ends;
+    const struct comm_end *end = ends && type != ET_COMM_COLL ? comm_end_of(ends, row) : NULL;
+    if (end) {
+        const bool sent = type == ET_COMM_SEND;
+        add_rank(attributes, ET_NAME_COMM_SRC, sent ? ends->own : end->peer);
+        add_rank(attributes, ET_NAME_COMM_DST, sent ? end->peer : ends->own);
+        add_rank(attributes, ET_NAME_COMM_TAG, end->tag);
+    }
 }
 
 static void list_attributes(const struct making *making, row_t slot, struct listed_attributes *attributes) {
@@ -126,19 +94,30 @@ static void list_attributes(const struct making *making, row_t slot, struct list
     row_t row = making->graph->message[slot];
     bool gpu = nodes->flags[row] & PLUS_IS_GPU;
     attributes->n = 0;
-    list_own(nodes, row, attributes);
+    /* The attributes of every operator; a null attribute has no value. */
+    static const enum et_name names[] = {ET_NAME_RF_ID, ET_NAME_FW_PARENT, ET_NAME_SEQ_ID,   ET_NAME_SCOPE,
+                                         ET_NAME_TID,   ET_NAME_FW_TID,    ET_NAME_OP_SCHEMA};
+    for (unsigned i = 0; i <= PLUS_N_NUMBERS; i++) {
+        if (nodes->faults[row] & PLUS_BIT(PLUS_FIRST_NUMBER + i))
+            continue;
+        if (nodes->flags[row] & (uint32_t)PLUS_NULL << i)
+            add_empty(attributes, names[i]);
+        else if (i < PLUS_N_NUMBERS)
+            add_integer(attributes, names[i], nodes->number[i][row]);
+        else
+            add_text(attributes, names[i], nodes->op_schema[row]);
+    }
     attributes->list[attributes->n++] = (struct listed_attribute){ET_NAME_IS_CPU_OP, ET_BOOL, .bits = !gpu};
     if (!(nodes->flags[row] & PLUS_NO_STREAM))
         add_integer(attributes, ET_NAME_STREAM, nodes->stream[row]);
     if (gpu)
         list_communication(making, row, attributes);
-    list_work(making->rules->work, slot, attributes);
-}
-
-/* ---- nodes ---- */
-
-static row_t node_row(const struct making *making, row_t node) {
-    return making->graph->message[making->slot[node]];
+    const struct kernel_work *work = making->rules->work;
+    if (work && work->n_bytes[slot]) {
+        add_integer(attributes, ET_NAME_NUM_OPS, (int64_t)work->n_ops[slot]);
+        attributes->list[attributes->n++] =
+            (struct listed_attribute){.name = ET_NAME_TENSOR_SIZE, .kind = ET_UINT64, .bits = work->n_bytes[slot]};
+    }
 }
 
 static uint64_t slot_id(const struct making *making, row_t slot) {
@@ -155,65 +134,46 @@ static void count_attributes(void *arg, size_t task) {
     }
 }
 
-static void put_attributes(const struct making *making, row_t node) {
-    struct et_attributes *to = &making->nodes->attributes;
-    struct listed_attributes attributes;
-    list_attributes(making, making->slot[node], &attributes);
-    uint64_t at = making->nodes->attr_first[node];
-    for (unsigned i = 0; i < attributes.n; i++, at++) {
-        const struct listed_attribute *attribute = &attributes.list[i];
-        to->name[at] = (uint32_t)attribute->name;
-        to->kind[at] = (uint8_t)attribute->kind;
-        to->length[at] = attribute->text.length;
-        if (attribute->kind == ET_STRING)
-            to->value[at].bytes = attribute->text.bytes;
-        else
-            to->value[at].bits = attribute->bits;
+static void fill_nodes(void *arg, size_t task) {
+    struct making *making = arg;
+    row_t end = (row_t)((task + 1) * TASK_NODES < making->n ? (task + 1) * TASK_NODES : making->n);
+    for (row_t node = (row_t)(task * TASK_NODES); node < end; node++) {
+        const struct plus_nodes *plus = &making->graph->plus->nodes;
+        struct et_nodes *nodes = making->nodes;
+        row_t row = making->graph->message[making->slot[node]];
+        nodes->id[node] = plus->id[row];
+        nodes->type[node] = (int32_t)graph_type(making->graph, row);
+        nodes->duration_us[node] = kernel_name_has(plus->name[row], "Optimizer.step") ? 0 : plus->duration_us[row];
+        if (making->rules->start_times)
+            nodes->start_us[node] = plus->start_us[row];
+        nodes->flags[node] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
+        et_text_put(nodes->text[ET_NODE_NAME], node, plus->name[row]);
+        for (int i = 0; i < PLUS_N_IO; i++)
+            et_text_put(nodes->text[ET_INPUT_VALUES + i], node, plus->io[i][row]);
+        const struct node_graph *graph = making->graph;
+        uint64_t at = nodes->data.first[node];
+        if (graph->under[making->slot[node]] != ROW_NONE)
+            nodes->ctrl.ids[nodes->ctrl.first[node]] = slot_id(making, graph->under[making->slot[node]]);
+        for (row_t dep = graph->first_dep[making->slot[node]]; dep != ROW_NONE; dep = graph->deps[dep].next)
+            nodes->data.ids[at++] = slot_id(making, graph->deps[dep].slot);
+        struct et_attributes *to = &making->nodes->attributes;
+        struct listed_attributes attributes;
+        list_attributes(making, making->slot[node], &attributes);
+        uint64_t a = making->nodes->attr_first[node];
+        for (unsigned k = 0; k < attributes.n; k++, a++) {
+            const struct listed_attribute *attribute = &attributes.list[k];
+            to->name[a] = (uint32_t)attribute->name;
+            to->kind[a] = (uint8_t)attribute->kind;
+            to->length[a] = attribute->text.length;
+            if (attribute->kind == ET_STRING)
+                to->value[a].bytes = attribute->text.bytes;
+            else
+                to->value[a].bits = attribute->bits;
+        }
     }
 }
 
-static void put_dependencies(const struct making *making, row_t node, row_t slot) {
-    const struct node_graph *graph = making->graph;
-    struct et_nodes *nodes = making->nodes;
-    uint64_t at = nodes->data.first[node];
-    if (graph->under[slot] != ROW_NONE)
-        nodes->ctrl.ids[nodes->ctrl.first[node]] = slot_id(making, graph->under[slot]);
-    for (row_t dep = graph->first_dep[slot]; dep != ROW_NONE; dep = graph->deps[dep].next)
-        nodes->data.ids[at++] = slot_id(making, graph->deps[dep].slot);
-}
-
-static uint64_t duration_of(const struct plus_nodes *plus, row_t row) {
-    return kernel_name_has(plus->name[row], "Optimizer.step") ? 0 : plus->duration_us[row];
-}
-
-static void put_node(const struct making *making, row_t node) {
-    const struct plus_nodes *plus = &making->graph->plus->nodes;
-    struct et_nodes *nodes = making->nodes;
-    row_t row = node_row(making, node);
-    nodes->id[node] = plus->id[row];
-    nodes->type[node] = (int32_t)graph_type(making->graph, row);
-    nodes->duration_us[node] = duration_of(plus, row);
-    if (making->rules->start_times)
-        nodes->start_us[node] = plus->start_us[row];
-    nodes->flags[node] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
-    et_text_put(nodes->text[ET_NODE_NAME], node, plus->name[row]);
-    for (int i = 0; i < PLUS_N_IO; i++)
-        et_text_put(nodes->text[ET_INPUT_VALUES + i], node, plus->io[i][row]);
-    put_dependencies(making, node, making->slot[node]);
-    put_attributes(making, node);
-}
-
-static void put_nodes(void *arg, size_t task) {
-    struct making *making = arg;
-    row_t end = (row_t)((task + 1) * TASK_NODES < making->n ? (task + 1) * TASK_NODES : making->n);
-    for (row_t node = (row_t)(task * TASK_NODES); node < end; node++)
-        put_node(making, node);
-}
-
-/* ---- all of it ---- */
-
-/* Puts the nodes in order; the list lies in the arena. O(n log n) where ids do not rise. SUTRA_SYSTEM: out of
- * memory. */
+/* Sorts the nodes by id; the list is in the arena. O(n log n) if ids do not ascend. SUTRA_SYSTEM: out of memory. */
 static enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *arena, const struct node_graph *graph,
                                         const struct et_rules *rules, struct sutra_error *error) {
     struct arena scratch = {0};
@@ -234,20 +194,6 @@ static enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *ar
     return status;
 }
 
-/* Where each node's dependencies begin. */
-static void count_dependencies(struct making *making) {
-    const struct node_graph *graph = making->graph;
-    struct et_nodes *nodes = making->nodes;
-    for (row_t node = 0; node < making->n; node++) {
-        row_t slot = making->slot[node];
-        uint64_t n = 0;
-        for (row_t dep = graph->first_dep[slot]; dep != ROW_NONE; dep = graph->deps[dep].next)
-            n++;
-        nodes->data.first[node + 1] = nodes->data.first[node] + n;
-        nodes->ctrl.first[node + 1] = nodes->ctrl.first[node] + (graph->under[slot] != ROW_NONE);
-    }
-}
-
 static void run(struct pool *pool, size_t n_tasks, void (*work)(void *making, size_t task), struct making *making) {
     if (pool)
         pool_run(pool, n_tasks, work, making);
@@ -255,48 +201,35 @@ static void run(struct pool *pool, size_t n_tasks, void (*work)(void *making, si
         work(making, task);
 }
 
-/* How many data dependencies the nodes have. */
-static uint64_t n_dependencies(const struct making *making) {
-    const struct node_graph *graph = making->graph;
-    uint64_t n = 0;
-    for (row_t node = 0; node < making->n; node++)
-        for (row_t dep = graph->first_dep[making->slot[node]]; dep != ROW_NONE; dep = graph->deps[dep].next)
-            n++;
-    return n;
-}
-
 enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_nodes *nodes,
                                 struct pool *pool, struct sutra_error *error) {
     struct making making = {nodes, maker->graph, &maker->rules, maker->slot + first, end - first};
     size_t n_tasks = ((size_t)making.n + TASK_NODES - 1) / TASK_NODES;
-    enum sutra_status status = et_nodes_take(nodes, making.n, making.n, n_dependencies(&making), 0, error);
+    /* The number of data dependencies of the nodes. */
+    const struct node_graph *graph = making.graph;
+    uint64_t n_data = 0;
+    for (row_t i = 0; i < making.n; i++)
+        for (row_t dep = graph->first_dep[making.slot[i]]; dep != ROW_NONE; dep = graph->deps[dep].next)
+            n_data++;
+    enum sutra_status status = et_nodes_take(nodes, making.n, making.n, n_data, 0, error);
     if (status)
         return status;
-    count_dependencies(&making);
+    /* The offsets of the dependencies of each node. */
+    for (row_t node = 0; node < making.n; node++) {
+        row_t slot = making.slot[node];
+        uint64_t n = 0;
+        for (row_t dep = graph->first_dep[slot]; dep != ROW_NONE; dep = graph->deps[dep].next)
+            n++;
+        nodes->data.first[node + 1] = nodes->data.first[node] + n;
+        nodes->ctrl.first[node + 1] = nodes->ctrl.first[node] + (graph->under[slot] != ROW_NONE);
+    }
     run(pool, n_tasks, count_attributes, &making);
     for (row_t node = 0; node < making.n; node++)
         nodes->attr_first[node + 1] += nodes->attr_first[node];
     status = et_attributes_take(nodes, &nodes->attributes, nodes->attr_first[making.n], error);
     if (!status)
-        run(pool, n_tasks, put_nodes, &making);
+        run(pool, n_tasks, fill_nodes, &making);
     return status;
-}
-
-/* The caller's options as we know them. */
-static enum sutra_status convert_options_take(const struct sutra_convert_options *options,
-                                              struct sutra_convert_options *taken, struct sutra_error *error) {
-    static const struct options_form form = OPTIONS_FORM(sutra_convert_options, compat);
-    return options_take(&form, options, taken, error);
-}
-
-static struct graph_rules graph_rules_of(const struct sutra_convert_options *options) {
-    bool mend = !options->compat;
-    return (struct graph_rules){.drop_absent = mend && !options->keep_absent,
-                                .drop_metadata = mend && !options->keep_metadata,
-                                .keep_rootless = mend && !options->drop_rootless,
-                                .lax_attributes = mend,
-                                .refuse_types = mend && options->refuse_types,
-                                .refuse_nested = mend && options->refuse_nested};
 }
 
 static struct figure lacking(uint64_t n_messages) {
@@ -304,9 +237,9 @@ static struct figure lacking(uint64_t n_messages) {
                         "sends and receives lack comm_src, comm_dst and comm_tag");
 }
 
-/* What a simulator may miss in the file. */
-static void warn_of_lacks(struct sutra_context *context, const struct sutra_convert_report *report,
-                          const struct comm_ends *ends) {
+/* Warn about data that a simulator may need. */
+static void warn_of_missing_data(struct sutra_context *context, const struct sutra_convert_report *report,
+                                 const struct comm_ends *ends) {
     static const char then[] = "; ASTRA-sim runs them only if it replays durations (\"replay-only\": 1)";
     uint64_t n_messages = report->n_sends + report->n_receives;
     if (report->n_unknown)
@@ -325,8 +258,8 @@ static void warn_of_lacks(struct sutra_context *context, const struct sutra_conv
                      lacking(ends->n_without_members).text, then);
 }
 
-/* Rings are refused, or opened with a warning that names the first. */
-static enum sutra_status open_rings(struct node_graph *graph, bool refuse, struct sutra_error *error) {
+/* Cycles are refused, or broken with a warning that names the first. */
+static enum sutra_status break_cycles(struct node_graph *graph, bool refuse, struct sutra_error *error) {
     struct sutra_error ring;
     if (refuse)
         return node_cycles_refuse(graph, error);
@@ -337,21 +270,12 @@ static enum sutra_status open_rings(struct node_graph *graph, bool refuse, struc
     return node_cycles_break(graph, error);
 }
 
-/* Attributes of a row that are missing or of a wrong type. */
+/* The number of attributes of a row that are missing or of the wrong type. */
 static uint64_t attributes_lost(const struct node_graph *graph, row_t row) {
     uint32_t attributes = 0;
     for (int field = PLUS_FIRST_NUMBER; field <= PLUS_OP_SCHEMA; field++)
         attributes |= PLUS_BIT(field);
     return (uint64_t)__builtin_popcount(graph->plus->nodes.faults[row] & attributes);
-}
-
-static void count_gpu(struct sutra_convert_report *report, const struct node_graph *graph, row_t row) {
-    const struct plus_nodes *nodes = &graph->plus->nodes;
-    enum et_type type = graph_type(graph, row);
-    report->n_gpu_nodes++;
-    report->n_unknown += type == ET_COMP && nodes->flags[row] & PLUS_IS_COLLECTIVE;
-    report->n_types += type == ET_COMM_COLL && kernel_collective(nodes->name[row], false) < 0;
-    report->n_nested += type != ET_COMP && nodes->flags[row] & PLUS_IS_NESTED;
 }
 
 static void count_graph(struct sutra_convert_report *report, const struct node_graph *graph) {
@@ -368,8 +292,14 @@ static void count_graph(struct sutra_convert_report *report, const struct node_g
     for (row_t i = 0; i < graph->n_made; i++) {
         row_t row = graph->message[graph->made[i]];
         report->n_attributes += graph->kept[graph->made[i]] ? attributes_lost(graph, row) : 0;
-        if (graph->kept[graph->made[i]] && graph_is_gpu(graph, row))
-            count_gpu(report, graph, row);
+        if (graph->kept[graph->made[i]] && graph_is_gpu(graph, row)) {
+            const struct plus_nodes *nodes = &graph->plus->nodes;
+            enum et_type type = graph_type(graph, row);
+            report->n_gpu_nodes++;
+            report->n_unknown += type == ET_COMP && nodes->flags[row] & PLUS_IS_COLLECTIVE;
+            report->n_types += type == ET_COMM_COLL && kernel_collective(nodes->name[row], false) < 0;
+            report->n_nested += type != ET_COMP && nodes->flags[row] & PLUS_IS_NESTED;
+        }
     }
 }
 
@@ -389,14 +319,20 @@ static void count_nodes(struct sutra_convert_report *report, const struct et_mak
     }
 }
 
-/* Which nodes there are, and what they depend on. */
+/* Finds the nodes and their dependencies. */
 static enum sutra_status order_nodes(struct sutra_converted *converted, struct sutra_context *context,
                                      const struct sutra_convert_options *options, struct sutra_error *error) {
     struct node_graph *graph = &converted->graph;
-    const struct graph_rules rules = graph_rules_of(options);
+    bool repair = !options->compat;
+    const struct graph_rules rules = (struct graph_rules){.drop_absent = repair && !options->keep_absent,
+                                                          .drop_metadata = repair && !options->keep_metadata,
+                                                          .keep_rootless = repair && !options->drop_rootless,
+                                                          .lax_attributes = repair,
+                                                          .refuse_types = repair && options->refuse_types,
+                                                          .refuse_nested = repair && options->refuse_nested};
     enum sutra_status status = node_graph_build(graph, context, &converted->plus, &rules, error);
     if (!status)
-        status = open_rings(graph, options->compat || context->options.strict, error);
+        status = break_cycles(graph, options->compat || context->options.strict, error);
     if (!status)
         status = comm_groups_find(&converted->groups, graph, error);
     if (!status && !options->compat && !options->no_peers)
@@ -406,7 +342,7 @@ static enum sutra_status order_nodes(struct sutra_converted *converted, struct s
     return status;
 }
 
-/* Prepares making nodes of converted->plus. */
+/* Prepares the creation of nodes from converted->plus. */
 static enum sutra_status converted_make(struct sutra_converted *converted, struct sutra_context *context,
                                         const struct sutra_convert_options *options, struct sutra_error *error) {
     struct node_graph *graph = &converted->graph;
@@ -433,14 +369,14 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
         count_nodes(&converted->report, &converted->maker);
         converted->report.n_peers = converted->ends.n;
         converted->report.n_works = converted->work.n_known;
-        warn_of_lacks(context, &converted->report, written.ends);
+        warn_of_missing_data(context, &converted->report, written.ends);
         converted->report.n_groups = names ? 0 : converted->groups.n_numbered;
     }
     stage_end(context);
     return status;
 }
 
-static void free_made_of(struct sutra_converted *converted) {
+static void free_input(struct sutra_converted *converted) {
     node_graph_free(&converted->graph);
     plus_nodes_free(&converted->plus.nodes);
 }
@@ -456,40 +392,36 @@ enum sutra_status converted_complete(struct sutra_converted *converted, struct s
     if (status)
         return status;
     converted->complete = true;
-    free_made_of(converted);
+    free_input(converted);
     return SUTRA_OK;
 }
 
-/* Where nodes are converted from: a file, or else what was linked. */
+/* The input: a file, or linked traces. */
 struct convert_input {
     const struct document_input *file;
     const struct sutra_linked *linked;
-    const struct linked_traces *spent; /* what nothing else needs that was linked, or NULL */
+    const struct linked_traces *disposable; /* linked traces that may be freed, or NULL */
 };
-
-/* All that is needed of what was linked is read first: graph and nodes are made when it is gone. */
-static enum sutra_status read_linked(struct sutra_converted *made, struct sutra_context *context,
-                                     const struct convert_input *input, bool times, struct sutra_error *error) {
-    const struct json_place *groups = NULL;
-    enum sutra_status status = plus_linked_groups(context, input->linked, &groups, error);
-    if (!status && input->spent && !times)
-        linked_traces_spend_keys(input->spent);
-    if (!status)
-        status = plus_linked(&made->plus, context, input->linked, groups, error);
-    if (!status && times)
-        status = linked_timeline_read(context, input->linked, &made->times_arena, &made->times, error);
-    made->has_times = !status && times;
-    if (!status && input->spent)
-        linked_traces_spend(input->spent);
-    return status;
-}
 
 static enum sutra_status read_input(struct sutra_converted *made, struct sutra_context *context,
                                     const struct convert_input *input, const struct sutra_convert_options *options,
                                     struct sutra_error *error) {
     bool times = options->keep_times && !options->compat;
-    if (!input->file)
-        return read_linked(made, context, input, times, error);
+    if (!input->file) {
+        /* Reads all data from linked traces first: the graph and the nodes are made after they are freed. */
+        const struct json_place *groups = NULL;
+        enum sutra_status status = plus_linked_groups(context, input->linked, &groups, error);
+        if (!status && input->disposable && !times)
+            linked_traces_spend_keys(input->disposable);
+        if (!status)
+            status = plus_linked(&made->plus, context, input->linked, groups, error);
+        if (!status && times)
+            status = linked_timeline_read(context, input->linked, &made->times_arena, &made->times, error);
+        made->has_times = !status && times;
+        if (!status && input->disposable)
+            linked_traces_spend(input->disposable);
+        return status;
+    }
     enum sutra_status status = plus_read(&made->plus, context, &made->document, input->file, times, error);
     return status ? status : old_parents_replace(&made->plus.nodes, context, error);
 }
@@ -497,16 +429,17 @@ static enum sutra_status read_input(struct sutra_converted *made, struct sutra_c
 static enum sutra_status convert_input(struct sutra_context *context, const struct convert_input *input,
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,
                                        struct sutra_error *error) {
-    struct sutra_convert_options taken;
-    enum sutra_status status = convert_options_take(options, &taken, error);
+    static const struct options_form form = OPTIONS_FORM(sutra_convert_options, compat);
+    struct sutra_convert_options used_options;
+    enum sutra_status status = options_take(&form, options, &used_options, error);
     if (status)
         return status;
     struct sutra_converted *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    status = read_input(made, context, input, &taken, error);
+    status = read_input(made, context, input, &used_options, error);
     if (!status)
-        status = converted_make(made, context, &taken, error);
+        status = converted_make(made, context, &used_options, error);
     if (!status && input->file && made->plus.nodes.n > 0 && !document_is_linked(&made->document))
         context_warn(context,
                      "%s: an unlinked host trace, so the nodes have no durations and none is on a GPU; link it with "
@@ -539,10 +472,10 @@ enum sutra_status sutra_linked_convert(struct sutra_context *context, const stru
     return convert_input(context, &(struct convert_input){.linked = linked}, options, converted, error);
 }
 
-enum sutra_status linked_convert_spend(struct sutra_context *context, const struct linked_traces *spent,
+enum sutra_status linked_convert_spend(struct sutra_context *context, const struct linked_traces *disposable,
                                        const struct sutra_convert_options *options, struct sutra_converted **converted,
                                        struct sutra_error *error) {
-    const struct convert_input input = {.linked = spent->linked, .spent = spent};
+    const struct convert_input input = {.linked = disposable->linked, .disposable = disposable};
     return convert_input(context, &input, options, converted, error);
 }
 
@@ -558,7 +491,7 @@ enum sutra_status sutra_converted_write(struct sutra_context *context, const str
 void sutra_converted_free(struct sutra_converted *converted) {
     if (!converted)
         return;
-    free_made_of(converted);
+    free_input(converted);
     et_nodes_free(&converted->nodes);
     comm_groups_free(&converted->groups);
     plus_trace_free(&converted->plus);

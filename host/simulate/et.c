@@ -1,5 +1,5 @@
 /*
- * et.c - sutra_et_...(): .et files in and out.
+ * et.c - sutra_et_...(): reads, writes and describes .et files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,18 +18,12 @@
 #include "simulate/et_graph.h"
 #include "write/text.h"
 
-/*
- * What an .et file holds: counts, spans, longest chains, communication by type and group.
- *
- * Cost: that of the graph (et_graph.h), and O(k log k) for k communication nodes.
- */
+/* ---- Summary: counts, durations, longest chains, communication by type and group ---- */
 
-/* ---- Communication ---- */
-
-/* A node's, to be sorted: sends first, then receives, then collectives by type. */
+/* The communication of a node, sorted: sends, receives, collectives by type. */
 struct info_call {
     int64_t type;
-    uint32_t group; /* number of its name */
+    uint32_t group; /* id of its name */
     uint64_t bytes;
 };
 
@@ -54,7 +48,7 @@ static const char *call_name(int64_t type) {
     return type == SENDS ? "SEND" : type == RECEIVES ? "RECEIVE" : name ? name : "UNKNOWN";
 }
 
-/* A text with a NUL behind it; NULL: out of memory. */
+/* A copy of a text with a final NUL; NULL: out of memory. */
 static char *copy_text(struct arena *arena, const char *bytes, size_t length) {
     char *copy = arena_take(arena, length + 1, 1);
     if (!copy)
@@ -63,34 +57,6 @@ static char *copy_text(struct arena *arena, const char *bytes, size_t length) {
         memcpy(copy, bytes, length);
     copy[length] = '\0';
     return copy;
-}
-
-static struct sutra_et_traffic begin_row(const struct info_call *call, const struct strings *groups,
-                                         struct arena *arena) {
-    return (struct sutra_et_traffic){
-        .type = call_name(call->type),
-        .group = copy_text(arena, strings_text(groups, call->group), strings_length(groups, call->group)),
-        .bytes_least = call->bytes};
-}
-
-static void add_call(struct sutra_et_traffic *row, const struct info_call *call) {
-    row->count++;
-    if (__builtin_add_overflow(row->bytes, call->bytes, &row->bytes))
-        row->bytes = UINT64_MAX;
-    row->bytes_least = call->bytes < row->bytes_least ? call->bytes : row->bytes_least;
-    row->bytes_most = call->bytes > row->bytes_most ? call->bytes : row->bytes_most;
-}
-
-/* Sums calls up, which are sorted; returns the number of rows. */
-static uint64_t sum_calls(const struct info_call *calls, uint64_t n, const struct strings *groups, struct arena *arena,
-                          struct sutra_et_traffic *rows) {
-    uint64_t n_rows = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        if (i == 0 || compare_calls(&calls[i], &calls[i - 1]) != 0)
-            rows[n_rows++] = begin_row(&calls[i], groups, arena);
-        add_call(&rows[n_rows - 1], &calls[i]);
-    }
-    return n_rows;
 }
 
 static enum sutra_status find_traffic(const struct et_nodes *nodes, struct arena *arena, struct sutra_et_info *info,
@@ -102,47 +68,38 @@ static enum sutra_status find_traffic(const struct et_nodes *nodes, struct arena
     struct info_call *calls = arena_take(arena, most, sizeof *calls);
     if (arena->failed || !strings_init(&groups))
         return error_memory(error);
-    bool whole = true;
+    bool is_complete = true;
     for (row_t row = 0; row < nodes->n; row++)
         if (et_is_communication(nodes->type[row])) {
             calls[n] = call_of(nodes, row, &groups);
-            whole &= calls[n++].group != STRING_NONE;
+            is_complete &= calls[n++].group != STRING_NONE;
         }
-    if (whole) {
+    if (is_complete) {
         qsort(calls, n, sizeof *calls, compare_calls);
         info->traffic = rows;
-        info->n_traffic = sum_calls(calls, n, &groups, arena, rows);
+        /* Sum up the sorted calls. */
+        uint64_t n_rows = 0;
+        for (uint64_t k = 0; k < n; k++) {
+            if (k == 0 || compare_calls(&calls[k], &calls[k - 1]) != 0)
+                rows[n_rows++] =
+                    (struct sutra_et_traffic){.type = call_name(calls[k].type),
+                                              .group = copy_text(arena, strings_text(&groups, calls[k].group),
+                                                                 strings_length(&groups, calls[k].group)),
+                                              .bytes_least = calls[k].bytes};
+            struct sutra_et_traffic *row = &rows[n_rows - 1];
+            row->count++;
+            if (__builtin_add_overflow(row->bytes, calls[k].bytes, &row->bytes))
+                row->bytes = UINT64_MAX;
+            row->bytes_least = calls[k].bytes < row->bytes_least ? calls[k].bytes : row->bytes_least;
+            row->bytes_most = calls[k].bytes > row->bytes_most ? calls[k].bytes : row->bytes_most;
+        }
+        info->n_traffic = n_rows;
     }
     strings_free(&groups);
-    return whole && !arena->failed ? SUTRA_OK : error_memory(error);
+    return is_complete && !arena->failed ? SUTRA_OK : error_memory(error);
 }
 
-/* ---- Counts ---- */
-
-static void count_types(const struct et_nodes *nodes, struct sutra_et_info *info) {
-    for (row_t row = 0; row < nodes->n; row++) {
-        int32_t type = nodes->type[row];
-        info->n_of_type[type >= 0 && type < SUTRA_ET_OTHER ? type : SUTRA_ET_OTHER]++;
-        info->n_gpu += et_is_gpu(nodes, row);
-    }
-    info->n_nodes = nodes->n;
-    info->n_cpu = nodes->n - info->n_gpu;
-    info->n_ctrl = nodes->ctrl.first[nodes->n];
-    info->n_data = nodes->data.first[nodes->n];
-}
-
-static void find_durations(const struct et_nodes *nodes, struct sutra_et_info *info) {
-    info->us_least = nodes->n ? UINT64_MAX : 0;
-    for (row_t row = 0; row < nodes->n; row++) {
-        uint64_t us = nodes->duration_us[row];
-        info->us_least = us < info->us_least ? us : info->us_least;
-        info->us_most = us > info->us_most ? us : info->us_most;
-        if (__builtin_add_overflow(info->us_total, us, &info->us_total))
-            info->us_total = UINT64_MAX;
-    }
-}
-
-/* The schema that the converter noted, or "". */
+/* The schema that the converter recorded, or "". */
 static const char *schema_of(const struct et_nodes *nodes, struct arena *arena) {
     const struct et_attributes *table = &nodes->metadata;
     for (uint64_t i = 0; i < table->n; i++)
@@ -160,8 +117,24 @@ enum sutra_status sutra_et_info(struct sutra_context *context, struct sutra_et *
     struct arena arena = {0};
     arena_free(&et->info);
     stage_begin(context, "info", nodes->n);
-    count_types(nodes, &ours);
-    find_durations(nodes, &ours);
+    /* Counts by type, and durations. */
+    for (row_t row = 0; row < nodes->n; row++) {
+        int32_t type = nodes->type[row];
+        ours.n_of_type[type >= 0 && type < SUTRA_ET_OTHER ? type : SUTRA_ET_OTHER]++;
+        ours.n_gpu += et_is_gpu(nodes, row);
+    }
+    ours.n_nodes = nodes->n;
+    ours.n_cpu = nodes->n - ours.n_gpu;
+    ours.n_ctrl = nodes->ctrl.first[nodes->n];
+    ours.n_data = nodes->data.first[nodes->n];
+    ours.us_least = nodes->n ? UINT64_MAX : 0;
+    for (row_t row = 0; row < nodes->n; row++) {
+        uint64_t us = nodes->duration_us[row];
+        ours.us_least = us < ours.us_least ? us : ours.us_least;
+        ours.us_most = us > ours.us_most ? us : ours.us_most;
+        if (__builtin_add_overflow(ours.us_total, us, &ours.us_total))
+            ours.us_total = UINT64_MAX;
+    }
     ours.schema = schema_of(nodes, &et->info);
     enum sutra_status status = find_traffic(nodes, &et->info, &ours, error);
     if (!status)
@@ -181,18 +154,16 @@ enum sutra_status sutra_et_info(struct sutra_context *context, struct sutra_et *
     return status;
 }
 
-/*
- * Walks from node to node, with a list of those that are marked but not yet left.
- */
+/* ---- Subsets: walks with a list of the marked nodes ---- */
 
-/* Rows that are marked, in the order in which they were met; those before `next` have been left. */
+/* Marked rows, in the order of the visit; rows before `next` are done. */
 struct pick_walk {
     bool *picked;
     row_t *rows;
     row_t n, next;
 };
 
-static void meet(struct pick_walk *walk, row_t row) {
+static void mark(struct pick_walk *walk, row_t row) {
     if (row == ROW_NONE || walk->picked[row])
         return;
     walk->picked[row] = true;
@@ -206,20 +177,20 @@ row_t et_row_of(const struct et_nodes *nodes, uint64_t id) {
     return ROW_NONE;
 }
 
-static void meet_all(struct pick_walk *walk, const struct et_lists *lists, row_t row) {
+static void mark_all(struct pick_walk *walk, const struct et_lists *lists, row_t row) {
     for (uint64_t i = lists->first[row]; i < lists->first[row + 1]; i++)
-        meet(walk, lists->rows[i]);
+        mark(walk, lists->rows[i]);
 }
 
 row_t et_pick_around(const struct et_graph *graph, row_t row, uint64_t depth, struct arena *arena, bool *picked) {
     struct pick_walk walk = {.picked = picked, .rows = arena_take(arena, graph->n, sizeof *walk.rows)};
     if (!walk.rows)
         return 0;
-    meet(&walk, row);
+    mark(&walk, row);
     for (uint64_t step = 0; step < depth && walk.next < walk.n; step++)
         for (row_t n = walk.n; walk.next < n; walk.next++) {
-            meet_all(&walk, &graph->up, walk.rows[walk.next]);
-            meet_all(&walk, &graph->down, walk.rows[walk.next]);
+            mark_all(&walk, &graph->up, walk.rows[walk.next]);
+            mark_all(&walk, &graph->down, walk.rows[walk.next]);
         }
     return walk.n;
 }
@@ -231,17 +202,17 @@ row_t et_pick_collectives(const struct et_nodes *nodes, const struct et_graph *g
         return 0;
     for (row_t row = 0; row < graph->n; row++)
         if (et_is_communication(nodes->type[row]))
-            meet(&walk, row);
+            mark(&walk, row);
     for (; walk.next < walk.n; walk.next++) {
         row_t row = walk.rows[walk.next];
         for (uint64_t i = graph->up.first[row]; i < graph->up.first[row + 1]; i++)
             if (graph->kind[i] == ET_CTRL)
-                meet(&walk, graph->up.rows[i]);
+                mark(&walk, graph->up.rows[i]);
     }
     return walk.n;
 }
 
-/* Where the bytes come from, and what they are. */
+/* The source of the bytes, and their format. */
 struct et_input {
     const char *name;
     const void *bytes; /* NULL: `name` is a path */
@@ -273,14 +244,14 @@ static enum sutra_status read_new(struct sutra_context *context, const struct et
                                   const struct sutra_et_read_options *options, struct sutra_et **et,
                                   struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_et_read_options, damaged);
-    struct sutra_et_read_options taken;
-    enum sutra_status status = options_take(&form, options, &taken, error);
+    struct sutra_et_read_options used_options;
+    enum sutra_status status = options_take(&form, options, &used_options, error);
     if (status)
         return status;
     struct sutra_et *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    status = read_input(context, made, input, taken.damaged, error);
+    status = read_input(context, made, input, used_options.damaged, error);
     if (status)
         sutra_et_free(made);
     else

@@ -410,7 +410,7 @@ static row_t last_node(const struct path_making *making) {
 /* Adds a step; a step of the same kind and event extends the preceding one. */
 static void add_step(struct sutra_full_path *path, enum sutra_full_kind kind, row_t event, uint64_t start_ns,
                      uint64_t end_ns) {
-    struct path_step *last = path->n_steps ? &path->steps[path->n_steps - 1] : NULL;
+    struct full_path_step *last = path->n_steps ? &path->steps[path->n_steps - 1] : NULL;
     if (start_ns == end_ns)
         return;
     if (last && last->kind == kind && last->event == event && !last->awaited) {
@@ -421,7 +421,7 @@ static void add_step(struct sutra_full_path *path, enum sutra_full_kind kind, ro
         !path->steps)
         return;
     uint32_t name = event == ROW_NONE ? STRING_NONE : path->trace->events.name[event];
-    path->steps[path->n_steps++] = (struct path_step){kind, false, name, event, start_ns, end_ns};
+    path->steps[path->n_steps++] = (struct full_path_step){kind, false, name, event, start_ns, end_ns};
 }
 
 /* The end of an operator span on the path, where the node runs from `start` on as it did when it was measured. */
@@ -490,7 +490,7 @@ static enum sutra_status follow_path(struct path_making *making, struct sutra_er
     return arena_status(&path->arena, error);
 }
 
-ORDER_BY(compare_steps, struct path_step, ASCENDING(kind) ASCENDING(name))
+ORDER_BY(compare_steps, struct full_path_step, ASCENDING(kind) ASCENDING(name))
 
 /* The longest first, ties by kind and event. */
 ORDER_BY(compare_shares, struct sutra_full_share, DESCENDING(us) ASCENDING(kind) ASCENDING(first_event))
@@ -498,7 +498,7 @@ ORDER_BY(compare_shares, struct sutra_full_share, DESCENDING(us) ASCENDING(kind)
 static enum sutra_status sum_shares(struct path_making *making, struct sutra_error *error) {
     struct sutra_full_path *path = making->path;
     const uint64_t n = path->n_steps;
-    struct path_step *sorted = arena_take(&making->arena, n, sizeof *sorted);
+    struct full_path_step *sorted = arena_take(&making->arena, n, sizeof *sorted);
     path->shares = arena_zeros(&path->arena, n, sizeof *path->shares);
     if (!sorted || !path->shares)
         return error_memory(error);
@@ -599,7 +599,7 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
         report->us = (double)making->times.finish_ns / 1000;
         report->measured_us = timeline.measured_us;
         for (uint64_t i = 0; i < path->n_steps; i++) {
-            const struct path_step *step = &path->steps[i];
+            const struct full_path_step *step = &path->steps[i];
             report->kind_us[step->kind] += (double)(step->end_ns - step->start_ns) / 1000;
             report->kind_steps[step->kind]++;
             report->n_waits += step->awaited;

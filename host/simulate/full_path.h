@@ -13,7 +13,7 @@
 #include "sutra/critical_path.h"
 
 /* A step of the path, of one kind. */
-struct path_step {
+struct full_path_step {
     enum sutra_full_kind kind;
     bool awaited;  /* a kernel whose end the CPU waited for */
     uint32_t name; /* string of the trace; STRING_NONE for a gap */
@@ -24,7 +24,7 @@ struct path_step {
 struct sutra_full_path {
     const struct sutra_device_trace *trace;
     row_t annotation; /* the event that selects the window, or ROW_NONE: the total trace */
-    struct path_step *steps;
+    struct full_path_step *steps;
     uint64_t n_steps, steps_capacity;
     struct sutra_full_share *shares;
     struct sutra_full_slack *slacks;

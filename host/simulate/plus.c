@@ -1,5 +1,5 @@
 /*
- * plus.c - room for the columns of ET+.
+ * plus.c - implements plus.h.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -30,7 +30,7 @@ const struct column_form plus_columns[PLUS_N_COLUMNS] = {
 };
 _Static_assert(PLUS_N_NUMBERS == 6 && PLUS_N_IO == 6, "each has its columns above");
 
-/* Room for `capacity` rows, keeping those that are there; false: out of memory. */
+/* Allocates `capacity` rows, keeping the existing ones; false: out of memory. */
 static bool plus_nodes_reserve(struct plus_nodes *nodes, row_t capacity) {
     if (capacity <= nodes->capacity)
         return true;
@@ -45,8 +45,7 @@ void plus_nodes_free(struct plus_nodes *nodes) {
     *nodes = (struct plus_nodes){0};
 }
 
-/* Fills a row. */
-static void plus_nodes_put(struct plus_nodes *nodes, row_t row, const struct plus_node *node) {
+static void plus_nodes_set(struct plus_nodes *nodes, row_t row, const struct plus_node *node) {
 #define X(type, name) nodes->name[row] = node->name;
     PLUS_COLUMNS(X)
     if (nodes->times) {
@@ -85,16 +84,14 @@ void plus_trace_free(struct plus_trace *trace) {
     *trace = (struct plus_trace){0};
 }
 
-/*
- * "nodes" in parallel parts, which are joined then.
- */
+/* ---- ET+ from its text: "nodes" in parallel parts, which are joined ---- */
 
 struct plus_part {
     struct document_part part;
     struct plus_reader reader;
     struct plus_nodes nodes;
     struct text_store store;
-    size_t no_id_at; /* a node without an id: where it begins, or SIZE_MAX */
+    size_t no_id_at; /* offset of a node without an id, or SIZE_MAX */
 };
 
 static struct plus_part *plus_part(struct document_part *part) {
@@ -136,11 +133,11 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
     plus_node_attributes(&part->reader, &places, &node);
     if ((node.key == KEY_ABSENT || node.key == KEY_UNHASHABLE) && part->no_id_at == SIZE_MAX)
         part->no_id_at = places.text;
-    plus_nodes_put(&part->nodes, of->n++, &node);
+    plus_nodes_set(&part->nodes, of->n++, &node);
     of->fields.failed |= plus_reader_failed(&part->reader);
 }
 
-/* Takes the texts over. */
+/* Move the texts to the trace. */
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
     struct plus_trace *trace = parts->trace;
     trace->stores = calloc(parts->n + 1, sizeof *trace->stores);
@@ -154,7 +151,7 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
     return trace->stores ? SUTRA_OK : error_memory(error);
 }
 
-static void take_rows(struct document_part *of) {
+static void move_rows(struct document_part *of) {
     struct plus_part *part = plus_part(of);
     struct plus_trace *trace = of->trace;
     bool times = trace->nodes.times;
@@ -180,7 +177,7 @@ static const struct document_reader plus_reader = {
     .begin = part_begin,
     .element = read_element,
     .join = join_parts,
-    .take = take_rows,
+    .take = move_rows,
     .free = part_free,
 };
 
@@ -196,12 +193,14 @@ enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *cont
 }
 
 /*
- * Units in tasks, each with a reader and a store of its own. A node's text is walked once for itself
- * and the GPU nodes below it, which are copies of it but for what linking sets.
+ * ---- ET+ from linked traces: units in tasks, each with its own reader and store ----
+ *
+ * The text of a node is walked once for the node and its GPU nodes, which are copies of it except for the fields that
+ * linking sets.
  */
 
-/* Tasks for each thread, so that none waits long for the last. */
-#define TASKS_EACH 8
+/* Tasks per thread, so that no thread waits long for the last. */
+#define TASKS_PER_THREAD 8
 
 struct linked_reading {
     struct plus_trace *trace;
@@ -212,7 +211,7 @@ struct linked_reading {
     atomic_bool failed; /* out of memory */
 };
 
-/* A node's text, and what reads it. */
+/* The text of a node, and its reader. */
 struct linked_reader {
     struct plus_reader reader;
     struct field_reader fields;
@@ -226,7 +225,7 @@ static void fault(struct plus_node *node, enum plus_field field, bool on) {
     node->faults = on ? node->faults | PLUS_BIT(field) : node->faults & ~PLUS_BIT(field);
 }
 
-/* int() of a time or duration; false: it is below 0 or too large. */
+/* int() of a time or duration; false: negative or too large. */
 static bool truncate_number(struct number number, uint64_t *whole) {
     if (!number_is_double(number)) {
         *whole = number.bits;
@@ -256,7 +255,7 @@ static void set_times(struct plus_node *node, struct number start, struct number
     fault(node, PLUS_DURATION, !truncate_number(duration, &node->duration_us));
 }
 
-/* What linking sets in a unit's nodes, of whichever kind. */
+/* Sets the fields that linking determines for all nodes of a unit. */
 static void set_unit(const struct sutra_linked *linked, row_t unit, struct plus_node *node) {
     row_t op = linked->unit_op[unit], after = linked->unit_after[unit];
     set_id(node, linked->unit_id[unit]);
@@ -267,56 +266,11 @@ static void set_unit(const struct sutra_linked *linked, row_t unit, struct plus_
     fault(node, PLUS_INTER, false);
 }
 
-/* The parent of a node of schema 1.0.1, by its new id; none, if it is not there: another node may have its id now. */
-static void set_flat_parent(const struct sutra_linked *linked, row_t row, struct plus_node *node) {
-    value_key parent = linked->host->nodes.parent[row];
-    row_t unit = parent == KEY_ABSENT ? ROW_NONE : key_index_find(&linked->units.ids, parent);
-    set_parent(node, unit == ROW_NONE ? 0 : linked->unit_id[unit]);
-    if (unit == ROW_NONE)
-        node->parent = KEY_ABSENT;
-}
-
-static void read_cpu(struct linked_reader *reading, row_t unit, row_t sorted, struct plus_node *node) {
-    const struct sutra_linked *linked = reading->linked;
-    plus_node_fields(&reading->reader, &reading->places, node);
-    set_unit(linked, unit, node);
-    if (linked->ctrl_deps[sorted] != CTRL_DEPS_NONE)
-        set_parent(node, (uint64_t)linked->ctrl_deps[sorted]);
-    else if (reading->places.flat)
-        set_flat_parent(linked, linked->units.node[sorted], node);
-    plus_node_attributes(&reading->reader, &reading->places, node);
-}
-
-static void set_stream(const struct sutra_device_trace *device, row_t gpu, struct plus_node *node) {
-    value_key stream = device->events.stream[gpu];
-    bool integer = device->events.flags[gpu] & EVENT_STREAM_INTEGER, none = stream == KEY_ABSENT || stream == KEY_NULL;
-    node->flags = none && !integer ? node->flags | PLUS_NO_STREAM : node->flags & ~(uint32_t)PLUS_NO_STREAM;
-    node->stream = stream;
-    fault(node, PLUS_STREAM, !integer && !none);
-}
-
-static void set_name(const struct sutra_device_trace *device, row_t gpu, struct plus_node *node) {
-    uint32_t name = device->events.name[gpu];
-    node->name =
-        (struct et_text){strings_text(&device->strings, name), (uint32_t)strings_length(&device->strings, name)};
-    fault(node, PLUS_NAME, utf8_check(node->name.bytes, node->name.length) != node->name.length);
-}
-
 static bool is_nccl(const struct sutra_linked *linked, row_t gpu) {
     return name_roles(&linked->device->events, linked->ops.roles, gpu) & NAME_NCCL_KERNEL;
 }
 
-/* The group of a kernel of NCCL, where its event tells one. */
-static void set_group(struct linked_reader *reading, row_t gpu, struct plus_node *node) {
-    const struct sutra_device_trace *device = reading->linked->device;
-    if (!is_nccl(reading->linked, gpu))
-        return;
-    struct json_place place = reading->groups[gpu];
-    if (place.at && device->document.source.bytes[place.at] != 'n')
-        plus_node_set_pg_name(&reading->reader, &device->document.source, place, node);
-}
-
-static void read_gpu(struct linked_reader *reading, row_t unit, row_t i, row_t gpu, struct plus_node *node) {
+static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, row_t gpu, struct plus_node *node) {
     const struct sutra_linked *linked = reading->linked;
     const struct sutra_device_trace *device = linked->device;
     plus_node_fields(&reading->reader, &reading->places, node);
@@ -325,9 +279,18 @@ static void read_gpu(struct linked_reader *reading, row_t unit, row_t i, row_t g
     set_id(node, node->id + 1 + i);
     set_times(node, number_at(device->events.ts, gpu), number_at(device->events.dur, gpu));
     node->flags |= PLUS_IS_GPU;
-    set_stream(device, gpu, node);
-    set_name(device, gpu, node);
-    set_group(reading, gpu, node);
+    value_key stream = device->events.stream[gpu];
+    bool integer = device->events.flags[gpu] & EVENT_STREAM_INTEGER, none = stream == KEY_ABSENT || stream == KEY_NULL;
+    node->flags = none && !integer ? node->flags | PLUS_NO_STREAM : node->flags & ~(uint32_t)PLUS_NO_STREAM;
+    node->stream = stream;
+    fault(node, PLUS_STREAM, !integer && !none);
+    uint32_t name = device->events.name[gpu];
+    node->name =
+        (struct et_text){strings_text(&device->strings, name), (uint32_t)strings_length(&device->strings, name)};
+    fault(node, PLUS_NAME, utf8_check(node->name.bytes, node->name.length) != node->name.length);
+    struct json_place group = is_nccl(linked, gpu) ? reading->groups[gpu] : (struct json_place){0};
+    if (group.at && device->document.source.bytes[group.at] != 'n')
+        plus_node_set_pg_name(&reading->reader, &device->document.source, group, node);
     plus_node_attributes(&reading->reader, &reading->places, node);
 }
 
@@ -337,7 +300,7 @@ static void walk_node(struct linked_reader *reading, row_t row) {
     plus_places_walk(&reading->reader, &walker, &reading->places);
 }
 
-/* The rows of a unit: its nodes, then the GPU nodes, which are copies of the first. */
+/* Reads the rows of a unit: its nodes, then the GPU nodes, which are copies of the first. */
 static void read_unit(struct linked_reader *reading, row_t unit) {
     const struct sutra_linked *linked = reading->linked;
     const struct host_ops *units = &linked->units;
@@ -346,14 +309,27 @@ static void read_unit(struct linked_reader *reading, row_t unit) {
     const row_t *gpu = linked_gpu_ops(linked, unit, &n_gpu);
     for (row_t sorted = units->unit_start[unit]; sorted < units->unit_start[unit + 1]; sorted++) {
         walk_node(reading, units->node[sorted]);
-        read_cpu(reading, unit, sorted, &node);
-        plus_nodes_put(reading->nodes, row++, &node);
+        plus_node_fields(&reading->reader, &reading->places, &node);
+        set_unit(linked, unit, &node);
+        if (linked->ctrl_deps[sorted] != CTRL_DEPS_NONE) {
+            set_parent(&node, (uint64_t)linked->ctrl_deps[sorted]);
+        } else if (reading->places.flat) {
+            /* The parent of a node of schema 1.0.1, by its new id; KEY_ABSENT if it is absent: another node may have
+             * its id now. */
+            value_key parent = linked->host->nodes.parent[linked->units.node[sorted]];
+            row_t parent_unit = parent == KEY_ABSENT ? ROW_NONE : key_index_find(&linked->units.ids, parent);
+            set_parent(&node, parent_unit == ROW_NONE ? 0 : linked->unit_id[parent_unit]);
+            if (parent_unit == ROW_NONE)
+                node.parent = KEY_ABSENT;
+        }
+        plus_node_attributes(&reading->reader, &reading->places, &node);
+        plus_nodes_set(reading->nodes, row++, &node);
     }
     if (n_gpu > 0 && units->unit_start[unit + 1] - units->unit_start[unit] > 1)
         walk_node(reading, units->node[units->unit_start[unit]]);
     for (row_t i = 0; i < n_gpu; i++) {
-        read_gpu(reading, unit, i, gpu[i], &node);
-        plus_nodes_put(reading->nodes, row++, &node);
+        set_gpu_fields(reading, unit, i, gpu[i], &node);
+        plus_nodes_set(reading->nodes, row++, &node);
     }
 }
 
@@ -396,7 +372,7 @@ enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *co
                               struct sutra_error *error) {
     struct linked_reading all = {.trace = trace, .linked = linked, .context = context, .groups = groups};
     row_t n = linked->unit_entry[linked->units.n_units];
-    all.n_tasks = linked->units.n_units ? (size_t)pool_threads(context->pool) * TASKS_EACH : 0;
+    all.n_tasks = linked->units.n_units ? (size_t)pool_threads(context->pool) * TASKS_PER_THREAD : 0;
     *trace = (struct plus_trace){.document = &linked->host->document};
     trace->stores = calloc(all.n_tasks + 1, sizeof *trace->stores);
     bool made = trace->stores && plus_nodes_reserve(&trace->nodes, n + 1);
@@ -413,10 +389,7 @@ enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *co
     return error_memory(error);
 }
 
-/*
- * One sweep over operators by their start, with a stack of those that run: the last one that began lies on
- * top. Those below that have ended meanwhile are taken off once they come to the top.
- */
+/* ---- Spans: one sweep over operators by start, with a stack of running operators, the last to start on top ---- */
 
 struct started_op {
     double start, end;
@@ -430,10 +403,10 @@ struct op_sweep {
     struct op_spans *spans;
     struct started_op *stack;
     row_t n_stack;
-    double now; /* up to where spans are made */
+    double now; /* the end of the last span */
 };
 
-/* A span from now on. */
+/* Adds a span from now until the time. */
 static void add_span(struct op_sweep *sweep, row_t op, double until) {
     struct op_spans *spans = sweep->spans;
     if (spans->n == 0 || spans->op[spans->n - 1] != op) {
@@ -443,7 +416,7 @@ static void add_span(struct op_sweep *sweep, row_t op, double until) {
     sweep->now = until;
 }
 
-/* Makes the spans until operators end or the time comes. */
+/* Adds spans until all operators end or the time is reached. */
 static void run_until(struct op_sweep *sweep, double time) {
     while (sweep->n_stack && sweep->now < time) {
         const struct started_op *top = &sweep->stack[sweep->n_stack - 1];
@@ -455,7 +428,7 @@ static void run_until(struct op_sweep *sweep, double time) {
 }
 
 bool op_spans_make(const struct timeline_ops *ops, struct arena *arena, struct op_spans *spans) {
-    const size_t most = 3 * (size_t)ops->n + 1; /* an operator begins, goes on once more, and leaves a gap */
+    const size_t most = 3 * (size_t)ops->n + 1; /* an operator starts, resumes once, and leaves a gap */
     struct started_op *order = arena_take(arena, ops->n, sizeof *order);
     struct op_sweep sweep = {.spans = spans, .stack = arena_take(arena, ops->n, sizeof *sweep.stack), .now = -INFINITY};
     *spans =
@@ -477,23 +450,21 @@ bool op_spans_make(const struct timeline_ops *ops, struct arena *arena, struct o
     return true;
 }
 
-/*
- * The first row that names each parent, and the row before it on its thread.
- */
+/* ---- Old parents: the first row that names each parent, and the preceding row of its thread ---- */
 
-/* What the host trace calls the process. */
+/* The id of the process in the host trace. */
 #define PROCESS_OLD_ID 1
 
 struct old_parents {
     struct plus_nodes *nodes;
     const struct engine *engine;
     struct arena arena;
-    value_key *keys;    /* per row: the parent that it names by its old id, or KEY_ABSENT */
-    row_t *before;      /* per row: the row before it on its thread, or ROW_NONE */
-    value_key *new_ids; /* per row that is the first to name its parent: the parent's new id, or KEY_ABSENT */
+    value_key *keys;    /* per row: the old id of its parent, or KEY_ABSENT */
+    row_t *before;      /* per row: the preceding row of its thread, or ROW_NONE */
+    value_key *new_ids; /* per row that is the first to name its parent: the new id of the parent, or KEY_ABSENT */
 };
 
-/* Linking numbers nodes from 0 on; the host trace itself does so from 1 on, and has no GPU nodes. */
+/* Linking numbers nodes from 0 on; the host trace numbers from 1 on, and has no GPU nodes. */
 static bool is_linked(const struct plus_nodes *nodes) {
     uint32_t flags = 0;
     for (row_t row = 0; row < nodes->n; row++)
@@ -501,7 +472,7 @@ static bool is_linked(const struct plus_nodes *nodes) {
     return flags & PLUS_HAS_OLD_PARENT && (flags & PLUS_IS_GPU || nodes->key[0] == 0);
 }
 
-/* For each row the row before it on its thread, without GPU nodes. */
+/* For each row, the preceding row of its thread, without GPU nodes. */
 static enum sutra_status find_before(struct old_parents *old, struct sutra_error *error) {
     const struct plus_nodes *nodes = old->nodes;
     const int64_t *threads = nodes->number[PLUS_TID - PLUS_FIRST_NUMBER];
@@ -524,11 +495,6 @@ static enum sutra_status find_before(struct old_parents *old, struct sutra_error
     return status;
 }
 
-/* The new id of the process, or KEY_ABSENT. */
-static value_key process_id(const struct plus_nodes *nodes) {
-    return kernel_name_has(nodes->name[0], "|process]") ? nodes->key[0] : KEY_ABSENT;
-}
-
 /* The parents of the rows that are the first to name them. */
 static enum sutra_status find_parents(struct old_parents *old, struct key_index *first, struct sutra_error *error) {
     const struct plus_nodes *nodes = old->nodes;
@@ -537,13 +503,14 @@ static enum sutra_status find_parents(struct old_parents *old, struct key_index 
     enum sutra_status status = key_index_build(first, old->engine, old->keys, nodes->n, KEY_FIRST, NULL, error);
     for (row_t row = 0; row < nodes->n && !status; row++) {
         old->new_ids[row] = old->before[row] == ROW_NONE ? KEY_ABSENT : nodes->key[old->before[row]];
+        /* The new id of the process, or KEY_ABSENT. */
         if (old->keys[row] == PROCESS_OLD_ID)
-            old->new_ids[row] = process_id(nodes);
+            old->new_ids[row] = kernel_name_has(nodes->name[0], "|process]") ? nodes->key[0] : KEY_ABSENT;
     }
     return status;
 }
 
-static enum sutra_status replace(struct old_parents *old, struct sutra_error *error) {
+static enum sutra_status replace_parents(struct old_parents *old, struct sutra_error *error) {
     struct plus_nodes *nodes = old->nodes;
     struct key_index first = {0};
     enum sutra_status status = find_before(old, error);
@@ -564,7 +531,7 @@ enum sutra_status old_parents_replace(struct plus_nodes *nodes, struct sutra_con
     old.keys = arena_take(&old.arena, nodes->n, sizeof *old.keys);
     old.before = arena_take(&old.arena, nodes->n, sizeof *old.before);
     old.new_ids = arena_take(&old.arena, nodes->n, sizeof *old.new_ids);
-    enum sutra_status status = old.arena.failed ? error_memory(error) : replace(&old, error);
+    enum sutra_status status = old.arena.failed ? error_memory(error) : replace_parents(&old, error);
     arena_free(&old.arena);
     return status;
 }

@@ -1,20 +1,20 @@
 /*
- * plus.h - what ET+ says of its nodes, as columns: row i is the i-th node of the file, or would be.
+ * plus.h - the nodes of ET+ as columns: row i is the i-th node of the file.
  *
- *     text         where the node begins: byte of ET+, or of the host trace that it was linked from
- *     key          "id" as what nodes are looked up by; id, the number, which an attribute of that name may have changed
- *     parent       key of ctrl_deps; KEY_ABSENT where there is none
- *     inter        key of inter_thread_dep; KEY_NULL where there is none, or what Python takes as false
+ *     text         offset of the node in ET+, or in the host trace that it was linked from
+ *     key          "id" as the key for lookups; id, the number, which an attribute of that name may have changed
+ *     parent       key of ctrl_deps; KEY_ABSENT: none
+ *     inter        key of inter_thread_dep; KEY_NULL: none, or a value that is false in Python
  *     start_us, duration_us, stream, rf_id, ...    numbers
- *     start, end   microseconds with their fraction; NaN where the text of ET+ tells none
- *     sync         where the list of its sync_dep begins, or 0
- *     name, op_schema, pg_name, values of inputs, ...    texts; those without escapes lie in the file itself
+ *     start, end   microseconds with their fraction; NaN if the text of ET+ does not record them
+ *     sync         offset of the list of its sync_dep, or 0
+ *     name, op_schema, pg_name, values of inputs, ...    texts; those without escapes point into the file
  *     comm_bytes   bytes of the tensors among the inputs of a communication kernel
- *     faults       a bit for each field that is missing or of a wrong type (enum plus_field)
+ *     faults       a bit per field that is missing or of the wrong type (enum plus_field)
  *     flags        PLUS_...
  *
- * A field's fault is an error only where the field is needed, which is known later. Columns are filled from the text
- * of ET+ (plus_read.c), or from what was linked (plus_linked.c); convert.c makes protobuf nodes of them.
+ * The fault of a field is an error only if the field is needed, which is determined later. Columns are filled from the
+ * text of ET+ (plus_read()), or from linked traces (plus_linked()); convert.c makes protobuf nodes from them.
  */
 #ifndef SIMULATE_PLUS_H
 #define SIMULATE_PLUS_H
@@ -32,9 +32,9 @@
 #include "simulate/timeline.h"
 
 /*
- * Texts one behind the other, which stay where they are until all are freed.
+ * Texts, one after the other, which keep their addresses until all are freed.
  *
- * One for each thread that makes texts. Zero-initialise. Cost: O(length) a text.
+ * One store per thread that makes texts. Initialize with zeros. Cost: O(length) per text.
  */
 
 #define TEXT_STORE_CHUNK ((size_t)1 << 18)
@@ -45,7 +45,7 @@ struct text_store {
     size_t left;
 };
 
-/* A copy of the bytes; empty when memory ran out, which store->arena.failed tells. */
+/* A copy of the bytes; empty if out of memory, which store->arena.failed records. */
 static inline struct et_text text_store_add(struct text_store *store, const char *bytes, size_t length) {
     if (length == 0)
         return (struct et_text){"", 0};
@@ -64,7 +64,7 @@ static inline struct et_text text_store_add(struct text_store *store, const char
     return text;
 }
 
-/* Fields of a node. X(constant, key in the node, name as an attribute or "", what is expected) */
+/* Fields of a node. X(constant, key in the node, name as an attribute or "", expected value) */
 #define PLUS_FIELDS(X)                                                                                                 \
     X(ID, "id", "id", "an integer from 0 to 2^64 - 1")                                                                 \
     X(NAME, "name", "name", "a string that can be encoded in UTF-8")                                                   \
@@ -101,7 +101,7 @@ enum plus_field {
         PLUS_N_FIELDS
 };
 
-/* Attributes of 64 bits, each a column of its name. */
+/* Attributes of 64 bits, each a column. */
 #define PLUS_FIRST_NUMBER PLUS_RF_ID
 #define PLUS_N_NUMBERS    6
 
@@ -110,14 +110,14 @@ enum plus_field {
 /* Flags. An attribute that is null has the bit PLUS_NULL << (field - PLUS_FIRST_NUMBER). */
 enum {
     PLUS_IS_GPU = 1,          /* has a category */
-    PLUS_IS_META = 2,         /* its name says process_group:init */
+    PLUS_IS_META = 2,         /* its name contains process_group:init */
     PLUS_NO_STREAM = 4,       /* stream is null */
     PLUS_PG_NULL = 8,         /* pg_name is null */
-    PLUS_ID_CHANGED = 16,     /* id is not what the key says */
-    PLUS_HAS_OLD_PARENT = 32, /* of schema 1.0.1: its parent is named as in the host trace */
+    PLUS_ID_CHANGED = 16,     /* id differs from the key */
+    PLUS_HAS_OLD_PARENT = 32, /* of schema 1.0.1: its parent has the id of the host trace */
     PLUS_NULL = 64,
     PLUS_IS_COLLECTIVE = PLUS_NULL << (PLUS_N_NUMBERS + 2), /* a kernel of NCCL */
-    PLUS_IS_NESTED = PLUS_NULL << (PLUS_N_NUMBERS + 1),     /* comm_bytes has tensors in lists of lists */
+    PLUS_IS_NESTED = PLUS_NULL << (PLUS_N_NUMBERS + 1),     /* comm_bytes includes tensors in lists of lists */
 };
 
 /* Texts of inputs and outputs, in the order of enum et_text_column. */
@@ -152,7 +152,7 @@ struct plus_node {
     X(uint32_t, faults)                                                                                                \
     X(uint32_t, flags)
 
-/* The same for those that only measured times need. */
+/* The same for columns that only measured times need. */
 #define PLUS_TIME_COLUMNS(X)                                                                                           \
     X(uint64_t, sync)                                                                                                  \
     X(double, start)                                                                                                   \
@@ -160,7 +160,7 @@ struct plus_node {
 
 struct plus_nodes {
     row_t n, capacity;
-    bool times; /* there are the columns of times, too; set before there is room */
+    bool times; /* the columns of times exist, too; set before allocation */
 #define X(type, name) type *name;
     PLUS_COLUMNS(X)
     PLUS_TIME_COLUMNS(X)
@@ -169,7 +169,7 @@ struct plus_nodes {
     struct et_text *io[PLUS_N_IO];
 };
 
-/* All columns, those that only measured times need last. */
+/* All columns; columns that only measured times need are last. */
 enum { PLUS_N_TIME_COLUMNS = 3, PLUS_N_COLUMNS = 14 + PLUS_N_NUMBERS + PLUS_N_IO + PLUS_N_TIME_COLUMNS };
 extern const struct column_form plus_columns[PLUS_N_COLUMNS];
 
@@ -179,80 +179,78 @@ static inline size_t plus_n_columns(bool times) {
 
 void plus_nodes_free(struct plus_nodes *nodes);
 
-/* The field's key, and what is expected of it. */
+/* The key of the field, and its expected value. */
 const char *plus_field_key(enum plus_field field);
 const char *plus_field_expected(enum plus_field field);
 
-/* A whole ET+: the nodes, where their texts lie, and the members of the file that the nodes stand in. */
+/* ET+: the nodes, their texts, and the other members of the file. */
 struct plus_trace {
-    const struct document *document; /* the file's other members */
+    const struct document *document; /* the other members of the file */
     struct plus_nodes nodes;
-    struct text_store *stores; /* one for each part that was read */
+    struct text_store *stores; /* one per part that was read */
     size_t n_stores;
 };
 
 void plus_trace_free(struct plus_trace *trace);
 
-/*
- * Reading ET+: its text into columns (plus_nodes.h).
- */
+/* ---- ET+ from its text ---- */
 
-/* Reads ET+ into the document, which is the caller's, and the trace, whose texts lie there, too; measured times only
- * where they are asked for. SUTRA_NO_INPUT: cannot be read. SUTRA_DATA: malformed, not ET+, or a node without an id. */
+/* Reads ET+ into the document, which the caller owns, and the trace, whose texts may point into the document;
+ * measured times only on request. SUTRA_NO_INPUT: cannot be read. SUTRA_DATA: malformed, not ET+, or a node without
+ * an id. */
 enum sutra_status plus_read(struct plus_trace *trace, struct sutra_context *context, struct document *document,
                             const struct document_input *input, bool times, struct sutra_error *error);
 
 /*
- * What was linked as the columns of ET+ (plus_nodes.h), without the text of ET+ in between.
+ * ---- ET+ from linked traces, without its text ----
  *
- * A row is an entry of linked.h: a node of the host trace with the fields that linking sets, or a GPU node below it.
+ * A row is an entry of link.h: a node of the host trace with the fields that linking sets, or one of its GPU nodes.
  */
 
-/* Where the name of its group stands for each kernel of NCCL that was linked, by event. Kept with the
- * device trace; behind it plus_linked() needs no tokens of that. SUTRA_SYSTEM: out of memory. */
+/* Finds the name of the group of each linked NCCL kernel, by event. Stored with the device trace; then plus_linked()
+ * needs no tokens of the device trace. SUTRA_SYSTEM: out of memory. */
 enum sutra_status plus_linked_groups(struct sutra_context *context, const struct sutra_linked *linked,
                                      const struct json_place **groups, struct sutra_error *error);
 
-/* `groups` is of plus_linked_groups(). Fills the trace, whose texts lie in both traces, too. Nodes of schema 1.0.1 get
- * the new ids of their parents, which the text of ET+ does not tell. SUTRA_SYSTEM: out of memory. */
+/* Fills the trace, whose texts may point into both traces. `groups` is from plus_linked_groups(). Nodes of schema
+ * 1.0.1 get the new ids of their parents, which the text of ET+ does not record. SUTRA_SYSTEM: out of memory. */
 enum sutra_status plus_linked(struct plus_trace *trace, struct sutra_context *context,
                               const struct sutra_linked *linked, const struct json_place *groups,
                               struct sutra_error *error);
 
 /*
- * Which operator the processor is in, from moment to moment: of all that run the one that began last.
+ * ---- The operator that the CPU runs over time: of all running operators the last to start ----
  *
  *     thread 1   [ a      [ b  ]     ]
  *     thread 2                 [ c        ]
  *     spans      | a      | b  | c        |
  */
 
-/* Span i begins at start[i], and ends where the next one begins. */
+/* Span i starts at start[i], and ends at the start of the next span. */
 struct op_spans {
     row_t n;
     double *start;
     row_t *op; /* or ROW_NONE */
 };
 
-/* The columns are the arena's. False: out of memory. O(n log n). */
+/* The arena owns the columns. False: out of memory. O(n log n). */
 bool op_spans_make(const struct timeline_ops *ops, struct arena *arena, struct op_spans *spans);
 
 /*
- * Who the parents are in linked traces of schema 1.0.1, whose nodes got new ids but go on to name their
- * parents by the old ones.
+ * ---- Parents in linked traces of schema 1.0.1, whose nodes have new ids but name their parents by the old ids ----
  *
- * Nodes stand in the order of their old ids, which they got when they started. So the first node that names a parent
- * comes right behind it on its thread:
+ * Nodes are in the order of their old ids, which are numbered by start. So the first node that names a parent directly
+ * follows the parent on its thread:
  *
  *     new id   thread   parent
- *     0        0        1        the process, whose old id always is 1
+ *     0        0        1        the process, whose old id is always 1
  *     1        1        1        so its parent is 0
- *     2        1        2        the first that names 2: its parent is the node before it on the thread, 1
- *     3        1        3        ... and of this one 2
- *     4        1        2        2 again: that is 1
+ *     2        1        2        the first to name 2: its parent is the preceding node of the thread, 1
+ *     3        1        3        ... and the parent of this one is 2
+ *     4        1        2        2 again: the parent is 1
  *
- * A host trace in which a node is its own parent, or a later one, has no such order; its nodes get other parents than
- * they name. Cost: O(nodes), or O(n log n) for ids that lie far apart.
+ * A host trace in which a node is its own parent, or a later node is, has no such order; its nodes get other parents.
+ * Cost: O(nodes), or O(n log n) for sparse ids.
  */
 
 /* Replaces parents by new ids, if the nodes were linked. SUTRA_SYSTEM: out of memory. */

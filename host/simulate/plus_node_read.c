@@ -1,40 +1,293 @@
 /*
- * plus_node_read.c - fields of a node, found first and read later, since of repeated keys the last counts.
+ * plus_node_read.c - implements plus_node_read.h. Fields are located first and read later, since of repeated keys the
+ * last counts.
+ *
+ * A Python text is a loop over tokens with a stack of brackets: a value is written or opened, then brackets are closed
+ * until there is a comma.
  */
-#include "simulate/plus_node_read.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "columns/hash_tables.h"
 #include "facts/collectives.h"
 #include "read/document.h"
 #include "simulate/communication.h"
 #include "simulate/et_format.h"
+#include "simulate/plus_node_read.h"
 #include "text/strings.h"
 
-/* Longest text that protobuf's messages hold. */
+/* ---- Python texts ---- */
+
+/* Bytes beyond the text that a store may write. */
+#define SLACK 64
+
+static bool python_text_begin(struct python_text *text) {
+    text->members.out = &text->out;
+    text->frames = malloc(DEPTH_MAX * sizeof *text->frames);
+    return text->frames && buffer_reserve(&text->out, 1 << 12);
+}
+
+static void python_text_end(struct python_text *text) {
+    json_emitter_free(&text->members);
+    buffer_free(&text->out);
+    buffer_free(&text->decoded);
+    free(text->frames);
+    *text = (struct python_text){0};
+}
+
+static bool python_text_failed(const struct python_text *text) {
+    return text->failed || text->out.failed || text->decoded.failed || text->members.failed;
+}
+
+static inline void append(struct python_text *text, const char *bytes, size_t n) {
+    buffer_append(&text->out, bytes, n);
+}
+
+/* The decoded string; valid until the next call. */
+static const char *decode(struct python_text *text, const char *raw, size_t *length) {
+    if (!memchr(raw, '\\', *length))
+        return raw;
+    text->decoded.length = 0;
+    char *to = buffer_reserve(&text->decoded, *length + SLACK);
+    *length = to ? string_decode(raw, *length, to) : 0;
+    return to ? to : raw;
+}
+
+static void append_repr_decoded(struct python_text *text, const char *raw, size_t length) {
+    const char *decoded = decode(text, raw, &length);
+    char *to = buffer_reserve(&text->out, 4 * length + 2);
+    if (to)
+        text->out.length += string_repr(decoded, length, to);
+}
+
+/* Copies a string that repr() only quotes; false: other strings. */
+static inline bool copy_if_plain(char *to, const char *raw, size_t length) {
+    for (size_t i = 0; i < length; i += SCAN_BYTES)
+        if (!copy_plain(to + i, raw + i, length - i < SCAN_BYTES ? length - i : SCAN_BYTES))
+            return false;
+    return !memchr(raw, '\'', length);
+}
+
+static inline void append_repr(struct python_text *text, const char *source, struct json_place place) {
+    const char *raw = source + place.at + 1;
+    size_t length = place.end - place.at - 1;
+    char *to = buffer_reserve(&text->out, length + SLACK);
+    if (!to)
+        return;
+    if (!copy_if_plain(to + 1, raw, length)) {
+        append_repr_decoded(text, raw, length);
+        return;
+    }
+    to[0] = to[length + 1] = '\'';
+    text->out.length += length + 2;
+}
+
+struct word {
+    const char *json, *python;
+};
+
+/* Appends the text of the word at `at`; false: no word. */
+static bool append_word(struct python_text *text, const char *at) {
+    static const struct word words[] = {{"true", "True"}, {"false", "False"},  {"null", "None"},
+                                        {"NaN", "nan"},   {"Infinity", "inf"}, {"-Infinity", "-inf"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(at, words[i].json, strlen(words[i].json)) == 0) {
+            append(text, words[i].python, strlen(words[i].python));
+            return true;
+        }
+    return false;
+}
+
+/* repr() of an infinity differs from JSON, also for a number beyond all doubles. */
+static void append_number(struct python_text *text, const char *at) {
+    size_t length;
+    enum number_form form = number_scan(at, &length);
+    char *to = buffer_reserve(&text->out, length + NUMBER_TEXT_MAX + SLACK);
+    if (!to)
+        return;
+    size_t n = number_rewrite(at, length, form, to);
+    to[n] = 0;
+    if (form == NUMBER_FORM_INTEGER || !append_word(text, to))
+        text->out.length += n;
+}
+
+/* The length of an integer of at most 15 digits, the most frequent scalar, that certainly ends there; else 0. */
+static inline size_t short_integer_length(const char *at) {
+    size_t n = digit_run_short(at);
+    char c = at[n];
+    bool is_complete = c == ',' || c == ']' || c == '\n' || c == '}' || c == ' ';
+    return is_complete && n < SCAN_BYTES && (*at != '0' || n == 1) ? n : 0;
+}
+
+static inline void append_scalar(struct python_text *text, struct json_walker *walker) {
+    const char *at = walker->text + walker->at;
+    size_t n = short_integer_length(at);
+    if (n) {
+        char *to = buffer_reserve(&text->out, SLACK);
+        if (to) {
+            memcpy(to, at, SCAN_BYTES);
+            text->out.length += n;
+        }
+        walk_to(walker, walker->at + n);
+        return;
+    }
+    walk_scalar(walker);
+    if (!walker->expected && !append_word(text, at))
+        append_number(text, at);
+}
+
+/* Appends the key at the walker and moves to its value. */
+static inline void begin_member(struct python_text *text, struct json_walker *walker) {
+    struct emitted_members *members = &text->members.members;
+    struct json_place key = walk_key(walker);
+    if (!key.at)
+        return;
+    if (members->n == members->capacity) {
+        size_t capacity = members->capacity * 2 + 64;
+        void *list = reallocarray(members->list, capacity, sizeof *members->list);
+        text->failed |= !list;
+        if (!list)
+            return;
+        members->list = list;
+        members->capacity = capacity;
+    }
+    struct emitted_member *member = &members->list[members->n++];
+    member->start = text->out.length;
+    append_repr(text, walker->text, key);
+    member->key = text->out.length - member->start - 2;
+    member->tag = hash_bytes(text->out.bytes + member->start, text->out.length - member->start, 0);
+    append(text, ": ", 2);
+}
+
+static inline void end_member_text(struct python_text *text) {
+    struct emitted_members *members = &text->members.members;
+    if (members->n > 0)
+        members->list[members->n - 1].end = text->out.length;
+}
+
+/* Of repeated keys the last values stay, at the positions of the first. */
+static void end_object(struct python_text *text, const struct python_frame *frame) {
+    end_member_text(text);
+    if (!python_text_failed(text) && merge_members(&text->members, frame->first_member)) {
+        /* Append the members of an object again, without the superseded ones. */
+        const struct emitted_members *members = &text->members.members;
+        struct buffer copy = {0};
+        for (size_t i = frame->first_member; i < members->n; i++) {
+            const struct emitted_member *member = &members->list[i];
+            if (i > frame->first_member)
+                buffer_append(&copy, ", ", 2);
+            buffer_append(&copy, text->out.bytes + member->start, member->end - member->start);
+        }
+        if (!copy.failed) {
+            text->out.length = frame->start;
+            append(text, copy.bytes, copy.length);
+        }
+        text->failed |= copy.failed;
+        buffer_free(&copy);
+    }
+    text->members.members.n = frame->first_member;
+}
+
+/* At a value: enters a non-empty list or object, else appends the value. True: at a value again. */
+static inline bool enter_value(struct python_text *text, struct json_walker *walker) {
+    char c = walk_char(walker);
+    if (c == '"') {
+        struct json_place place = walk_string(walker);
+        append_repr(text, walker->text, place);
+        return false;
+    }
+    if (c != '{' && c != '[') {
+        append_scalar(text, walker);
+        return false;
+    }
+    if (text->depth == DEPTH_MAX) {
+        walk_fail(walker, "nesting of at most " DEPTH_MAX_TEXT " brackets");
+        return false;
+    }
+    append(text, &c, 1);
+    walk_next(walker);
+    if (walk_char(walker) == c + 2) {
+        c = (char)(c + 2);
+        append(text, &c, 1);
+        walk_next(walker);
+        return false;
+    }
+    text->frames[text->depth++] = (struct python_frame){c == '{', text->members.members.n, text->out.length};
+    if (c == '{')
+        begin_member(text, walker);
+    return true;
+}
+
+/* After a value: closes brackets. True: at the next value. */
+static inline bool leave_value(struct python_text *text, struct json_walker *walker) {
+    while (text->depth > 0) {
+        const struct python_frame *frame = &text->frames[text->depth - 1];
+        char c = walk_char(walker);
+        if (c == ',') {
+            walk_next(walker);
+            if (frame->object)
+                end_member_text(text);
+            append(text, ", ", 2);
+            if (frame->object)
+                begin_member(text, walker);
+            return true;
+        }
+        if (c != (frame->object ? '}' : ']')) {
+            walk_fail(walker, frame->object ? "',' or '}'" : "',' or ']'");
+            return false;
+        }
+        if (frame->object)
+            end_object(text, frame);
+        append(text, &c, 1);
+        text->depth--;
+        walk_next(walker);
+    }
+    return false;
+}
+
+static void python_text_write(struct python_text *text, struct json_walker *walker) {
+    struct json_walker local = *walker; /* stays in registers */
+    size_t at = local.at;
+    text->out.length = text->depth = text->members.members.n = 0;
+    if (walk_char(&local) == '"') {
+        struct json_place place = walk_string(&local);
+        size_t length = place.end - place.at - 1;
+        const char *decoded = decode(text, local.text + place.at + 1, &length);
+        append(text, decoded, length);
+    } else {
+        while ((enter_value(text, &local) || leave_value(text, &local)) && !local.expected && !text->failed)
+            ;
+    }
+    if (text->failed && !local.expected) { /* in the middle of a value */
+        walk_to(&local, at);
+        walk_value(&local);
+    }
+    *walker = local;
+}
+
+/* ---- Nodes ---- */
+
+/* The longest text of a protobuf message. */
 #define TEXT_MAX ((size_t)1 << 30)
 
 bool plus_reader_begin(struct plus_reader *reader) {
-    reader->seen = calloc(PYTHON_SEEN, sizeof *reader->seen);
-    return reader->seen && python_text_begin(&reader->text);
+    reader->cache = calloc(PYTHON_CACHE, sizeof *reader->cache);
+    return reader->cache && python_text_begin(&reader->text);
 }
 
 void plus_reader_end(struct plus_reader *reader) {
     python_text_end(&reader->text);
-    free(reader->seen);
-    reader->seen = NULL;
+    free(reader->cache);
+    reader->cache = NULL;
 }
 
 bool plus_reader_failed(const struct plus_reader *reader) {
     return reader->fields->failed || reader->store->arena.failed || python_text_failed(&reader->text);
 }
 
-/* ---- texts ---- */
-
-/* A string that is to be written as it is: where it stands, or, with escapes, a decoded copy. False: it cannot be
- * encoded in UTF-8. */
+/* The text of a string: its bytes in the source, or, with escapes, a decoded copy. False: it cannot be encoded in
+ * UTF-8. */
 static bool string_text(struct plus_reader *reader, struct json_place place, struct et_text *text) {
     size_t length;
     const char *string = field_string(reader->fields, place, &length);
@@ -47,18 +300,18 @@ static bool string_text(struct plus_reader *reader, struct json_place place, str
     return utf8_check(text->bytes, text->length) == text->length;
 }
 
-/* Where a list is kept: by some of the bytes from its first element that is no list on. */
+/* The cache entry of a list: by some bytes from its first element that is no list. */
 static size_t list_slot(const char *text) {
     while (*text == '[' || *text == ' ' || *text == '\n')
         text++;
     uint64_t first = word_load(text), second = word_load(text + 27), third = word_load(text + 54);
-    return hash_fold(first ^ 0x9e3779b97f4a7c15u, (second << 23 | second >> 41) ^ third) % PYTHON_SEEN;
+    return hash_fold(first ^ 0x9e3779b97f4a7c15u, (second << 23 | second >> 41) ^ third) % PYTHON_CACHE;
 }
 
-/* Python's text of the list or scalar at the walker. */
+/* The Python text of the list or scalar at the walker. */
 static struct et_text other_text(struct plus_reader *reader, struct json_walker *walker) {
     size_t at = walker->at;
-    struct python_seen *known = &reader->seen[list_slot(walker->text + at)];
+    struct python_cache_entry *known = &reader->cache[list_slot(walker->text + at)];
     if (seen_stands(&known->seen, walker->source, at)) {
         walk_to(walker, at + known->seen.length);
         return known->text;
@@ -67,7 +320,7 @@ static struct et_text other_text(struct plus_reader *reader, struct json_walker 
     python_text_write(&reader->text, walker);
     struct et_text text = text_store_add(reader->store, reader->text.out.bytes, reader->text.out.length);
     if (list && !walker->expected)
-        *known = (struct python_seen){seen_walked(walker, at), text};
+        *known = (struct python_cache_entry){seen_walked(walker, at), text};
     return text;
 }
 
@@ -79,7 +332,7 @@ static bool value_text(struct plus_reader *reader, struct json_walker *walker, s
     return reader->text.out.length <= TEXT_MAX;
 }
 
-static int io_part(const struct json_walker *walker, struct json_place key) {
+static int io_index(const struct json_walker *walker, struct json_place key) {
     static const char *const parts[] = {"values", "shapes", "types"};
     for (int i = 0; i < 3; i++)
         if (place_is(walker->source, key, parts[i]))
@@ -87,7 +340,7 @@ static int io_part(const struct json_walker *walker, struct json_place key) {
     return -1;
 }
 
-/* Inputs or outputs, at the walker. */
+/* Reads inputs or outputs at the walker. */
 static void read_io(struct plus_reader *reader, struct json_walker *walker, struct plus_io *io) {
     unsigned found = 0;
     *io = (struct plus_io){0};
@@ -96,7 +349,7 @@ static void read_io(struct plus_reader *reader, struct json_walker *walker, stru
         return;
     }
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        int part = io_part(walker, walk_key(walker));
+        int part = io_index(walker, walk_key(walker));
         size_t at = walker->at;
         if (part < 0) {
             walk_value(walker);
@@ -107,10 +360,8 @@ static void read_io(struct plus_reader *reader, struct json_walker *walker, stru
         bool encoded = value_text(reader, walker, &io->text[part]);
         found = (found & ~(1u << part)) | (unsigned)encoded << part;
     }
-    io->whole = found == 7;
+    io->is_complete = found == 7;
 }
-
-/* ---- places ---- */
 
 struct field_name {
     const char *name;
@@ -129,7 +380,7 @@ static const struct field_name attributes[] = {
 #undef X
 };
 
-/* The field whose name in the table is the string at `place`, or PLUS_N_FIELDS. */
+/* The field with the name at `place`, or PLUS_N_FIELDS. */
 static inline enum plus_field field_of(const struct json_walker *walker, struct json_place place,
                                        const struct field_name *names) {
     const char *raw = walker->text + place.at + 1;
@@ -145,9 +396,9 @@ static inline enum plus_field field_of(const struct json_walker *walker, struct 
     return PLUS_N_FIELDS;
 }
 
-/* The same, where `after` tells which one came behind `last` before. */
-static inline enum plus_field field_behind(const struct json_walker *walker, struct json_place place,
-                                           const struct field_name *names, uint8_t *after, enum plus_field last) {
+/* The same, guessing that the last successor of `last` recurs. */
+static inline enum plus_field field_after(const struct json_walker *walker, struct json_place place,
+                                          const struct field_name *names, uint8_t *after, enum plus_field last) {
     const struct field_name *guess = &names[after[last]];
     size_t length = place.end - place.at - 1;
     if (after[last] < PLUS_N_FIELDS && length > 0 && guess->length == length &&
@@ -158,7 +409,7 @@ static inline enum plus_field field_behind(const struct json_walker *walker, str
     return field;
 }
 
-/* An attribute, {"name": "rf_id", "type": "uint64", "value": 883}, at the walker. */
+/* Walks an attribute, {"name": "rf_id", "type": "uint64", "value": 883}. */
 static enum plus_field walk_one_attribute(struct plus_reader *reader, struct json_walker *walker, enum plus_field last,
                                           struct plus_places *places) {
     struct json_place name = {0}, value = {0};
@@ -172,13 +423,13 @@ static enum plus_field walk_one_attribute(struct plus_reader *reader, struct jso
     }
     if (walker->expected || !name.end || !value.at)
         return last;
-    enum plus_field field = field_behind(walker, name, attributes, reader->after_attribute, last);
+    enum plus_field field = field_after(walker, name, attributes, reader->after_attribute, last);
     if (field != PLUS_N_FIELDS)
         places->attribute[field] = value;
     return field;
 }
 
-static void walk_the_attributes(struct plus_reader *reader, struct json_walker *walker, struct plus_places *places) {
+static void walk_attributes(struct plus_reader *reader, struct json_walker *walker, struct plus_places *places) {
     enum plus_field last = PLUS_N_FIELDS;
     memset(places->attribute, 0, sizeof places->attribute);
     for (bool more = walk_array(walker); more; more = walk_element_end(walker)) {
@@ -196,7 +447,7 @@ void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, st
         struct json_place key = walk_key(walker);
         if (!key.at)
             return;
-        field = field_behind(walker, key, keys, reader->after_key, field);
+        field = field_after(walker, key, keys, reader->after_key, field);
         struct json_place value = {.at = walker->at};
         char c = walk_char(walker);
         if (field == PLUS_INPUTS && c == '{')
@@ -204,7 +455,7 @@ void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, st
         else if (field == PLUS_OUTPUTS && c == '{')
             read_io(reader, walker, &places->outputs);
         else if (field == PLUS_ATTRIBUTES && c == '[')
-            walk_the_attributes(reader, walker, places);
+            walk_attributes(reader, walker, places);
         else
             value = walk_value(walker);
         if (field != PLUS_N_FIELDS)
@@ -212,8 +463,6 @@ void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, st
     }
     places->flat = !places->direct[PLUS_ATTRIBUTES].at && places->direct[PLUS_RF_ID].at;
 }
-
-/* ---- values ---- */
 
 /* int() of a double. */
 static bool truncate_double(double real, uint64_t *number) {
@@ -224,7 +473,7 @@ static bool truncate_double(double real, uint64_t *number) {
     return true;
 }
 
-/* What Python's int() makes of a value, if it fits 64 bits without sign. */
+/* Python's int() of a value, if it fits unsigned 64 bits. */
 static bool read_int(struct plus_reader *reader, struct json_place place, uint64_t *number) {
     const char *value = reader->source->bytes + place.at;
     if (*value == 't' || *value == 'f') {
@@ -247,7 +496,7 @@ static bool read_int(struct plus_reader *reader, struct json_place place, uint64
     return form == NUMBER_FORM_INTEGER && unsigned_parse(value, number);
 }
 
-/* The time at which a node starts; in whole microseconds 0 where it has none. */
+/* The start of a node; in is_complete microseconds 0 if it has none. */
 static void read_start(const char *value, struct plus_node *node) {
     struct number number;
     node->start_us = 0;
@@ -255,19 +504,19 @@ static void read_start(const char *value, struct plus_node *node) {
     truncate_double(node->start, &node->start_us);
 }
 
-/* When it ends, once its start is known. */
+/* Its end, after its start is known. */
 static double read_end(const char *value, double start) {
     struct number number;
     return field_number(value, &number) ? start + number_as_double(number) : NAN;
 }
 
-/* An empty list or object. */
+/* Whether the list or object is empty. */
 static bool is_empty(const struct plus_reader *reader, size_t at) {
     const char *text = reader->source->bytes;
     return text[space_end(text, at + 1)] == text[at] + 2;
 }
 
-/* The key of a dependency, KEY_NULL for what is false to Python; false: it cannot be one. */
+/* The key of a dependency, KEY_NULL for values that are false in Python; false: invalid. */
 static bool read_inter(struct plus_reader *reader, struct json_place place, value_key *key) {
     char c = reader->source->bytes[place.at];
     *key = KEY_NULL;
@@ -297,7 +546,7 @@ static void set_io(struct plus_node *node, bool inputs, const struct plus_io *io
     memcpy(node->io + (inputs ? 0 : 3), io->text, sizeof io->text);
 }
 
-/* An attribute of 64 bits or a text, each of which may be null. */
+/* An attribute of 64 bits or a text; each may be null. */
 static bool set_attribute(struct plus_reader *reader, struct plus_node *node, enum plus_field field,
                           struct json_place place) {
     bool null = is_null(reader, place);
@@ -319,7 +568,7 @@ static bool set_stream(struct plus_reader *reader, struct plus_node *node, struc
     return is_null(reader, place) || field_integer(reader->source->bytes + place.at, &node->stream);
 }
 
-/* Sets a field from its place; false: it is of a wrong type. */
+/* Sets a field from its value; false: the wrong type. */
 static bool set_value(struct plus_reader *reader, struct plus_node *node, enum plus_field field,
                       struct json_place place) {
     const char *value = reader->source->bytes + place.at;
@@ -367,24 +616,20 @@ static void set_fault(struct plus_node *node, enum plus_field field, bool fault)
     node->faults = fault ? node->faults | PLUS_BIT(field) : node->faults & ~PLUS_BIT(field);
 }
 
-/* The key that the node is looked up by. */
-static void set_key(struct plus_reader *reader, struct plus_node *node, struct json_place place) {
-    node->key = place.at ? field_key(reader->fields, place) : KEY_ABSENT;
-}
-
-/* Lists of schema 1.0.1, each a field of its own. */
+/* Inputs or outputs of schema 1.0.1, whose lists are separate fields. */
 static struct plus_io flat_io(struct plus_reader *reader, const struct plus_places *places, enum plus_field values,
                               enum plus_field shapes, enum plus_field types) {
     const enum plus_field fields[] = {values, shapes, types};
-    struct plus_io io = {.values_at = places->direct[values].at, .types_at = places->direct[types].at, .whole = true};
+    struct plus_io io = {
+        .values_at = places->direct[values].at, .types_at = places->direct[types].at, .is_complete = true};
     for (int i = 0; i < 3; i++) {
         struct json_walker walker = walk_from(reader->source, places->direct[fields[i]].at);
-        io.whole = io.whole && places->direct[fields[i]].at && value_text(reader, &walker, &io.text[i]);
+        io.is_complete = io.is_complete && places->direct[fields[i]].at && value_text(reader, &walker, &io.text[i]);
     }
     return io;
 }
 
-/* Where a field stands that a node of its schema has. */
+/* The value of a field, by the schema of the node. */
 static struct json_place direct_place(const struct plus_places *places, enum plus_field field) {
     struct json_place place = places->direct[field];
     if (field == PLUS_PARENT && places->flat && !place.at)
@@ -410,10 +655,10 @@ void plus_node_fields(struct plus_reader *reader, const struct plus_places *plac
         if (place.at)
             set_field(reader, node, fields[i], place);
     }
-    set_key(reader, node, places->direct[PLUS_ID]);
+    node->key = places->direct[PLUS_ID].at ? field_key(reader->fields, places->direct[PLUS_ID]) : KEY_ABSENT;
 }
 
-/* Inputs or outputs, of which an attribute of that name counts most. Returns where they stand. */
+/* The inputs or outputs; an attribute of that name has priority. */
 static struct plus_io read_side(struct plus_reader *reader, const struct plus_places *places, bool inputs) {
     struct json_place attribute = places->attribute[inputs ? PLUS_INPUTS : PLUS_OUTPUTS];
     if (attribute.at) {
@@ -437,8 +682,8 @@ void plus_node_attributes(struct plus_reader *reader, const struct plus_places *
     struct plus_io inputs = read_side(reader, places, true), outputs = read_side(reader, places, false);
     set_io(node, true, &inputs);
     set_io(node, false, &outputs);
-    set_fault(node, PLUS_INPUTS, !inputs.whole);
-    set_fault(node, PLUS_OUTPUTS, !outputs.whole);
+    set_fault(node, PLUS_INPUTS, !inputs.is_complete);
+    set_fault(node, PLUS_OUTPUTS, !outputs.is_complete);
     set_flag(node, PLUS_IS_META, kernel_name_has(node->name, "process_group:init"));
     bool nested = false, collective = node->flags & PLUS_IS_GPU && kernel_is_collective(node->name);
     set_flag(node, PLUS_IS_COLLECTIVE, collective);
