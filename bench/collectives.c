@@ -34,10 +34,11 @@ static enum sutra_status only_read(void *arg, struct rank_run *run, size_t numbe
 }
 
 static double time_reading(struct sutra_context *context, char **paths, size_t n) {
+    static const struct rank_analysis reading = {.analyze = only_read};
     struct rank_tasks tasks = {0};
     struct sutra_error error;
     double begin = seconds();
-    if (rank_tasks_run(&tasks, context, (const char *const *)paths, n, 1, only_read, NULL, &error))
+    if (rank_tasks_run(&tasks, &reading, context, (const char *const *)paths, n, NULL, &error))
         fail(error.message);
     rank_tasks_free(&tasks);
     return seconds() - begin;

@@ -1,15 +1,18 @@
 /*
- * ranks.h - the traces of many ranks, several at a time.
+ * ranks.h - analyzes the traces of many ranks, several at a time, in one process or several.
  *
- * Each trace is a task: it is read, its rank found, and worked on. A task has a context of its own, whose warnings are
- * kept and handed on in the order of the list, so that nothing depends on which thread was faster. Ranks are claimed in
- * that order as well: tasks begin in rising order, so those that a task waits for are under way.
+ *     traces --read--> trace, rank --analyze--> result --visit--> caller
+ *                                                 |
+ *                           --codec--> file --codec--> result of another process (--shard, --combine; MPI)
+ *                                                 |
+ *     results of all ranks, in the order of the ranks --merge--> result of the job
  *
- * Traces of ranks that are not asked for are not read where their beginning tells the rank; of those that are, only the
- * part that is asked for is worked on.
+ * Each trace is a task with a context of its own. Tasks start and claim their ranks in the order of the list, and their
+ * warnings are reported in this order: nothing depends on the speed of threads.
  *
- * A trace that cannot be read or worked on, or whose rank an earlier one has, is left out with a warning; in a strict
- * context that is an error, as it is if no trace is left.
+ * Traces of unselected ranks are not read if their beginning records the rank. The others are restricted to the
+ * selected events. A trace that cannot be read or analyzed, or whose rank an earlier trace has, is skipped with a
+ * warning; in a strict context that is an error, as it is if no trace is left.
  */
 #ifndef ANALYZE_RANKS_H
 #define ANALYZE_RANKS_H
@@ -28,10 +31,10 @@
 #include "sutra/trace.h"
 
 /*
- * A list of ranks as people write it: "0-2, 7"; cut off with "..." where it is long.
+ * A list of ranks for messages: "0-2, 7"; a long one ends with "...".
  *
  *     struct rank_list list = {0};
- *     rank_list_add(&list, 0), rank_list_add(&list, 1) ... in rising order
+ *     rank_list_add(&list, 0), rank_list_add(&list, 1) ... in ascending order
  *     printf("%s", rank_list_text(&list));
  */
 
@@ -40,11 +43,11 @@
 struct rank_list {
     char text[RANK_LIST_TEXT];
     size_t length;
-    int64_t first, last; /* of the run at hand */
+    int64_t first, last; /* of the current run */
     bool any, cut;
 };
 
-/* Ranks come in rising order. */
+/* Ranks are added in ascending order. */
 void rank_list_add(struct rank_list *list, int64_t rank);
 
 /* Adds all ranks from `first` to `last`. O(1). */
@@ -53,14 +56,48 @@ void rank_list_add_run(struct rank_list *list, int64_t first, int64_t last);
 /* Ends the list; the text is in it. */
 const char *rank_list_text(struct rank_list *list);
 
-/*
- * Which rank a trace is of.
- */
-
-/* "rank" of the trace's "distributedInfo", else the number behind the last "rank" of the name of the file, else
+/* The rank of a trace: "rank" of its "distributedInfo", else the number after the last "rank" of the file name, else
  * `position`. */
 int64_t rank_number(const struct sutra_device_trace *trace, const char *path, size_t position,
                     enum sutra_rank_source *source);
+
+/* ---- Analyses ---- */
+
+struct rank_run;
+
+/* Analyzes a trace, which it frees or keeps, with `context`; runs on several threads at a time. `number` is the index
+ * in the list of traces, for task_result(). */
+typedef enum sutra_status rank_analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                       struct sutra_device_trace *trace, struct sutra_error *error);
+
+/* Runs while no other thread is in a visitor, with the context of all tasks. */
+typedef enum sutra_status rank_visit(void *arg, size_t number, struct sutra_context *context,
+                                     struct sutra_error *error);
+
+/* What an analysis does for a rank and for all of them; `arg` is its state. Optional functions are NULL. */
+struct rank_analysis {
+    struct codec_kind kind;
+    size_t result_size; /* of a rank's result, which is zeros at first, and again once it is freed */
+    rank_analyze *analyze;
+    rank_visit *visit; /* optional: shows the result of an analyzed rank, unless another process combines them */
+    rank_visit *visit_decoded;                                    /* optional: shows a decoded result */
+    void (*codec)(void *arg, size_t number, struct codec *codec); /* NULL: cannot run on several processes */
+    void (*free)(void *result);                                   /* optional */
+    enum sutra_status (*merge)(void *arg, struct sutra_context *context, struct sutra_error *error); /* optional */
+};
+
+/* Shards: how a process shares the ranks of a job. It writes each result to a file of the directory, named by the index
+ * of the trace; the process that `takes` them in the end has all results. */
+struct rank_team {
+    const char *folder;
+    size_t part, n_parts;                    /* analyzes traces part, part + n_parts, ...; n_parts 0: none */
+    bool (*next)(void *arg, size_t *number); /* or the traces that this returns to one thread at a time */
+    void (*end)(void *arg);                  /* this process is done; returns when all results exist. May be NULL */
+    bool takes;
+    void *arg;
+};
+
+/* ---- Tasks ---- */
 
 /* One trace of the list. */
 struct rank_task {
@@ -68,80 +105,62 @@ struct rank_task {
     struct file_stamp stamp; /* of when it was read */
     int64_t rank;
     enum sutra_rank_source source;
-    enum sutra_status status; /* SUTRA_OK, or why it is left out */
+    enum sutra_status status; /* SUTRA_OK, or why it is skipped */
     struct sutra_error error;
-    bool ends_all;          /* the error is that of a visitor: the others are in vain */
-    bool is_unwanted;       /* the rank was not asked for, which is what the status says */
+    bool ends_run;          /* the error is not the trace's: no other task can succeed */
+    bool is_unselected;     /* the rank is not selected, which is the reason in the status */
     struct buffer warnings; /* lines, each with a NUL */
 };
 
 struct rank_tasks {
-    struct arena arena; /* of all that follows, and of what else lives as long */
+    struct arena arena; /* of all members, and of whatever lives as long */
     size_t n;
     struct rank_task *list;
-    size_t *order;                  /* tasks by rank, then those that were left out, last those that nobody asked for */
-    size_t n_wanted;                /* without these */
-    void *results;                  /* what an analysis keeps of each task, in the order of the list; zeros at first */
-    const struct rank_codec *codec; /* set before: NULL: the work cannot be shared */
-    bool is_elsewhere;              /* the results are another process's; there are none here */
-    struct sutra_restriction restriction; /* set before: the ranks, and what of each trace is worked on; zeros: all */
-    const char *stage;                    /* set before: what the work is called; NULL: "analyze ranks" */
-    bool again;        /* set before: the traces were read before, and what there is to warn of was said then */
-    bool names_it;     /* set before: warnings name the trace even where it is the only one */
-    bool notes_places; /* this and the next are set before: what readers do besides, as of the context's fields */
+    size_t *order;     /* tasks by rank, then skipped ones, then unselected ones */
+    size_t n_selected; /* tasks of selected ranks, */
+    size_t n_analyzed; /* and those that were not skipped */
+    void *results;     /* of the analysis, by task */
+    bool is_elsewhere; /* another process combines the results; there are none here */
+    const struct rank_analysis *analysis;
+
+    /* Set before. */
+    struct sutra_restriction restriction; /* zeros: all ranks and events */
+    const char *stage;                    /* for progress; NULL: "analyze ranks" */
+    bool is_second_pass;                  /* all warnings were reported by the first pass over the traces */
+    bool names_traces;                    /* warnings name the trace even if it is the only one */
+    bool notes_places;                    /* this and the next are fields of the context for readers */
     unsigned ahead;
-    struct sutra_device_trace **held; /* set before: by trace: it is still there, and is taken; or NULL: it is read */
+    struct sutra_device_trace **traces; /* by task: a trace that is still in memory, which is moved; or NULL */
 };
 
-struct rank_run;
-
-/* ---- Ranks that several processes share ---- */
-
-/* How a process has its part in them. What it finds about a trace it leaves as a file of the folder, called by the
- * trace's number; who `takes` them in the end has all results, as if all the work had been its own. */
-struct rank_team {
-    const char *folder;
-    size_t part, n_parts;                    /* works on traces part, part + n_parts, ...; n_parts 0: on none */
-    bool (*next)(void *arg, size_t *number); /* or on those that this gives, by one thread at a time */
-    void (*end)(void *arg);                  /* its work is done; returns when there is all to take. May be NULL */
-    bool takes;
-    void *arg;
-};
-
-/* How an analysis hands on what it found about a trace. */
-struct rank_codec {
-    struct codec_kind kind;
-    /* Encodes the result, and frees it. */
-    void (*encode)(void *arg, size_t number, struct codec *codec);
-    /* Decodes it, and does all that a rank_work does after reading. */
-    enum sutra_status (*decode)(void *arg, struct rank_run *run, size_t number, struct codec *codec,
-                                struct sutra_error *error);
-};
-
-/* Whether a rank_work's result goes to others: then it does nothing but analyze. */
-bool rank_run_is_shared(const struct rank_run *run);
-
-/* Works on one trace, which becomes its own, with `context`; called from several threads at a time. */
-typedef enum sutra_status rank_work(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                                    struct sutra_device_trace *trace, struct sutra_error *error);
-
-/* Has the traces at the paths, which are copied, worked on, with room for a result of `result_size` bytes each, and
- * puts them in order. A list of one is worked on in `context` itself. SUTRA_USAGE: no traces, or too many.
- * rank_tasks_free() is due in any case, once the results are given back. */
-enum sutra_status rank_tasks_run(struct rank_tasks *tasks, struct sutra_context *context, const char *const *paths,
-                                 size_t n_paths, size_t result_size, rank_work *work, void *arg,
+/* Copies the paths, analyzes their traces and sorts the tasks; then merges the results, unless another process does. A
+ * single trace is analyzed in `context` itself. SUTRA_USAGE: no traces, or too many. rank_tasks_free() is due in any
+ * case. */
+enum sutra_status rank_tasks_run(struct rank_tasks *tasks, const struct rank_analysis *analysis,
+                                 struct sutra_context *context, const char *const *paths, size_t n_paths, void *arg,
                                  struct sutra_error *error);
+
+/* Prepares results of another analysis for the tasks of `from`, which must live longer. */
+enum sutra_status rank_tasks_reuse(struct rank_tasks *tasks, const struct rank_tasks *from,
+                                   const struct rank_analysis *analysis, struct sutra_error *error);
 void rank_tasks_free(struct rank_tasks *tasks);
 
-/* Called by a rank_work: calls `visit` while no other thread is in a visitor, unless one failed before. `context` is
- * that of all tasks. */
-typedef enum sutra_status rank_visit(void *arg, size_t number, struct sutra_context *context,
-                                     struct sutra_error *error);
+/* The result of the task at this position of the list, and of the i-th rank. */
+static inline void *task_result(const struct rank_tasks *tasks, size_t number) {
+    return (char *)tasks->results + number * tasks->analysis->result_size;
+}
+
+static inline void *task_result_of_rank(const struct rank_tasks *tasks, size_t i) {
+    return task_result(tasks, tasks->order[i]);
+}
+
+/* ---- For functions that analyze ---- */
+
+/* Calls a visitor, unless one failed before. */
 enum sutra_status rank_run_visit(struct rank_run *run, size_t number, rank_visit *visit, void *arg,
                                  struct sutra_error *error);
 
-/* Called by a rank_work: waits until all tasks before this one are done, so that the work goes on in the order of the
- * list; and whether it would not have to wait. */
+/* Waits until all earlier tasks of the list are done; and whether they are. */
 void rank_run_wait(struct rank_run *run, size_t number);
 bool rank_run_is_next(struct rank_run *run, size_t number);
 

@@ -62,15 +62,16 @@ static enum sutra_status take_trace(void *arg, struct rank_run *run, size_t numb
     return status;
 }
 
+static const struct rank_analysis compare_analysis = {.result_size = sizeof(struct compared), .analyze = take_trace};
+
 static enum sutra_status read_side(struct sutra_context *context, const char *const *paths, size_t n,
                                    struct side_work *work, struct sutra_error *error) {
     work->tasks.restriction = (struct sutra_restriction){
         .size = sizeof work->tasks.restriction, .ranks = work->options->ranks, .n_ranks = work->options->n_ranks};
-    work->tasks.names_it = true;
+    work->tasks.names_traces = true;
     work->tasks.ahead = work->options->compat ? AHEAD_NOTHING : AHEAD_IDS | AHEAD_ARGUMENTS;
-    enum sutra_status status =
-        rank_tasks_run(&work->tasks, context, paths, n, sizeof(struct compared), take_trace, work, error);
-    if (status == SUTRA_DATA && error && work->tasks.n_wanted == 0)
+    enum sutra_status status = rank_tasks_run(&work->tasks, &compare_analysis, context, paths, n, work, error);
+    if (status == SUTRA_DATA && error && work->tasks.n_selected == 0)
         error_name_file(error, status, work->side ? "B" : "A");
     return status;
 }

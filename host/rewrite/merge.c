@@ -413,8 +413,10 @@ static enum sutra_status check_second(const struct sutra_merged *merged, const s
 
 static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_context *context,
                                      const char *const *paths, size_t n_paths, struct sutra_error *error) {
-    struct rank_tasks second = {.stage = "merge ranks", .again = true, .notes_places = true, .held = merged->held};
-    enum sutra_status status = rank_tasks_run(&second, context, paths, n_paths, 1, merge_rank_work, merged, error);
+    static const struct rank_analysis second_pass = {.analyze = merge_rank_work};
+    struct rank_tasks second = {
+        .stage = "merge ranks", .is_second_pass = true, .notes_places = true, .traces = merged->held};
+    enum sutra_status status = rank_tasks_run(&second, &second_pass, context, paths, n_paths, merged, error);
     if (second.n == merged->tasks.n && second.list) {
         enum sutra_status lost = check_second(merged, &second, error);
         status = lost ? lost : status;
@@ -465,10 +467,10 @@ static enum sutra_status merge_all(struct sutra_merged *merged, struct sutra_con
     merged->held = calloc(n_paths, sizeof(struct sutra_device_trace *));
     if (!collective_calls_init(&merged->calls) || !merged->held)
         return error_memory(error);
+    static const struct rank_analysis first_pass = {.result_size = sizeof(struct merge_rank), .analyze = look_at_rank};
     merged->tasks.stage = "read ranks";
     merged->tasks.notes_places = true;
-    enum sutra_status status =
-        rank_tasks_run(&merged->tasks, context, paths, n_paths, sizeof(struct merge_rank), look_at_rank, merged, error);
+    enum sutra_status status = rank_tasks_run(&merged->tasks, &first_pass, context, paths, n_paths, merged, error);
     if (!status)
         status = compare_ranks(merged, error);
     if (status)

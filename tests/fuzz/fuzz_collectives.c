@@ -54,6 +54,7 @@ static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bo
     check(made.of && collective_calls_init(&made.of->calls), "memory");
     struct rank_tasks *tasks = &made.of->tasks;
     made.of->options = (struct sutra_collectives_options){.compat = compat, .arrivals = true, .link_gb_per_s = 100};
+    tasks->analysis = &collectives_analysis;
     tasks->list = arena_zeros(&tasks->arena, RANKS_MOST, sizeof *tasks->list);
     tasks->order = arena_zeros(&tasks->arena, RANKS_MOST, sizeof *tasks->order);
     tasks->results = arena_zeros(&tasks->arena, RANKS_MOST, sizeof(struct collective_part));
@@ -64,6 +65,8 @@ static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bo
         take(&made, tasks->n++, at, length);
         at += length + 1;
     }
+    for (size_t i = 0; i < tasks->n; i++)
+        tasks->n_analyzed += !tasks->list[i].status;
     qsort_r(tasks->order, tasks->n, sizeof *tasks->order, compare_tasks, tasks->list);
     struct sutra_error error;
     check(collectives_join(made.of, made.context, &error) == SUTRA_OK, "tables of whatever was read");

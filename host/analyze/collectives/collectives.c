@@ -76,7 +76,6 @@ enum sutra_status collective_part_take(struct collective_part *part, struct sutr
     if (!collective_calls_init(&part->calls))
         return error_memory(error);
     part->calls.keep_untold = true;
-    part->taken = true;
     if (compat)
         return nccl_rows_take(&part->nccl, context, trace, error);
     enum sutra_status status = collective_calls_take(&part->calls, context, trace, rank, error);
@@ -85,36 +84,12 @@ enum sutra_status collective_part_take(struct collective_part *part, struct sutr
     return status;
 }
 
-static void part_codec(struct codec *codec, struct collective_part *part, int64_t rank) {
-    bool compat = part->nccl != NULL;
-    codec_value(codec, &part->n_devices);
-    codec_value(codec, &part->link_gb_per_s);
-    codec_value(codec, &part->compute_ns);
-    codec_value(codec, &part->first_ns);
-    codec_value(codec, &part->last_ns);
-    codec_bool(codec, &compat);
-    if (codec_decodes(codec) && !collective_calls_init(&part->calls))
-        codec_fail(codec, CODEC_NO_MEMORY);
-    if (compat)
-        nccl_rows_codec(codec, &part->nccl);
-    else
-        collective_calls_codec(codec, &part->calls, rank);
-    if (codec_decodes(codec))
-        part->taken = !codec->failure;
-}
-
-static void collective_part_free(struct collective_part *part) {
-    collective_calls_free(&part->calls);
-    nccl_rows_free(part->nccl);
-    part->nccl = NULL;
-}
-
 struct collective_part *collective_part_of(const struct sutra_collectives *of, size_t number) {
-    return (struct collective_part *)of->tasks.results + number;
+    return task_result(&of->tasks, number);
 }
 
 static struct collective_part *collective_part_at(const struct sutra_collectives *of, size_t i) {
-    return collective_part_of(of, of->tasks.order[i]);
+    return task_result_of_rank(&of->tasks, i);
 }
 
 /*
@@ -132,11 +107,11 @@ static double microseconds(int64_t ns) {
 /* The traces of the ranks of the clocks; both are by rank. */
 static void find_parts(struct sutra_collectives *of) {
     row_t place = 0;
-    for (size_t i = 0; i < of->tasks.n; i++) {
+    for (size_t i = 0; i < of->tasks.n_analyzed; i++) {
         const struct collective_part *part = collective_part_at(of, i);
         while (place < of->n_clocks && of->clocks[place].rank < part->rank.rank)
             place++;
-        if (part->taken && place < of->n_clocks && of->clocks[place].rank == part->rank.rank)
+        if (place < of->n_clocks && of->clocks[place].rank == part->rank.rank)
             of->parts[place] = part;
     }
 }
@@ -271,7 +246,7 @@ static void put_checks(struct sutra_collectives *of) {
     struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_CHECKS);
     for (size_t i = 0; i < of->tasks.n; i++) {
         const struct rank_task *task = &of->tasks.list[of->tasks.order[i]];
-        if (task->status && !task->is_unwanted)
+        if (task->status && !task->is_unselected)
             put_check(of, table,
                       &(struct collective_check){.severity = CHECK_ERROR,
                                                  .rule = "skipped trace",
@@ -419,10 +394,8 @@ struct collective_time collective_time_of(const struct sutra_collectives *of, co
 
 /* Joins what the traces tell, each given back as soon as it is taken over. */
 static enum sutra_status join_parts(struct sutra_collectives *of, struct sutra_error *error) {
-    for (size_t i = 0; i < of->tasks.n; i++) {
+    for (size_t i = 0; i < of->tasks.n_analyzed; i++) {
         struct collective_part *part = collective_part_at(of, i);
-        if (!part->taken)
-            continue;
         if (!collective_calls_append(&of->calls, &part->calls))
             return error_memory(error);
         collective_calls_free(&part->calls);
@@ -450,10 +423,9 @@ static bool set_clocks(struct sutra_collectives *of) {
 
 static enum sutra_status find_checks(struct sutra_collectives *of, struct sutra_error *error) {
     int64_t *ranks = arena_take(&of->arena, of->tasks.n, sizeof *ranks);
-    size_t n = 0;
-    for (size_t i = 0; i < of->tasks.n && ranks; i++)
-        if (collective_part_at(of, i)->taken)
-            ranks[n++] = of->tasks.list[of->tasks.order[i]].rank;
+    const size_t n = of->tasks.n_analyzed;
+    for (size_t i = 0; i < n && ranks; i++)
+        ranks[i] = of->tasks.list[of->tasks.order[i]].rank;
     return ranks ? collective_checks_find(&of->calls, &of->matches, ranks, n, &of->arena, &of->checks, error)
                  : error_memory(error);
 }
@@ -480,11 +452,11 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
     return status;
 }
 
-/* ---- Making them ---- */
+/* ---- Tasks ---- */
 
-static enum sutra_status take_part(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                                   struct sutra_device_trace *trace, struct sutra_error *error) {
-    struct sutra_collectives *of = arg;
+static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                 struct sutra_device_trace *trace, struct sutra_error *error) {
+    const struct sutra_collectives *of = arg;
     (void)run;
     enum sutra_status status = collective_part_take(collective_part_of(of, number), context, trace,
                                                     of->tasks.list[number].rank, of->options.compat, error);
@@ -498,27 +470,45 @@ static void encode_rules(const void *of, struct buffer *out) {
     encode_value(out, options->compat);
 }
 
-static void put(void *arg, size_t number, struct codec *codec) {
-    struct sutra_collectives *of = arg;
+static void part_codec(void *arg, size_t number, struct codec *codec) {
+    const struct sutra_collectives *of = arg;
     struct collective_part *part = collective_part_of(of, number);
+    bool compat = part->nccl != NULL;
     codec_options(codec, encode_rules, &of->options);
-    part_codec(codec, part, of->tasks.list[number].rank);
-    collective_part_free(part);
+    codec_value(codec, &part->n_devices);
+    codec_value(codec, &part->link_gb_per_s);
+    codec_value(codec, &part->compute_ns);
+    codec_value(codec, &part->first_ns);
+    codec_value(codec, &part->last_ns);
+    codec_bool(codec, &compat);
+    if (codec_decodes(codec) && !collective_calls_init(&part->calls))
+        codec_fail(codec, CODEC_NO_MEMORY);
+    if (compat)
+        nccl_rows_codec(codec, &part->nccl);
+    else
+        collective_calls_codec(codec, &part->calls, of->tasks.list[number].rank);
 }
 
-static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct codec *codec,
-                              struct sutra_error *error) {
-    struct sutra_collectives *of = arg;
-    (void)run;
-    (void)error;
-    codec_options(codec, encode_rules, &of->options);
-    part_codec(codec, collective_part_of(of, number), of->tasks.list[number].rank);
-    return SUTRA_OK;
+static void part_free(void *result) {
+    struct collective_part *part = result;
+    collective_calls_free(&part->calls);
+    nccl_rows_free(part->nccl);
 }
 
-static const struct rank_codec partial_result = {{"collectives", 0}, put, take};
+static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
+    return collectives_join(arg, context, error);
+}
 
-static void name_ranks(struct sutra_collectives *of) {
+const struct rank_analysis collectives_analysis = {.kind = {"collectives", 0},
+                                                   .result_size = sizeof(struct collective_part),
+                                                   .analyze = analyze,
+                                                   .codec = part_codec,
+                                                   .free = part_free,
+                                                   .merge = merge};
+
+enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_context *context,
+                                   struct sutra_error *error) {
+    of->first_ns = INT64_MAX;
     for (size_t i = 0; i < of->tasks.n; i++) {
         const struct rank_task *task = &of->tasks.list[i];
         collective_part_of(of, i)->rank =
@@ -527,14 +517,8 @@ static void name_ranks(struct sutra_collectives *of) {
                                             .source = task->source,
                                             .reason = task->status ? task->error.message : NULL};
         of->summary.n_ranks += !task->status;
-        of->summary.n_skipped += task->status && !task->is_unwanted;
+        of->summary.n_skipped += task->status && !task->is_unselected;
     }
-}
-
-enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_context *context,
-                                   struct sutra_error *error) {
-    of->first_ns = INT64_MAX;
-    name_ranks(of);
     enum sutra_status status = of->options.compat ? nccl_tables_make(of, error) : analyze_all(of, context, error);
     for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++)
         if (of->tables[id].failed)
@@ -542,48 +526,36 @@ enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_co
     return status ? status : arena_status(&of->arena, error);
 }
 
-static enum sutra_status make(struct sutra_collectives *of, struct sutra_context *context, const char *const *paths,
-                              size_t n_paths, struct sutra_error *error) {
-    if (!collective_calls_init(&of->calls))
-        return error_memory(error);
-    of->tasks.codec = &partial_result;
-    enum sutra_status status = restriction_take(of->options.restriction, &of->tasks.restriction, error);
-    of->options.restriction = NULL; /* the caller's */
-    if (!status)
-        status =
-            rank_tasks_run(&of->tasks, context, paths, n_paths, sizeof(struct collective_part), take_part, of, error);
-    return status || of->tasks.is_elsewhere ? status : collectives_join(of, context, error);
-}
-
 enum sutra_status sutra_collectives_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                         const struct sutra_collectives_options *options,
                                         struct sutra_collectives **collectives, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_collectives_options, link_gb_per_s);
-    struct sutra_collectives_options taken;
-    enum sutra_status status = options_take(&form, options, &taken, error);
-    if (status)
-        return status;
-    if (taken.ranks_per_host > INT32_MAX || !(taken.link_gb_per_s >= 0))
-        return error_set(error, SUTRA_USAGE,
-                         "ranks per host must be at most 2147483647, and the link peak at least 0 GB/s");
     struct sutra_collectives *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    made->options = taken;
-    status = make(made, context, paths, n_paths, error);
-    bool is_here = !status && !made->tasks.is_elsewhere;
+    enum sutra_status status = options_take(&form, options, &made->options, error);
+    if (!status && (made->options.ranks_per_host > INT32_MAX || !(made->options.link_gb_per_s >= 0)))
+        status = error_set(error, SUTRA_USAGE,
+                           "ranks per host must be at most 2147483647, and the link peak at least 0 GB/s");
+    if (!status && !collective_calls_init(&made->calls))
+        status = error_memory(error);
     if (!status)
-        *collectives = is_here ? made : NULL;
-    if (!is_here)
+        status = restriction_take(made->options.restriction, &made->tasks.restriction, error);
+    made->options.restriction = NULL; /* the caller's */
+    if (!status)
+        status = rank_tasks_run(&made->tasks, &collectives_analysis, context, paths, n_paths, made, error);
+    if (status || made->tasks.is_elsewhere) {
         sutra_collectives_free(made);
+        made = NULL;
+    }
+    if (!status)
+        *collectives = made;
     return status;
 }
 
 void sutra_collectives_free(struct sutra_collectives *collectives) {
     if (!collectives)
         return;
-    for (size_t i = 0; collectives->tasks.results && i < collectives->tasks.n; i++)
-        collective_part_free(collective_part_of(collectives, i));
     for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES; id++)
         table_free(&collectives->tables[id]);
     collective_calls_free(&collectives->calls);
@@ -600,7 +572,7 @@ const struct sutra_table *sutra_collectives_table(const struct sutra_collectives
 }
 
 const struct sutra_collectives_rank *sutra_collectives_at(const struct sutra_collectives *collectives, size_t i) {
-    return i < collectives->tasks.n_wanted ? &collective_part_at(collectives, i)->rank : NULL;
+    return i < collectives->tasks.n_selected ? &collective_part_at(collectives, i)->rank : NULL;
 }
 
 void sutra_collectives_summary(const struct sutra_collectives *collectives, struct sutra_collectives_summary *summary) {

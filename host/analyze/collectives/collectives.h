@@ -19,8 +19,7 @@
 struct collective_part {
     struct sutra_collectives_rank rank;
     struct collective_calls calls;
-    struct nccl_rows *nccl; /* of TraceLens' tables; NULL */
-    bool taken;
+    struct nccl_rows *nccl;    /* of TraceLens' tables; NULL */
     int64_t n_devices;         /* of its host; CALL_UNKNOWN */
     double link_gb_per_s;      /* of its device; 0: not known */
     double compute_ns;         /* of kernels that compute, added up */
@@ -63,6 +62,8 @@ struct sutra_collectives {
     struct sutra_table tables[SUTRA_COLLECTIVES_N_TABLES];
     bool made[SUTRA_COLLECTIVES_N_TABLES];
 };
+
+extern const struct rank_analysis collectives_analysis;
 
 /* Makes the tables of what the tasks kept; `of` has its options and empty calls. SUTRA_SYSTEM: out of memory. */
 enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_context *context,

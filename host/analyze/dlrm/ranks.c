@@ -289,66 +289,38 @@ void dlrm_raw_codec(struct codec *codec, struct dlrm_raw *raw) {
     codec_check(codec, groups_are_sound(raw) && launches_are_sound(raw));
 }
 
-/* One trace of the list. */
-struct dlrm_analyzed {
+/* ---- One rank ---- */
+
+struct dlrm_rank {
     struct sutra_dlrm_rank rank;
     struct sutra_dlrm_report report;
     struct dlrm_raw raw;
+    const struct sutra_dlrm *dlrm; /* during a visit; NULL: another process has analyzed the trace */
 };
 
 struct sutra_dlrm_ranks {
-    struct rank_tasks tasks;     /* whose results are struct dlrm_analyzed */
-    size_t n_analyzed;           /* those that were not left out, which are the first ones by rank */
-    struct dlrm_raw_part *parts; /* of these, by rank; without a model */
+    struct rank_tasks tasks; /* whose results are struct dlrm_rank */
+    struct sutra_dlrm_ranks_options options;
+    struct sutra_dlrm_options rules; /* the complete options of each rank */
+    struct dlrm_raw_part *parts;     /* of the analyzed ranks, without a model */
     struct dlrm_shared shared;
 };
 
-/* What became of a trace by its number in the list, and by that in the order. */
-static struct dlrm_analyzed *analyzed_of(const struct sutra_dlrm_ranks *ranks, size_t number) {
-    return (struct dlrm_analyzed *)ranks->tasks.results + number;
-}
-
-static struct dlrm_analyzed *analyzed_at(const struct sutra_dlrm_ranks *ranks, size_t i) {
-    return analyzed_of(ranks, ranks->tasks.order[i]);
-}
-
-/* What the tasks share. */
-struct dlrm_ranks_work {
-    struct sutra_dlrm_ranks_options options;
-    struct sutra_dlrm_options of_each;
-    struct sutra_dlrm_ranks *ranks;
-};
-
-/* ---- A task ---- */
-
-/* What a visitor is shown. */
-struct showing {
-    const struct dlrm_ranks_work *work;
-    const struct sutra_dlrm *dlrm;
-};
-
-static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
-    const struct showing *showing = arg;
-    const struct sutra_dlrm_ranks_options *options = &showing->work->options;
-    return options->visit(options->arg, context, showing->dlrm, &analyzed_of(showing->work->ranks, number)->rank,
-                          error);
-}
-
-static void take_means(struct dlrm_analyzed *analyzed) {
+static void compute_means(struct dlrm_rank *rank) {
     double sum[SUTRA_N_OVERHEADS] = {0}, n[SUTRA_N_OVERHEADS] = {0};
-    const double *us = analyzed->raw.us;
-    for (uint64_t i = 0; i < analyzed->raw.n_groups; us += analyzed->raw.groups[i++].n) {
-        const struct dlrm_raw_group *group = &analyzed->raw.groups[i];
+    const double *us = rank->raw.us;
+    for (uint64_t i = 0; i < rank->raw.n_groups; us += rank->raw.groups[i++].n) {
+        const struct dlrm_raw_group *group = &rank->raw.groups[i];
         n[group->kind] += (double)group->n;
         for (uint64_t j = 0; j < group->n; j++)
             sum[group->kind] += us[j];
     }
     for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
-        analyzed->rank.overhead_us[kind] = n[kind] > 0 ? sum[kind] / n[kind] : NAN;
+        rank->rank.overhead_us[kind] = n[kind] > 0 ? sum[kind] / n[kind] : NAN;
 }
 
-/* What figures point to goes with the analysis. */
-static void keep_figures(struct sutra_dlrm_report *report) {
+/* Pointers of a report end with the analysis or the process. */
+static void clear_pointers(struct sutra_dlrm_report *report) {
     report->marker = NULL;
     report->streams = NULL;
     report->rows = NULL;
@@ -362,41 +334,48 @@ static void keep_figures(struct sutra_dlrm_report *report) {
     report->overheads_by_shape = NULL;
 }
 
-/* What the tasks know of a trace. */
+/* Copies what the task records. */
 static void name_rank(struct sutra_dlrm_ranks *ranks, size_t number) {
     const struct rank_task *task = &ranks->tasks.list[number];
-    struct dlrm_analyzed *analyzed = analyzed_of(ranks, number);
-    struct sutra_dlrm_rank *rank = &analyzed->rank;
+    struct dlrm_rank *of = task_result(&ranks->tasks, number);
+    struct sutra_dlrm_rank *rank = &of->rank;
     rank->path = task->path;
     rank->place = number;
     rank->rank = task->rank;
     rank->source = task->source;
-    rank->report = &analyzed->report;
+    rank->report = &of->report;
     rank->reason = task->status ? task->error.message : NULL;
+}
+
+static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
+    struct sutra_dlrm_ranks *ranks = arg;
+    const struct dlrm_rank *rank = task_result(&ranks->tasks, number);
+    if (!ranks->options.visit)
+        return SUTRA_OK;
+    name_rank(ranks, number);
+    return ranks->options.visit(ranks->options.arg, context, rank->dlrm, &rank->rank, error);
 }
 
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
-    struct dlrm_ranks_work *work = arg;
-    struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
+    struct sutra_dlrm_ranks *ranks = arg;
+    struct dlrm_rank *rank = task_result(&ranks->tasks, number);
     struct sutra_dlrm *dlrm = NULL;
-    enum sutra_status status = sutra_dlrm_analyze(context, trace, &work->of_each, &dlrm, error);
+    enum sutra_status status = sutra_dlrm_analyze(context, trace, &ranks->rules, &dlrm, error);
     if (!status)
-        status = dlrm_raw_take(dlrm, &analyzed->raw, error);
+        status = dlrm_raw_take(dlrm, &rank->raw, error);
     if (!status) {
-        name_rank(work->ranks, number);
-        analyzed->report = dlrm->report;
-        keep_figures(&analyzed->report);
-        take_means(analyzed);
+        rank->report = dlrm->report;
+        clear_pointers(&rank->report);
+        compute_means(rank);
+        rank->dlrm = dlrm; /* visited in each shard: the visitor's files are made of the analysis */
+        status = rank_run_visit(run, number, visit, ranks, error);
+        rank->dlrm = NULL;
     }
-    if (!status && work->options.visit) /* where ranks are shared, too: here is what its files are made of */
-        status = rank_run_visit(run, number, visit, &(struct showing){work, dlrm}, error);
     sutra_dlrm_free(dlrm);
     sutra_device_trace_free(trace);
     return status;
 }
-
-/* ---- From one process to another ---- */
 
 static void encode_rules(const void *of, struct buffer *out) {
     const struct sutra_dlrm_options *options = of;
@@ -411,7 +390,7 @@ static void encode_rules(const void *of, struct buffer *out) {
     encode_value(out, options->iteration_us);
 }
 
-/* Whether what is to be a bool is one. */
+/* Whether decoded bytes are bools. */
 static bool report_is_sound(const struct sutra_dlrm_report *report) {
     const bool *const flags[] = {&report->compat, &report->trimmed, &report->tolerant, &report->has_streams};
     bool sound = true;
@@ -421,99 +400,85 @@ static bool report_is_sound(const struct sutra_dlrm_report *report) {
 }
 
 static void rank_codec(void *arg, size_t number, struct codec *codec) {
-    struct dlrm_ranks_work *work = arg;
-    struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
-    codec_options(codec, encode_rules, &work->of_each);
-    codec_value(codec, &analyzed->report);
-    codec_value(codec, &analyzed->rank.overhead_us);
-    keep_figures(&analyzed->report);
-    codec_check(codec, report_is_sound(&analyzed->report));
-    dlrm_raw_codec(codec, &analyzed->raw);
+    struct sutra_dlrm_ranks *ranks = arg;
+    struct dlrm_rank *rank = task_result(&ranks->tasks, number);
+    codec_options(codec, encode_rules, &ranks->rules);
+    codec_value(codec, &rank->report);
+    codec_value(codec, &rank->rank.overhead_us);
+    clear_pointers(&rank->report);
+    codec_check(codec, report_is_sound(&rank->report));
+    dlrm_raw_codec(codec, &rank->raw);
 }
 
-static void put(void *arg, size_t number, struct codec *codec) {
-    struct dlrm_ranks_work *work = arg;
-    struct dlrm_analyzed *analyzed = analyzed_of(work->ranks, number);
-    rank_codec(arg, number, codec);
-    dlrm_raw_free(&analyzed->raw);
-    analyzed->raw = (struct dlrm_raw){.n = 0};
+static void rank_free(void *result) {
+    struct dlrm_rank *rank = result;
+    dlrm_raw_free(&rank->raw);
 }
 
-static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct codec *codec,
-                              struct sutra_error *error) {
-    struct dlrm_ranks_work *work = arg;
-    rank_codec(arg, number, codec);
-    if (codec->failure)
-        return SUTRA_OK;
-    name_rank(work->ranks, number);
-    return work->options.visit ? rank_run_visit(run, number, visit, &(struct showing){work, NULL}, error) : SUTRA_OK;
-}
+/* ---- All ranks ---- */
 
-static const struct rank_codec partial_result = {{"dlrm", sizeof(struct sutra_dlrm_report)}, put, take};
-
-/* ---- All of them together ---- */
-
-static enum sutra_status share(struct sutra_dlrm_ranks *ranks, struct sutra_error *error) {
+static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
+    struct sutra_dlrm_ranks *ranks = arg;
+    const size_t n = ranks->tasks.n_analyzed;
+    (void)context;
     for (size_t i = 0; i < ranks->tasks.n; i++)
-        ranks->n_analyzed += !ranks->tasks.list[i].status;
-    ranks->parts = arena_take(&ranks->tasks.arena, ranks->n_analyzed, sizeof *ranks->parts);
+        name_rank(ranks, i);
+    ranks->parts = arena_take(&ranks->tasks.arena, n, sizeof *ranks->parts);
     if (!ranks->parts)
         return error_memory(error);
-    for (size_t i = 0; i < ranks->n_analyzed; i++) {
-        const struct dlrm_analyzed *analyzed = analyzed_at(ranks, i);
-        ranks->parts[i] = (struct dlrm_raw_part){.raw = &analyzed->raw, .batch = analyzed->report.batch};
+    for (size_t i = 0; i < n; i++) {
+        const struct dlrm_rank *rank = task_result_of_rank(&ranks->tasks, i);
+        ranks->parts[i] = (struct dlrm_raw_part){.raw = &rank->raw, .batch = rank->report.batch};
     }
-    return dlrm_shared_make(&ranks->shared, ranks->parts, ranks->n_analyzed, error);
+    return dlrm_shared_make(&ranks->shared, ranks->parts, n, error);
 }
 
-/* ---- The public functions ---- */
+static const struct rank_analysis analysis = {.kind = {"dlrm", sizeof(struct sutra_dlrm_report)},
+                                              .result_size = sizeof(struct dlrm_rank),
+                                              .analyze = analyze,
+                                              .visit_decoded = visit,
+                                              .codec = rank_codec,
+                                              .free = rank_free,
+                                              .merge = merge};
+
+/* ---- Public functions ---- */
 
 enum sutra_status sutra_dlrm_ranks_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                        const struct sutra_dlrm_ranks_options *options, struct sutra_dlrm_ranks **ranks,
                                        struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_dlrm_ranks_options, arg);
-    struct dlrm_ranks_work work;
-    enum sutra_status status = options_take(&form, options, &work.options, error);
-    if (!status)
-        status = dlrm_options_take(work.options.dlrm, &work.of_each, error);
-    if (status)
-        return status;
-    work.ranks = calloc(1, sizeof *work.ranks);
-    if (!work.ranks)
+    struct sutra_dlrm_ranks *made = calloc(1, sizeof *made);
+    if (!made)
         return error_memory(error);
-    work.ranks->tasks.codec = &partial_result;
-    status = restriction_take(work.options.restriction, &work.ranks->tasks.restriction, error);
+    enum sutra_status status = options_take(&form, options, &made->options, error);
     if (!status)
-        status = rank_tasks_run(&work.ranks->tasks, context, paths, n_paths, sizeof(struct dlrm_analyzed), analyze,
-                                &work, error);
-    if (!status && work.ranks->tasks.is_elsewhere) {
-        sutra_dlrm_ranks_free(work.ranks);
-        *ranks = NULL;
-        return SUTRA_OK;
+        status = dlrm_options_take(made->options.dlrm, &made->rules, error);
+    if (!status)
+        status = restriction_take(made->options.restriction, &made->tasks.restriction, error);
+    if (!status)
+        status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);
+    if (status || made->tasks.is_elsewhere) {
+        sutra_dlrm_ranks_free(made);
+        made = NULL;
     }
-    for (size_t i = 0; i < work.ranks->tasks.n; i++)
-        name_rank(work.ranks, i);
     if (!status)
-        status = share(work.ranks, error);
-    if (status)
-        sutra_dlrm_ranks_free(work.ranks);
-    else
-        *ranks = work.ranks;
+        *ranks = made;
     return status;
 }
 
 void sutra_dlrm_ranks_free(struct sutra_dlrm_ranks *ranks) {
     if (!ranks)
         return;
-    for (size_t i = 0; i < ranks->tasks.n; i++)
-        dlrm_raw_free(&analyzed_of(ranks, i)->raw);
     dlrm_shared_free(&ranks->shared);
     rank_tasks_free(&ranks->tasks);
     free(ranks);
 }
 
 const struct sutra_dlrm_rank *sutra_dlrm_ranks_get(const struct sutra_dlrm_ranks *ranks, size_t i) {
-    return i < ranks->tasks.n_wanted ? &analyzed_at(ranks, i)->rank : NULL;
+    if (i >= ranks->tasks.n_selected)
+        return NULL;
+    const struct dlrm_rank *rank = task_result_of_rank(&ranks->tasks, i);
+    return &rank->rank;
 }
 
 const struct sutra_dlrm_overhead *sutra_dlrm_ranks_overheads(const struct sutra_dlrm_ranks *ranks, uint64_t *n) {
@@ -535,7 +500,7 @@ static void fill_table(const struct sutra_dlrm_ranks *ranks, struct sutra_table 
         {"t3(us)", SUTRA_COLUMN_REAL},   {"t4(us)", SUTRA_COLUMN_REAL},   {"t5(us)", SUTRA_COLUMN_REAL},
     };
     table_init(table, "ranks", columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < ranks->n_analyzed; i++) {
+    for (size_t i = 0; i < ranks->tasks.n_analyzed; i++) {
         const struct sutra_dlrm_rank *rank = sutra_dlrm_ranks_get(ranks, i);
         table_integer(table, rank->rank);
         table_file_name(table, rank->path);
@@ -564,18 +529,19 @@ static enum sutra_status write_raw(struct sutra_context *context, const struct s
                                    const char *folder, const char *model, uint64_t *n_bytes,
                                    struct sutra_error *error) {
     struct arena arena = {0};
-    struct dlrm_raw_part *parts = arena_take(&arena, ranks->n_analyzed, sizeof *parts);
+    struct dlrm_raw_part *parts = arena_take(&arena, ranks->tasks.n_analyzed, sizeof *parts);
     if (!parts)
         return error_memory(error);
-    for (size_t i = 0; i < ranks->n_analyzed; i++) {
+    for (size_t i = 0; i < ranks->tasks.n_analyzed; i++) {
         parts[i] = ranks->parts[i];
         parts[i].model = model;
         parts[i].model_length = model ? strlen(model) : 0;
         if (parts[i].model_length == 0)
             parts[i].model = dlrm_model_of(sutra_dlrm_ranks_get(ranks, i)->path, &parts[i].model_length);
     }
-    enum sutra_status status = text_file_write_in(context, folder, "overheads_merged_raw.csv", dlrm_raw_write,
-                                                  &(struct dlrm_raw_table){parts, ranks->n_analyzed}, n_bytes, error);
+    enum sutra_status status =
+        text_file_write_in(context, folder, "overheads_merged_raw.csv", dlrm_raw_write,
+                           &(struct dlrm_raw_table){parts, ranks->tasks.n_analyzed}, n_bytes, error);
     arena_free(&arena);
     return status;
 }

@@ -1,8 +1,8 @@
 /*
- * ranks.c - the tables of many ranks together.
+ * ranks.c - the HTA tables of many ranks, and of all ranks together.
  *
- * Each trace is a task: analyze, show to the visitor. What stays of a rank is small: all tables but those of single
- * launches.
+ * A rank keeps all tables but those of single launches, which the visitor has seen. With --compat, tables of several
+ * ranks wait for the first time of all ranks.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -119,9 +119,92 @@ void hta_codec(struct codec *codec, const struct sutra_hta_options *options, str
     }
 }
 
-/*
- * The figures of all ranks together.
- */
+/* ---- One rank ---- */
+
+struct hta_rank {
+    struct sutra_hta_rank rank;
+    struct sutra_hta_summary summary;
+    struct sutra_hta *hta;                  /* without the tables of single launches */
+    const struct sutra_device_trace *trace; /* during a visit */
+};
+
+struct sutra_hta_ranks {
+    struct rank_tasks tasks; /* whose results are struct hta_rank */
+    struct sutra_hta_ranks_options options;
+    struct sutra_hta_options rules; /* the complete options of each rank */
+    struct arena arena;             /* of all members */
+    struct sutra_table tables[SUTRA_HTA_N_TABLES];
+    bool made[SUTRA_HTA_N_TABLES];
+    struct sutra_hta_summary all; /* of all ranks together */
+    struct sutra_hta_sums sums;
+    struct hta_stragglers stragglers;
+    struct queue_list queues;
+};
+
+static struct sutra_hta *hta_at(const struct sutra_hta_ranks *ranks, size_t i) {
+    const struct hta_rank *rank = task_result_of_rank(&ranks->tasks, i);
+    return rank->hta;
+}
+
+/* Whether tables of one rank wait for all ranks: their times count from the first row of all ranks. */
+static bool series_wait(const struct sutra_hta_ranks *ranks) {
+    return ranks->rules.compat && ranks->tasks.n > 1;
+}
+
+/* Frees the tables that have a row for each launch, kernel or change. */
+static void free_series(struct sutra_hta *hta) {
+    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
+        if (hta_table_is_series(id))
+            table_free(&hta->tables[id]);
+}
+
+static enum sutra_status visit_trace(void *arg, size_t number, struct sutra_context *context,
+                                     struct sutra_error *error) {
+    const struct sutra_hta_ranks *ranks = arg;
+    const struct hta_rank *rank = task_result(&ranks->tasks, number);
+    return ranks->options.visit_trace(ranks->options.arg, context, rank->trace, rank->hta, error);
+}
+
+static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                 struct sutra_device_trace *trace, struct sutra_error *error) {
+    const struct sutra_hta_ranks *ranks = arg;
+    struct hta_rank *rank = task_result(&ranks->tasks, number);
+    struct sutra_hta_options options = ranks->rules;
+    options.rank = ranks->tasks.list[number].rank;
+    enum sutra_status status = sutra_hta_run(context, trace, &options, &rank->hta, error);
+    rank->trace = trace;
+    if (!status && ranks->options.visit_trace)
+        status = rank_run_visit(run, number, visit_trace, arg, error);
+    rank->trace = NULL;
+    sutra_device_trace_free(trace);
+    return status;
+}
+
+static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
+    const struct sutra_hta_ranks *ranks = arg;
+    const struct hta_rank *rank = task_result(&ranks->tasks, number);
+    if (series_wait(ranks))
+        return SUTRA_OK;
+    enum sutra_status status =
+        ranks->options.visit ? ranks->options.visit(ranks->options.arg, context, rank->hta, error) : SUTRA_OK;
+    free_series(rank->hta);
+    return status;
+}
+
+static void rank_codec(void *arg, size_t number, struct codec *codec) {
+    const struct sutra_hta_ranks *ranks = arg;
+    struct hta_rank *rank = task_result(&ranks->tasks, number);
+    struct sutra_hta_options options = ranks->rules;
+    options.rank = ranks->tasks.list[number].rank;
+    hta_codec(codec, &options, &rank->hta);
+}
+
+static void rank_free(void *result) {
+    struct hta_rank *rank = result;
+    sutra_hta_free(rank->hta);
+}
+
+/* ---- All ranks ---- */
 
 static void add_sums(struct sutra_hta_summary *all, const struct sutra_hta_summary *one) {
     all->n_events += one->n_events;
@@ -150,183 +233,29 @@ static void add_sums(struct sutra_hta_summary *all, const struct sutra_hta_summa
     all->n_steps = one->n_steps > all->n_steps ? one->n_steps : all->n_steps;
 }
 
-static void add_rank(struct sutra_hta_sums *sums, struct sutra_hta_summary *all, const struct sutra_hta_rank *rank) {
-    const struct sutra_hta_summary *one = rank->summary;
-    add_sums(all, one);
-    if (sums->n_ranks++ > 0 && one->queue_most <= all->queue_most)
-        return;
-    sums->queue_rank = rank->rank;
-    all->queue_most = one->queue_most;
-    all->queue_mean = one->queue_mean;
-    all->queue_stream = one->queue_stream;
-}
-
-/* The figures of all ranks; sums->all becomes `all`. */
-static void hta_ranks_add_up(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums,
-                             struct sutra_hta_summary *all) {
+/* Sums the summaries of all ranks. */
+static void sum_ranks(struct sutra_hta_ranks *ranks) {
+    struct sutra_hta_sums *sums = &ranks->sums;
+    struct sutra_hta_summary *all = &ranks->all;
     const struct sutra_hta_rank *rank;
     *sums = (struct sutra_hta_sums){.size = sizeof *sums, .all = all};
     *all = (struct sutra_hta_summary){.size = sizeof *all};
-    for (size_t i = 0; (rank = sutra_hta_ranks_get(ranks, i)); i++)
-        if (rank->reason)
+    for (size_t i = 0; (rank = sutra_hta_ranks_get(ranks, i)); i++) {
+        if (rank->reason) {
             sums->n_skipped++;
-        else
-            add_rank(sums, all, rank);
+            continue;
+        }
+        add_sums(all, rank->summary);
+        if (sums->n_ranks++ > 0 && rank->summary->queue_most <= all->queue_most)
+            continue;
+        sums->queue_rank = rank->rank;
+        all->queue_most = rank->summary->queue_most;
+        all->queue_mean = rank->summary->queue_mean;
+        all->queue_stream = rank->summary->queue_stream;
+    }
     if (all->n_launches > 0)
         all->delay_median_us /= (double)all->n_launches;
 }
-
-/* One trace of the list. */
-struct hta_analyzed {
-    struct sutra_hta_rank rank;
-    struct sutra_hta_summary summary;
-    struct sutra_hta *hta;                  /* without the tables of single launches; NULL: left out */
-    const struct sutra_device_trace *trace; /* while it is visited */
-};
-
-struct sutra_hta_ranks {
-    struct rank_tasks own;          /* those of sutra_hta_ranks_run(), */
-    const struct rank_tasks *tasks; /* or another's, which live longer */
-    struct hta_analyzed *analyzed;  /* by number */
-    struct arena arena;             /* of what else lives as long */
-    struct sutra_table tables[SUTRA_HTA_N_TABLES];
-    bool made[SUTRA_HTA_N_TABLES];
-    struct sutra_hta_summary all; /* of all ranks together */
-    struct sutra_hta_sums sums;
-    struct hta_stragglers stragglers;
-    struct queue_list queues;
-    struct sutra_hta_options rules;
-};
-
-/* What became of a trace by its number in the list, and by that in the order. */
-static struct hta_analyzed *analyzed_of(const struct sutra_hta_ranks *ranks, size_t number) {
-    return ranks->analyzed + number;
-}
-
-static struct hta_analyzed *analyzed_at(const struct sutra_hta_ranks *ranks, size_t i) {
-    return analyzed_of(ranks, ranks->tasks->order[i]);
-}
-
-/* What the tasks share. */
-struct hta_work {
-    struct sutra_hta_ranks_options options;
-    struct sutra_hta_options of_each;
-    struct sutra_hta_ranks *ranks;
-};
-
-/* ---- A task ---- */
-
-static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
-    struct hta_work *work = arg;
-    return work->options.visit(work->options.arg, context, analyzed_of(work->ranks, number)->hta, error);
-}
-
-static enum sutra_status visit_trace(void *arg, size_t number, struct sutra_context *context,
-                                     struct sutra_error *error) {
-    struct hta_work *work = arg;
-    const struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
-    return work->options.visit_trace(work->options.arg, context, analyzed->trace, analyzed->hta, error);
-}
-
-/* Whether tables of one rank wait until all ranks are there, whose times then count from the first row of all. */
-static bool series_wait(const struct sutra_hta_ranks *ranks) {
-    return ranks->rules.compat && ranks->tasks->n > 1;
-}
-
-/* Gives back the tables that have a row for each launch, kernel or change. */
-static void free_series(struct sutra_hta *hta) {
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        if (hta_table_is_series(id))
-            table_free(&hta->tables[id]);
-}
-
-/* What is done about a rank when it is analyzed. */
-static enum sutra_status show(struct hta_work *work, struct rank_run *run, size_t number, struct sutra_error *error) {
-    struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
-    enum sutra_status status = SUTRA_OK;
-    analyzed->summary = analyzed->hta->summary;
-    if (work->options.visit && !series_wait(work->ranks))
-        status = rank_run_visit(run, number, visit, work, error);
-    if (!series_wait(work->ranks))
-        free_series(analyzed->hta);
-    return status;
-}
-
-static void rank_codec(void *arg, size_t number, struct codec *codec) {
-    struct hta_work *work = arg;
-    struct sutra_hta_options options = work->of_each;
-    options.rank = work->ranks->own.list[number].rank;
-    hta_codec(codec, &options, &analyzed_of(work->ranks, number)->hta);
-}
-
-static void put(void *arg, size_t number, struct codec *codec) {
-    struct hta_work *work = arg;
-    rank_codec(arg, number, codec);
-    sutra_hta_free(analyzed_of(work->ranks, number)->hta);
-    analyzed_of(work->ranks, number)->hta = NULL;
-}
-
-static enum sutra_status take(void *arg, struct rank_run *run, size_t number, struct codec *codec,
-                              struct sutra_error *error) {
-    rank_codec(arg, number, codec);
-    return codec->failure ? SUTRA_OK : show(arg, run, number, error);
-}
-
-static const struct rank_codec partial_result = {
-    {"hta", sizeof(struct sutra_hta_summary) << 32 | sizeof(struct queue_series) << 8 | SUTRA_HTA_N_TABLES}, put, take};
-
-/* Frees the trace as soon as it is no longer needed. */
-static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                                 struct sutra_device_trace *trace, struct sutra_error *error) {
-    struct hta_work *work = arg;
-    struct hta_analyzed *analyzed = analyzed_of(work->ranks, number);
-    struct sutra_hta_options options = work->of_each;
-    options.rank = work->ranks->tasks->list[number].rank;
-    enum sutra_status status = sutra_hta_run(context, trace, &options, &analyzed->hta, error);
-    analyzed->trace = trace;
-    if (!status && work->options.visit_trace)
-        status = rank_run_visit(run, number, visit_trace, work, error);
-    analyzed->trace = NULL;
-    sutra_device_trace_free(trace);
-    return status || rank_run_is_shared(run) ? status : show(work, run, number, error);
-}
-
-/* ---- Tables that have waited ---- */
-
-static void shift_column(struct sutra_table *table, uint32_t column, double us) {
-    for (uint64_t row = 0; row < table->n_rows; row++) {
-        char *at = table->columns[column].values.bytes + row * sizeof(double);
-        if (table->columns[column].spec.kind == SUTRA_COLUMN_INTEGER)
-            *(uint64_t *)(void *)at += (uint64_t)(int64_t)us; /* wraps around on invalid times */
-        else
-            *(double *)(void *)at += us;
-    }
-}
-
-static void shift_times(struct sutra_hta *hta, int64_t ns) {
-    static const struct {
-        enum sutra_hta_table table;
-        uint32_t column;
-    } times[] = {
-        {SUTRA_HTA_QUEUE, 1}, {SUTRA_HTA_ANNOTATED, 1}, {SUTRA_HTA_ANNOTATED, 3}, {SUTRA_HTA_BANDWIDTH_SERIES, 0}};
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        shift_column(&hta->tables[times[i].table], times[i].column, us_of(ns));
-}
-
-static enum sutra_status visit_waiting(struct sutra_hta_ranks *ranks, const struct hta_work *work,
-                                       struct sutra_context *context, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    struct sutra_hta *hta;
-    for (size_t i = 0; i < ranks->tasks->n && !status && (hta = analyzed_at(ranks, i)->hta); i++) {
-        shift_times(hta, hta->base - ranks->stragglers.base_ns);
-        if (work->options.visit)
-            status = work->options.visit(work->options.arg, context, hta, error);
-        free_series(hta);
-    }
-    return status;
-}
-
-/* ---- All of them together ---- */
 
 static void add_summary(struct sutra_table *table, const struct sutra_hta_rank *rank) {
     const struct sutra_hta_summary *summary = rank->summary;
@@ -344,63 +273,22 @@ static void add_summary(struct sutra_table *table, const struct sutra_hta_rank *
     table_integer(table, (int64_t)summary->n_launches);
 }
 
-/* The times of each state of all ranks together. */
-static void add_types(struct sutra_hta_ranks *ranks, struct sutra_table *table, int which) {
-    struct interval_states all = {0};
-    for (size_t i = 0; i < ranks->tasks->n && analyzed_at(ranks, i)->hta; i++)
-        for (int state = 0; state < N_STATES; state++) {
-            all.length[state] += analyzed_at(ranks, i)->hta->types[which].length[state];
-            all.seen[state] |= analyzed_at(ranks, i)->hta->types[which].seen[state];
-        }
-    hta_types_fill(table, &all);
-}
-
-/* The rows of all ranks, in the order of the ranks. */
-static void add_rows(struct sutra_hta_ranks *ranks, struct sutra_table *table, int id) {
-    for (size_t i = 0; i < ranks->tasks->n && analyzed_at(ranks, i)->hta; i++)
-        table_append(table, &analyzed_at(ranks, i)->hta->tables[id]);
-}
-
-static bool any_made(const struct sutra_hta_ranks *ranks, int id) {
-    for (size_t i = 0; i < ranks->tasks->n && analyzed_at(ranks, i)->hta; i++)
-        if (analyzed_at(ranks, i)->hta->made[id])
-            return true;
-    return false;
-}
-
 bool hta_ranks_find_stragglers(const struct sutra_hta_ranks *ranks, const int64_t *only, size_t n_only,
                                struct hta_stragglers *stragglers, struct arena *arena) {
-    const struct sutra_hta **list = arena_take(arena, ranks->tasks->n, sizeof(void *));
-    size_t n = 0;
-    for (; n < ranks->tasks->n && list && analyzed_at(ranks, n)->hta; n++)
-        list[n] = analyzed_at(ranks, n)->hta;
+    const size_t n = ranks->tasks.n_analyzed;
+    const struct sutra_hta **list = arena_take(arena, n, sizeof(void *));
+    for (size_t i = 0; i < n && list; i++)
+        list[i] = hta_at(ranks, i);
     return list && stragglers_take(stragglers, list, n, only, n_only, arena) && stragglers_choose(stragglers, arena);
 }
 
-static enum sutra_status take_stragglers(struct sutra_hta_ranks *ranks, struct sutra_error *error) {
-    bool ok = hta_ranks_find_stragglers(ranks, NULL, 0, &ranks->stragglers, &ranks->arena);
-    return ok ? SUTRA_OK : error_memory(error);
-}
-
-/* The longest queues, by the clock that the tables of all ranks have. */
-static enum sutra_status take_queues(struct sutra_hta_ranks *ranks, struct sutra_error *error) {
-    const struct sutra_hta *hta;
-    bool ok = true;
-    for (size_t i = 0; i < ranks->tasks->n && ok && (hta = analyzed_at(ranks, i)->hta); i++) {
-        int64_t later = series_wait(ranks) ? hta->base - ranks->stragglers.base_ns : 0;
-        ok = queue_list_join(&ranks->queues, &hta->queues, us_of(later));
-    }
-    return ok ? SUTRA_OK : error_memory(error);
-}
-
-/* Both tables compare ranks; the reference has no table of lateness. */
-static enum sutra_status join_stragglers(struct sutra_hta_ranks *ranks, int id, const struct sutra_hta_options *options,
-                                         struct sutra_error *error) {
+/* Both tables compare ranks; HTA has no table of lateness. */
+static enum sutra_status join_stragglers(struct sutra_hta_ranks *ranks, int id, struct sutra_error *error) {
     struct sutra_table *table = &ranks->tables[id];
     bool metric = id == SUTRA_HTA_STRAGGLER_METRIC;
-    if (metric ? ranks->stragglers.n_metric == 0 : options->compat)
+    if (metric ? ranks->stragglers.n_metric == 0 : ranks->rules.compat)
         return SUTRA_OK;
-    hta_table_init(table, (enum sutra_hta_table)id, options, false, false);
+    hta_table_init(table, (enum sutra_hta_table)id, &ranks->rules, false, false);
     bool ok = true;
     if (metric)
         stragglers_add_metric(&ranks->stragglers, table);
@@ -410,124 +298,155 @@ static enum sutra_status join_stragglers(struct sutra_hta_ranks *ranks, int id, 
     return ok && !table->failed ? SUTRA_OK : error_memory(error);
 }
 
-static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, const struct sutra_hta_options *options,
-                                    struct arena *arena, struct sutra_error *error) {
+static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, struct sutra_error *error) {
     struct sutra_table *table = &ranks->tables[id];
+    const size_t n = ranks->tasks.n_analyzed;
     if (id == SUTRA_HTA_STRAGGLERS || id == SUTRA_HTA_STRAGGLER_METRIC)
-        return join_stragglers(ranks, id, options, error);
-    if (hta_table_of_rank(id) || (id != SUTRA_HTA_RANKS && !any_made(ranks, id)))
+        return join_stragglers(ranks, id, error);
+    bool any = id == SUTRA_HTA_RANKS;
+    for (size_t i = 0; i < n && !any; i++)
+        any = hta_at(ranks, i)->made[id];
+    if (hta_table_of_rank(id) || !any)
         return SUTRA_OK;
     ranks->made[id] = true;
-    hta_table_init(table, (enum sutra_hta_table)id, options, false, false);
-    if (id == SUTRA_HTA_TYPES || id == SUTRA_HTA_TYPES_MEMORY)
-        add_types(ranks, table, id == SUTRA_HTA_TYPES_MEMORY);
-    else if (id != SUTRA_HTA_RANKS)
-        add_rows(ranks, table, id);
-    for (size_t i = 0; id == SUTRA_HTA_RANKS && i < ranks->tasks->n && analyzed_at(ranks, i)->hta; i++)
-        add_summary(table, &analyzed_at(ranks, i)->rank);
+    hta_table_init(table, (enum sutra_hta_table)id, &ranks->rules, false, false);
+    if (id == SUTRA_HTA_TYPES || id == SUTRA_HTA_TYPES_MEMORY) { /* the times of each state on all ranks */
+        struct interval_states all = {0};
+        for (size_t i = 0; i < n; i++)
+            for (int state = 0; state < N_STATES; state++) {
+                const struct interval_states *types = &hta_at(ranks, i)->types[id == SUTRA_HTA_TYPES_MEMORY];
+                all.length[state] += types->length[state];
+                all.seen[state] |= types->seen[state];
+            }
+        hta_types_fill(table, &all);
+    } else
+        for (size_t i = 0; i < n; i++) {
+            const struct hta_rank *rank = task_result_of_rank(&ranks->tasks, i);
+            if (id == SUTRA_HTA_RANKS)
+                add_summary(table, &rank->rank);
+            else
+                table_append(table, &rank->hta->tables[id]);
+        }
     if (table->failed)
         return error_memory(error);
     bool of_names = id == SUTRA_HTA_KERNELS || id == SUTRA_HTA_KERNELS_MEMORY;
-    return of_names ? hta_names_sort(table, arena, error) : SUTRA_OK;
+    return of_names ? hta_names_sort(table, &ranks->arena, error) : SUTRA_OK;
 }
 
-/* What the tasks know of their traces, for those who ask for the ranks. */
-static void name_ranks(struct sutra_hta_ranks *ranks) {
-    for (size_t i = 0; i < ranks->tasks->n; i++) {
-        const struct rank_task *task = &ranks->tasks->list[i];
-        struct hta_analyzed *analyzed = analyzed_of(ranks, i);
-        analyzed->rank = (struct sutra_hta_rank){.path = task->path,
-                                                 .rank = task->rank,
-                                                 .source = task->source,
-                                                 .summary = &analyzed->summary,
-                                                 .reason = task->status ? task->error.message : NULL};
+static void shift_column(struct sutra_table *table, uint32_t column, double us) {
+    for (uint64_t row = 0; row < table->n_rows; row++) {
+        char *at = table->columns[column].values.bytes + row * sizeof(double);
+        if (table->columns[column].spec.kind == SUTRA_COLUMN_INTEGER)
+            *(uint64_t *)(void *)at += (uint64_t)(int64_t)us; /* wraps around on invalid times */
+        else
+            *(double *)(void *)at += us;
     }
 }
 
-static enum sutra_status join_tables(struct sutra_hta_ranks *ranks, const struct sutra_hta_options *options,
-                                     struct sutra_error *error) {
-    enum sutra_status status = take_stragglers(ranks, error);
-    if (!status)
-        status = take_queues(ranks, error);
-    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
-        status = join_table(ranks, id, options, &ranks->arena, error);
-    hta_ranks_add_up(ranks, &ranks->sums, &ranks->all);
+/* Visits the tables that have waited, with times since the first row of all ranks. */
+static enum sutra_status visit_waiting(struct sutra_hta_ranks *ranks, struct sutra_context *context,
+                                       struct sutra_error *error) {
+    static const struct {
+        enum sutra_hta_table table;
+        uint32_t column;
+    } times[] = {
+        {SUTRA_HTA_QUEUE, 1}, {SUTRA_HTA_ANNOTATED, 1}, {SUTRA_HTA_ANNOTATED, 3}, {SUTRA_HTA_BANDWIDTH_SERIES, 0}};
+    enum sutra_status status = SUTRA_OK;
+    for (size_t i = 0; i < ranks->tasks.n_analyzed && !status; i++) {
+        struct sutra_hta *hta = hta_at(ranks, i);
+        for (size_t k = 0; k < sizeof times / sizeof *times; k++)
+            shift_column(&hta->tables[times[k].table], times[k].column, us_of(hta->base - ranks->stragglers.base_ns));
+        if (ranks->options.visit)
+            status = ranks->options.visit(ranks->options.arg, context, hta, error);
+        free_series(hta);
+    }
     return status;
 }
 
-/* ---- The public functions ---- */
-
-/* Room for the results comes before the tasks begin. */
-static enum sutra_status ranks_begin(size_t n, const struct sutra_hta_options *rules, struct sutra_hta_ranks **ranks,
-                                     struct sutra_error *error) {
-    struct sutra_hta_ranks *made = calloc(1, sizeof *made);
-    if (made)
-        made->analyzed = calloc(n ? n : 1, sizeof *made->analyzed);
-    if (!made || !made->analyzed) {
-        free(made);
-        return error_memory(error);
+static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
+    struct sutra_hta_ranks *ranks = arg;
+    for (size_t i = 0; i < ranks->tasks.n; i++) {
+        const struct rank_task *task = &ranks->tasks.list[i];
+        struct hta_rank *rank = task_result(&ranks->tasks, i);
+        if (rank->hta)
+            rank->summary = rank->hta->summary;
+        rank->rank = (struct sutra_hta_rank){.path = task->path,
+                                             .rank = task->rank,
+                                             .source = task->source,
+                                             .summary = &rank->summary,
+                                             .reason = task->status ? task->error.message : NULL};
     }
-    made->tasks = &made->own;
-    made->rules = *rules;
-    *ranks = made;
-    return SUTRA_OK;
+    if (!hta_ranks_find_stragglers(ranks, NULL, 0, &ranks->stragglers, &ranks->arena))
+        return error_memory(error);
+    /* The longest queues, in the time of the joined tables. */
+    for (size_t i = 0; i < ranks->tasks.n_analyzed; i++) {
+        const struct sutra_hta *hta = hta_at(ranks, i);
+        int64_t later = series_wait(ranks) ? hta->base - ranks->stragglers.base_ns : 0;
+        if (!queue_list_join(&ranks->queues, &hta->queues, us_of(later)))
+            return error_memory(error);
+    }
+    enum sutra_status status = SUTRA_OK;
+    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
+        status = join_table(ranks, id, error);
+    sum_ranks(ranks);
+    return !status && series_wait(ranks) ? visit_waiting(ranks, context, error) : status;
 }
+
+static const struct rank_analysis analysis = {
+    .kind = {"hta", sizeof(struct sutra_hta_summary) << 32 | sizeof(struct queue_series) << 8 | SUTRA_HTA_N_TABLES},
+    .result_size = sizeof(struct hta_rank),
+    .analyze = analyze,
+    .visit = visit,
+    .visit_decoded = visit,
+    .codec = rank_codec,
+    .free = rank_free,
+    .merge = merge};
+
+/* ---- Public functions ---- */
 
 enum sutra_status sutra_hta_ranks_run(struct sutra_context *context, const char *const *paths, size_t n_paths,
                                       const struct sutra_hta_ranks_options *options, struct sutra_hta_ranks **ranks,
                                       struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_hta_ranks_options, arg);
-    struct hta_work work = {.of_each = {.rank = 0}};
-    struct sutra_restriction restriction = {.step = NULL};
-    enum sutra_status status = options_take(&form, options, &work.options, error);
+    struct sutra_hta_ranks *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    enum sutra_status status = options_take(&form, options, &made->options, error);
     if (!status)
-        status = hta_options_take(work.options.hta, &work.of_each, error);
+        status = hta_options_take(made->options.hta, &made->rules, error);
     if (!status)
-        status = restriction_take(work.options.restriction, &restriction, error);
-    work.of_each.last_step |= restriction.step != NULL;
-    work.of_each.only_joined |= !work.options.visit && !work.options.visit_trace && !context->team;
+        status = restriction_take(made->options.restriction, &made->tasks.restriction, error);
+    made->rules.last_step |= made->tasks.restriction.step != NULL;
+    made->rules.only_joined |= !made->options.visit && !made->options.visit_trace && !context->team;
+    if (!status && context->team && made->options.visit_trace) /* processes do not exchange traces */
+        status = error_set(error, SUTRA_USAGE, "this analysis cannot run on several processes");
     if (!status)
-        status = ranks_begin(n_paths, &work.of_each, &work.ranks, error);
-    if (status)
-        return status;
-    work.ranks->own.restriction = restriction;
-    work.ranks->own.codec =
-        work.options.visit_trace ? NULL : &partial_result; /* traces do not go from one process to another */
-    status = rank_tasks_run(&work.ranks->own, context, paths, n_paths, 0, analyze, &work, error);
-    if (!status && work.ranks->own.is_elsewhere) {
-        sutra_hta_ranks_free(work.ranks);
-        *ranks = NULL;
-        return SUTRA_OK;
+        status = rank_tasks_run(&made->tasks, &analysis, context, paths, n_paths, made, error);
+    if (status || made->tasks.is_elsewhere) {
+        sutra_hta_ranks_free(made);
+        made = NULL;
     }
-    name_ranks(work.ranks);
     if (!status)
-        status = join_tables(work.ranks, &work.of_each, error);
-    if (!status && series_wait(work.ranks))
-        status = visit_waiting(work.ranks, &work, context, error);
-    if (status)
-        sutra_hta_ranks_free(work.ranks);
-    else
-        *ranks = work.ranks;
+        *ranks = made;
     return status;
 }
 
-enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, struct sutra_hta **hta, struct sutra_hta_ranks **ranks,
+enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, size_t offset, struct sutra_hta_ranks **ranks,
                                  struct sutra_error *error) {
-    struct sutra_hta_options rules;
-    struct sutra_hta_ranks *made;
-    enum sutra_status status = hta_options_take(NULL, &rules, error);
+    struct sutra_hta_ranks *made = calloc(1, sizeof *made);
+    if (!made)
+        return error_memory(error);
+    enum sutra_status status = hta_options_take(NULL, &made->rules, error);
     if (!status)
-        status = ranks_begin(tasks->n, &rules, &made, error);
-    if (status)
-        return status;
-    made->tasks = tasks;
-    for (size_t i = 0; i < tasks->n; i++) {
-        made->analyzed[i].hta = hta[i];
-        made->analyzed[i].summary = hta[i] ? hta[i]->summary : (struct sutra_hta_summary){0};
-        hta[i] = NULL;
+        status = rank_tasks_reuse(&made->tasks, tasks, &analysis, error);
+    for (size_t i = 0; i < made->tasks.n; i++) {
+        struct hta_rank *rank = task_result(&made->tasks, i);
+        struct sutra_hta **from = (void *)((char *)task_result(tasks, i) + offset);
+        rank->hta = *from;
+        *from = NULL;
     }
-    name_ranks(made);
-    status = join_tables(made, &rules, error);
+    if (!status)
+        status = merge(made, NULL, error);
     if (status)
         sutra_hta_ranks_free(made);
     else
@@ -538,25 +457,25 @@ enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, struct sutra_ht
 void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks) {
     if (!ranks)
         return;
-    for (size_t i = 0; i < ranks->tasks->n; i++)
-        sutra_hta_free(analyzed_of(ranks, i)->hta);
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
         table_free(&ranks->tables[id]);
     strings_free(&ranks->stragglers.strings);
     queue_list_free(&ranks->queues);
-    rank_tasks_free(&ranks->own);
+    rank_tasks_free(&ranks->tasks);
     arena_free(&ranks->arena);
-    free(ranks->analyzed);
     free(ranks);
 }
 
 const struct sutra_hta_rank *sutra_hta_ranks_get(const struct sutra_hta_ranks *ranks, size_t i) {
-    return i < ranks->tasks->n_wanted ? &analyzed_at(ranks, i)->rank : NULL;
+    if (i >= ranks->tasks.n_selected)
+        return NULL;
+    const struct hta_rank *rank = task_result_of_rank(&ranks->tasks, i);
+    return &rank->rank;
 }
 
 const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id,
                                                 const char **reason) {
-    const char *first = analyzed_at(ranks, 0)->hta->reasons[id];
+    const char *first = hta_at(ranks, 0)->reasons[id];
     if (id == SUTRA_HTA_STRAGGLERS)
         first =
             "no collective is recorded on several ranks: pass the traces of several ranks with communication kernels";
@@ -572,7 +491,7 @@ void sutra_hta_ranks_sum(const struct sutra_hta_ranks *ranks, struct sutra_hta_s
 }
 
 const struct sutra_hta *hta_ranks_of(const struct sutra_hta_ranks *ranks, size_t i) {
-    return i < ranks->tasks->n ? analyzed_at(ranks, i)->hta : NULL;
+    return i < ranks->tasks.n ? hta_at(ranks, i) : NULL;
 }
 
 const struct hta_stragglers *hta_ranks_stragglers(const struct sutra_hta_ranks *ranks) {

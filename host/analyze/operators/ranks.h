@@ -1,5 +1,5 @@
 /*
- * ranks.h - the tables of many ranks, for who has read the traces for more than these.
+ * ranks.h - the operator tables of many ranks, for the overview, which analyzes the traces itself.
  */
 #ifndef ANALYZE_OPERATORS_RANKS_H
 #define ANALYZE_OPERATORS_RANKS_H
@@ -7,8 +7,9 @@
 #include "analyze/operators/operators.h"
 #include "analyze/ranks.h"
 
-/* Joins the tables of tasks, by number; NULL: left out. They become the ranks' own; the tasks must live as long. */
-enum sutra_status operators_ranks_join(const struct rank_tasks *tasks, struct sutra_operators **operators,
+/* Joins tables of ranks that another analysis made: moves the struct sutra_operators * at `offset` in each result of
+ * the tasks, which must live longer. */
+enum sutra_status operators_ranks_join(const struct rank_tasks *tasks, size_t offset,
                                        struct sutra_operators_ranks **ranks, struct sutra_error *error);
 
 /* The partial result of a rank; a decoded one gets the options, and is the caller's to free (NULL after a failure). */
