@@ -1,8 +1,8 @@
 /*
- * kernels.c - our tables of kernels, copies and sets: by name, by name and configuration, and how long they take.
+ * kernels.c - our tables of kernels, memcpys and memsets: by name, by name and configuration, and their durations.
  *
- * A configuration is what a launch chose: operator, stream, grid, block, registers, shared memory. The table by name
- * has that of its configuration with the most time. O(n log n).
+ * A configuration is the launch's parameters: operator, stream, grid, block, registers, shared memory. The table by
+ * name shows the name's configuration with the most time. O(n log n).
  */
 #include <math.h>
 #include <string.h>
@@ -22,11 +22,11 @@
 
 static const char *const class_names[] = {"compute", "communication", "copy"};
 
-/* Work of one configuration, or of one name and class. */
+/* GPU activity of one configuration, or of one name and class. */
 struct work_group {
     row_t n, n_short, n_delays;
     wide_t ticks, delays; /* durations; from the ends of calls to the starts */
-    double recorded;      /* occupancies, as far as they are told */
+    double recorded;      /* total of recorded occupancies */
     row_t n_recorded;
     row_t first;               /* row of devices */
     uint32_t name;             /* of a configuration: its name's group */
@@ -45,7 +45,7 @@ struct work_tables {
     struct launch_kinds launches;
     struct device_limits limits[DEVICES_MOST];
     size_t n_limits;
-    struct asked_column device; /* ids of devices that are told in an unusual way */
+    struct asked_column device; /* ids of devices that the events' column does not contain */
     struct work_groups names, configurations;
     uint32_t *configuration_of;             /* by row of devices */
     struct description *durations, *delays; /* of each name */
@@ -64,31 +64,12 @@ static struct work_group *group_at(struct tuples *keys, struct tuple key, struct
     return &groups->list[number];
 }
 
-/* From the end of the call to the start of the work. */
+/* From the end of the call to the start of the GPU activity. */
 static int64_t delay_of(const struct op_reading *reading, row_t device) {
     return reading->devices.start[device] - reading->hosts.stop[reading->devices.call[device]];
 }
 
-static void add_work(const struct work_tables *tables, row_t device, struct work_group *group) {
-    const struct op_reading *reading = tables->reading;
-    int64_t ticks = reading->devices.stop[device] - reading->devices.start[device];
-    double recorded = tables->launches.list[tables->launches.of[device]].occupancy;
-    if (group->n == 0)
-        group->first = device;
-    group->n++;
-    group->ticks += ticks;
-    group->n_short += op_us(reading, ticks) < SHORT_US;
-    if (reading->devices.call[device] != ROW_NONE) {
-        group->delays += delay_of(reading, device);
-        group->n_delays++;
-    }
-    if (!isnan(recorded)) {
-        group->recorded += recorded;
-        group->n_recorded++;
-    }
-}
-
-/* Groups by all that a launch chose. */
+/* Groups by all parameters of the launch. */
 static enum sutra_status group_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = tables->reading;
     const struct device_rows *devices = &reading->devices;
@@ -97,7 +78,9 @@ static enum sutra_status group_work(struct work_tables *tables, struct arena *ar
     bool ok = !arena->failed;
     for (row_t i = 0; i < devices->n && ok; i++) {
         row_t event = devices->event[i], launcher = devices->launcher[i];
-        int64_t shape = tables->launches.list[tables->launches.of[i]].shape;
+        int64_t ticks = devices->stop[i] - devices->start[i];
+        const struct launch_kind *launch = &tables->launches.list[tables->launches.of[i]];
+        int64_t shape = launch->shape;
         const struct tuple key = {{reading->events->name[event],
                                    launcher == ROW_NONE ? STRING_NONE : host_name(reading, launcher),
                                    reading->events->stream[event], shape * DEVICE_N_CLASSES + devices->class[i]}};
@@ -105,8 +88,20 @@ static enum sutra_status group_work(struct work_tables *tables, struct arena *ar
         ok = group;
         if (!ok)
             break;
-        add_work(tables, i, group);
         tables->configuration_of[i] = (uint32_t)(group - tables->configurations.list);
+        if (group->n == 0)
+            group->first = i;
+        group->n++;
+        group->ticks += ticks;
+        group->n_short += op_us(reading, ticks) < SHORT_US;
+        if (devices->call[i] != ROW_NONE) {
+            group->delays += delay_of(reading, i);
+            group->n_delays++;
+        }
+        if (!isnan(launch->occupancy)) {
+            group->recorded += launch->occupancy;
+            group->n_recorded++;
+        }
     }
     tuples_free(&keys);
     return ok ? SUTRA_OK : error_memory(error);
@@ -141,24 +136,7 @@ static enum sutra_status group_names(struct work_tables *tables, struct sutra_er
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-/* Asks for the devices of configurations whose column does not tell them. */
-static enum sutra_status find_devices(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
-    static const struct asked_field field = {"device", ASK_INT, false};
-    const struct op_reading *reading = tables->reading;
-    row_t *events = arena_take(arena, tables->configurations.n, sizeof *events), n = 0;
-    tables->n_limits = device_limits_read(reading->trace, tables->limits);
-    enum sutra_status status = arena_status(arena, error);
-    for (uint32_t c = 0; c < tables->configurations.n && !status; c++) {
-        row_t event = reading->devices.event[tables->configurations.list[c].first];
-        if (reading->events->device[event] == DEVICE_OTHER)
-            events[n++] = event;
-    }
-    return status || n == 0 ? status
-                            : event_columns_ask(tables->input->context, reading->trace, &field, 1, events, n,
-                                                &tables->device, error);
-}
-
-/* Durations of each name, and delays of those whose calls are known. */
+/* Describes the durations of each name, and the delays of activity whose calls are known. */
 static enum sutra_status describe_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
     const struct device_rows *devices = &tables->reading->devices;
     const struct engine *engine = &tables->input->context->engine;
@@ -169,8 +147,9 @@ static enum sutra_status describe_work(struct work_tables *tables, struct arena 
     row_t n_delays = 0;
     tables->durations = arena_take(arena, tables->names.n, sizeof *tables->durations);
     tables->delays = arena_take(arena, tables->names.n, sizeof *tables->delays);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < devices->n && !status; i++) {
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < devices->n; i++) {
         ticks[i] = devices->stop[i] - devices->start[i];
         of[i] = tables->configurations.list[tables->configuration_of[i]].name;
         if (devices->call[i] == ROW_NONE)
@@ -180,30 +159,50 @@ static enum sutra_status describe_work(struct work_tables *tables, struct arena 
     }
     double per_us = tables->reading->ticks_per_us;
     uint32_t n_names = (uint32_t)tables->names.n;
-    if (!status)
-        status = describe_integers(engine, arena, of, ticks, devices->n, n_names, per_us, tables->durations, error);
+    enum sutra_status status =
+        describe_integers(engine, arena, of, ticks, devices->n, n_names, per_us, tables->durations, error);
     return status
                ? status
                : describe_integers(engine, arena, of_delay, delays, n_delays, n_names, per_us, tables->delays, error);
 }
 
-static enum sutra_status shorten(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
+static enum sutra_status read_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
+    static const struct asked_field field = {"device", ASK_INT, false};
     const struct op_reading *reading = tables->reading;
-    uint32_t n = (uint32_t)tables->names.n;
-    const char **names = arena_take(arena, n, sizeof *names);
-    tables->shorts = arena_take(arena, n, sizeof *tables->shorts);
-    enum sutra_status status = arena_status(arena, error);
-    for (uint32_t g = 0; g < n && !status; g++)
+    enum sutra_status status = launch_kinds_read(tables->input->context, reading, arena, &tables->launches, error);
+    if (!status)
+        status = group_work(tables, arena, error);
+    if (!status)
+        status = group_names(tables, error);
+    if (status)
+        return status;
+    uint32_t n_names = (uint32_t)tables->names.n;
+    row_t *events = arena_take(arena, tables->configurations.n, sizeof *events), n = 0;
+    const char **names = arena_take(arena, n_names, sizeof *names);
+    tables->shorts = arena_take(arena, n_names, sizeof *tables->shorts);
+    if (arena->failed)
+        return error_memory(error);
+
+    /* request the device ids of configurations whose column does not contain them */
+    tables->n_limits = device_limits_read(reading->trace, tables->limits);
+    for (uint32_t c = 0; c < tables->configurations.n; c++) {
+        row_t event = reading->devices.event[tables->configurations.list[c].first];
+        if (reading->events->device[event] == DEVICE_OTHER)
+            events[n++] = event;
+    }
+    if (n && (status = event_columns_ask(tables->input->context, reading->trace, &field, 1, events, n, &tables->device,
+                                         error)))
+        return status;
+    for (uint32_t g = 0; g < n_names; g++)
         names[g] =
             strings_text(reading->strings, reading->events->name[reading->devices.event[tables->names.list[g].first]]);
-    if (!status)
-        short_names(names, n, NAME_WIDTH, tables->shorts);
-    return status;
+    short_names(names, n_names, NAME_WIDTH, tables->shorts);
+    return describe_work(tables, arena, error);
 }
 
 /* ---- Rows ---- */
 
-static void put_share(struct sutra_table *table, double part, double whole) {
+static void add_share(struct sutra_table *table, double part, double whole) {
     table_real(table, whole > 0 ? part / whole * 100 : (double)NAN);
 }
 
@@ -219,8 +218,8 @@ static struct kernel_occupancy occupancy_at(const struct work_tables *tables, ro
     return (struct kernel_occupancy){NAN, NAN, NAN};
 }
 
-/* What a launch chose: operator, stream, grid, block, registers, shared memory, occupancies, waves. */
-static void put_configuration(const struct work_tables *from, const struct work_group *group,
+/* The launch's parameters: operator, stream, grid, block, registers, shared memory, occupancies, waves. */
+static void add_configuration(const struct work_tables *from, const struct work_group *group,
                               struct sutra_table *table) {
     const struct op_reading *reading = from->reading;
     const struct launch_kind *launch = &from->launches.list[from->launches.of[group->first]];
@@ -241,34 +240,30 @@ static void put_configuration(const struct work_tables *from, const struct work_
     table_real(table, occupancy.waves);
 }
 
-static void put_class(const struct work_tables *from, row_t device, struct sutra_table *table) {
-    const char *name = class_names[from->reading->devices.class[device]];
-    table_text(table, name, strlen(name));
-}
-
-static void put_name(const struct work_tables *from, uint32_t g, struct sutra_table *table) {
+static void add_name(const struct work_tables *from, uint32_t g, struct sutra_table *table) {
     const struct op_reading *reading = from->reading;
     const struct work_group *group = &from->names.list[g];
     const struct description *durations = &from->durations[g], *delays = &from->delays[g];
+    const char *class = class_names[reading->devices.class[group->first]];
     table_integer(table, from->input->options.rank);
     table_text(table, from->shorts[g].text, strlen(from->shorts[g].text));
-    put_class(from, group->first, table);
+    table_text(table, class, strlen(class));
     table_integer(table, group->n);
     table_real(table, (double)group->ticks / reading->ticks_per_us);
-    put_share(table, (double)group->ticks, (double)from->input->device_ticks);
+    add_share(table, (double)group->ticks, (double)from->input->device_ticks);
     table_real(table, durations->mean);
     table_real(table, durations->min);
     table_real(table, durations->q50);
     table_real(table, durations->max);
-    put_share(table, group->n_short, group->n);
+    add_share(table, group->n_short, group->n);
     table_real(table, delays->mean);
     table_real(table, delays->q50);
     table_integer(table, group->n_configurations);
-    put_configuration(from, &from->configurations.list[group->main], table);
+    add_configuration(from, &from->configurations.list[group->main], table);
     table_string(table, reading->strings, reading->events->name[reading->devices.event[group->first]]);
 }
 
-static void put_configured(const struct work_tables *from, uint32_t c, struct sutra_table *table) {
+static void add_configured(const struct work_tables *from, uint32_t c, struct sutra_table *table) {
     const struct op_reading *reading = from->reading;
     const struct work_group *group = &from->configurations.list[c];
     const struct shortened *name = &from->shorts[group->name];
@@ -276,16 +271,16 @@ static void put_configured(const struct work_tables *from, uint32_t c, struct su
     table_text(table, name->text, strlen(name->text));
     table_integer(table, group->n);
     table_real(table, (double)group->ticks / reading->ticks_per_us);
-    put_share(table, (double)group->ticks, (double)from->input->device_ticks);
+    add_share(table, (double)group->ticks, (double)from->input->device_ticks);
     table_real(table, (double)group->ticks / reading->ticks_per_us / group->n);
     table_real(table, group->n_delays ? (double)group->delays / reading->ticks_per_us / group->n_delays : (double)NAN);
-    put_configuration(from, group, table);
+    add_configuration(from, group, table);
 }
 
-static enum sutra_status write_groups(const struct work_tables *from, const struct work_groups *groups,
-                                      void (*put)(const struct work_tables *from, uint32_t group,
-                                                  struct sutra_table *table),
-                                      struct arena *arena, struct sutra_table *table, struct sutra_error *error) {
+static enum sutra_status add_groups(const struct work_tables *from, const struct work_groups *groups,
+                                    void (*add)(const struct work_tables *from, uint32_t group,
+                                                struct sutra_table *table),
+                                    struct arena *arena, struct sutra_table *table, struct sutra_error *error) {
     uint32_t n = (uint32_t)groups->n;
     double *times = arena_take(arena, n, sizeof *times);
     uint32_t *order = arena_take(arena, n, sizeof *order);
@@ -295,13 +290,13 @@ static enum sutra_status write_groups(const struct work_tables *from, const stru
     if (!status)
         status = op_groups_order(times, n, arena, order, error);
     for (uint32_t i = 0; i < n && !status; i++)
-        put(from, order[i], table);
+        add(from, order[i], table);
     return status;
 }
 
-/* ---- How long they take ---- */
+/* ---- Histogram of durations ---- */
 
-/* Bounds of bins are 1, 2 and 5 times powers of ten, in nanoseconds: bin b holds durations below that of b. */
+/* Bounds of bins are 1, 2 and 5 times powers of ten, in nanoseconds: bin b holds durations below bin_end(b). */
 static int64_t bin_end(unsigned bin) {
     static const int64_t factors[] = {1, 2, 5};
     int64_t end = factors[bin % 3];
@@ -312,7 +307,7 @@ static int64_t bin_end(unsigned bin) {
 
 #define N_BINS 54 /* up to 5e17 ns */
 
-static void write_durations(const struct work_tables *from, struct sutra_table *table) {
+static void add_durations(const struct work_tables *from, struct sutra_table *table) {
     const struct device_rows *devices = &from->reading->devices;
     row_t counts[N_BINS] = {0};
     wide_t ticks[N_BINS] = {0};
@@ -332,27 +327,13 @@ static void write_durations(const struct work_tables *from, struct sutra_table *
         table_real(table, bin ? op_us(from->reading, bin_end(bin - 1)) : 0);
         table_real(table, op_us(from->reading, bin_end(bin)));
         table_integer(table, counts[bin]);
-        put_share(table, counts[bin], devices->n);
+        add_share(table, counts[bin], devices->n);
         table_real(table, (double)ticks[bin] / from->reading->ticks_per_us);
-        put_share(table, (double)ticks[bin], (double)from->input->device_ticks);
+        add_share(table, (double)ticks[bin], (double)from->input->device_ticks);
     }
 }
 
 /* ---- The tables ---- */
-
-static enum sutra_status read_work(struct work_tables *tables, struct arena *arena, struct sutra_error *error) {
-    enum sutra_status status =
-        launch_kinds_read(tables->input->context, tables->reading, arena, &tables->launches, error);
-    if (!status)
-        status = group_work(tables, arena, error);
-    if (!status)
-        status = group_names(tables, error);
-    if (!status)
-        status = find_devices(tables, arena, error);
-    if (!status)
-        status = describe_work(tables, arena, error);
-    return status ? status : shorten(tables, arena, error);
-}
 
 enum sutra_status operators_kernels(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
@@ -361,12 +342,12 @@ enum sutra_status operators_kernels(const struct op_input *input, struct arena *
     enum sutra_status status = read_work(&from, arena, error);
     if (!status)
         status =
-            write_groups(&from, &from.names, put_name, arena, op_table_begin(operators, SUTRA_KERNELS_BY_NAME), error);
+            add_groups(&from, &from.names, add_name, arena, op_table_begin(operators, SUTRA_KERNELS_BY_NAME), error);
     if (!status)
-        status = write_groups(&from, &from.configurations, put_configured, arena,
-                              op_table_begin(operators, SUTRA_KERNELS_BY_CONFIGURATION), error);
+        status = add_groups(&from, &from.configurations, add_configured, arena,
+                            op_table_begin(operators, SUTRA_KERNELS_BY_CONFIGURATION), error);
     if (!status)
-        write_durations(&from, op_table_begin(operators, SUTRA_KERNELS_DURATIONS));
+        add_durations(&from, op_table_begin(operators, SUTRA_KERNELS_DURATIONS));
     launch_kinds_free(&from.launches);
     free(from.names.list);
     free(from.configurations.list);

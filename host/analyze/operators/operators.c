@@ -1,11 +1,11 @@
 /*
- * operators.c - sutra_operators_...(): making the tables of one trace.
+ * operators.c - makes the tables of operators and kernels of one trace: names and columns of all tables, categories and
+ * call paths of launchers, and the run of all makers.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/launches/arguments.h"
-#include "analyze/operators/operator_tables.h"
 #include "analyze/operators/operators.h"
 #include "analyze/operators/rates.h"
 #include "analyze/operators/tracelens_rates.h"
@@ -15,33 +15,29 @@
 #include "columns/rows.h"
 
 /*
- * The category of each charge: by the name of its launcher; else by that of the nearest operator around
- * it whose name is known, up to the first module, so that what a known operator launches through others counts as its
- * own; else by the name of the first piece of work. To the reference nothing around counts.
+ * ---- The category of each launcher ----
+ *
+ * By the name of the launcher; else by the name of the nearest enclosing operator with a known name, up to the first
+ * module, so that a known operator's launches through other operators have its category; else by the name of the
+ * launcher's first GPU activity. TraceLens ignores enclosing operators.
  */
 
-static enum op_category by_name(const struct op_reading *reading, row_t host, enum op_table table) {
-    uint32_t name = host_name(reading, host);
-    return op_category_find(strings_text(reading->strings, name), strings_length(reading->strings, name), NULL, 0,
-                            table);
-}
-
-static enum op_category by_work(const struct op_reading *reading, row_t charge, enum op_table table) {
+static enum op_category category_by_work(const struct op_reading *reading, row_t charge, enum op_table table) {
     row_t first = reading->devices.event[reading->charges.device[reading->charges.first[charge]]];
     uint32_t name = host_name(reading, reading->charges.host[charge]), work = reading->events->name[first];
     return op_category_find(strings_text(reading->strings, name), strings_length(reading->strings, name),
                             strings_text(reading->strings, work), strings_length(reading->strings, work), table);
 }
 
-/* The search for what is known around launchers. What was passed on the way stays passed, so ways are cut short. */
+/* Caches of the search. Rows that a search has passed are cut from later paths. */
 struct known_search {
     const struct op_reading *reading;
-    uint8_t *of_name;   /* the category of each name of operators, plus 1; 0: not yet looked up */
-    uint8_t *is_module; /* of each name of functions of Python: 1 it is one, 2 it is none; 0: not yet looked up */
+    uint8_t *of_name;   /* by name of operators: category plus 1; 0: not classified yet */
+    uint8_t *is_module; /* by name of Python functions: 1 a module, 2 no module; 0: not classified yet */
     row_t *above;       /* by row of hosts */
 };
 
-/* Whether a search ends here: at modules, and at operators with a known name. */
+/* Whether a search ends at a row: at modules, and at operators with a known name. */
 static bool is_known(const struct known_search *search, row_t row) {
     const struct op_reading *reading = search->reading;
     uint32_t name = host_name(reading, row);
@@ -49,7 +45,9 @@ static bool is_known(const struct known_search *search, row_t row) {
     switch (reading->hosts.kind[row]) {
     case HOST_OPERATOR:
         if (!*category)
-            *category = (uint8_t)(by_name(reading, row, OP_TABLE_ALL) + 1);
+            *category = (uint8_t)(op_category_find(strings_text(reading->strings, name),
+                                                   strings_length(reading->strings, name), NULL, 0, OP_TABLE_ALL) +
+                                  1);
         return *category != OP_OTHER + 1;
     case HOST_FRAME:
         if (!*module)
@@ -60,94 +58,76 @@ static bool is_known(const struct known_search *search, row_t row) {
     }
 }
 
-/* The row itself, or the innermost known one around it that has not ended when it begins. Rows come by rising start. */
-static row_t find_known(const struct known_search *search, row_t row) {
-    const struct host_rows *hosts = &search->reading->hosts;
-    if (is_known(search, row))
-        return row;
-    row_t found = search->above[row];
-    while (found != ROW_NONE && (hosts->stop[found] <= hosts->start[row] || !is_known(search, found)))
-        found = search->above[found];
-    op_way_cut(search->above, row, found);
-    return found;
-}
-
-static enum sutra_status categorize_by_all(const struct op_reading *reading, struct arena *scratch, uint8_t *made,
-                                           struct sutra_error *error) {
+enum sutra_status op_charges_categorize(const struct op_reading *reading, struct arena *arena, struct arena *scratch,
+                                        uint8_t **categories, struct sutra_error *error) {
     const struct op_charges *charges = &reading->charges;
     const struct host_rows *hosts = &reading->hosts;
+    uint8_t *made = arena_take(arena, charges->n, sizeof *made);
+    if (arena->failed)
+        return error_memory(error);
+    *categories = made;
+    if (reading->rules & READING_REFERENCE) {
+        for (row_t i = 0; i < charges->n; i++)
+            made[i] = (uint8_t)category_by_work(reading, i, OP_TABLE_TRACELENS);
+        return SUTRA_OK;
+    }
     struct arena_mark mark = arena_mark(scratch);
     const struct known_search search = {.reading = reading,
                                         .of_name = arena_zeros(scratch, reading->strings->n, sizeof *search.of_name),
                                         .is_module = arena_zeros(scratch, reading->strings->n, 1),
                                         .above = arena_take(scratch, hosts->n, sizeof *search.above)};
-    enum sutra_status status = arena_status(scratch, error);
-    if (!status && hosts->n)
+    if (scratch->failed)
+        return error_memory(error);
+    if (hosts->n)
         memcpy(search.above, hosts->parent, hosts->n * sizeof *search.above);
-    for (row_t i = 0; i < charges->n && !status; i++) {
-        row_t known = find_known(&search, charges->host[i]);
+    for (row_t i = 0; i < charges->n; i++) { /* launchers are ordered by start */
+        /* the row itself, or the innermost enclosing known row that has not ended when it starts */
+        row_t row = charges->host[i], known = row;
+        if (!is_known(&search, row)) {
+            known = search.above[row];
+            while (known != ROW_NONE && (hosts->stop[known] <= hosts->start[row] || !is_known(&search, known)))
+                known = search.above[known];
+            op_way_cut(search.above, row, known);
+        }
         bool found = known != ROW_NONE && hosts->kind[known] == HOST_OPERATOR;
         made[i] = found ? (uint8_t)(search.of_name[host_name(reading, known)] - 1)
-                        : (uint8_t)by_work(reading, i, OP_TABLE_ALL);
+                        : (uint8_t)category_by_work(reading, i, OP_TABLE_ALL);
     }
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
 
-enum sutra_status op_charges_categorize(const struct op_reading *reading, struct arena *arena, struct arena *scratch,
-                                        uint8_t **categories, struct sutra_error *error) {
-    const struct op_charges *charges = &reading->charges;
-    uint8_t *made = arena_take(arena, charges->n, sizeof *made);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status && !(reading->rules & READING_REFERENCE))
-        status = categorize_by_all(reading, scratch, made, error);
-    for (row_t i = 0; i < charges->n && !status && reading->rules & READING_REFERENCE; i++)
-        made[i] = (uint8_t)by_work(reading, i, OP_TABLE_TRACELENS);
-    *categories = made;
-    return status;
-}
+/* ---- Call paths of launchers, see operators.h. O(hosts / 64 + ways + launchers). ---- */
 
-/*
- * Charges and what is around them to numbers: in come rows of the host that are charged, out go the rows on
- * their ways in order.
- */
-
-/* What is around a row that is there is there, too. */
-static void add_ways(const struct op_reading *reading, const struct row_ranks *ranks) {
-    for (row_t i = 0; i < reading->charges.n; i++)
-        for (row_t row = reading->charges.host[i]; row != ROW_NONE && row_ranks_add(ranks, row);)
-            row = reading->hosts.around[row];
-}
-
-static void list_ways(const struct op_reading *reading, const struct row_ranks *ranks, struct op_ways *ways) {
-    row_ranks_list(ranks, ways->host);
-    for (row_t way = 0; way < ways->n; way++) {
-        row_t around = reading->hosts.around[ways->host[way]];
-        ways->above[way] = around == ROW_NONE ? ROW_NONE : row_rank(ranks, around);
-    }
-    for (row_t i = 0; i < reading->charges.n; i++)
-        ways->of_charge[i] = row_rank(ranks, reading->charges.host[i]);
-}
-
-/* By our rules; in the arena. O(hosts / 64 + ways + charges). */
 static enum sutra_status op_ways_make(const struct op_reading *reading, struct arena *arena, struct arena *scratch,
                                       struct op_ways *ways, struct sutra_error *error) {
+    const struct op_charges *charges = &reading->charges;
+    const row_t *enclosing = reading->hosts.around;
     struct arena_mark mark = arena_mark(scratch);
     struct row_ranks ranks = row_ranks_take(scratch, reading->hosts.n);
-    enum sutra_status status = arena_status(scratch, error);
-    if (!status) {
-        add_ways(reading, &ranks);
-        ways->n = row_ranks_count(&ranks);
-        ways->host = arena_take(arena, ways->n, sizeof *ways->host);
-        ways->above = arena_take(arena, ways->n, sizeof *ways->above);
-        ways->of_charge = arena_take(arena, reading->charges.n, sizeof *ways->of_charge);
-        status = arena_status(arena, error);
+    if (scratch->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < charges->n; i++) /* enclosing rows of a row in the set are in the set, too */
+        for (row_t row = charges->host[i]; row != ROW_NONE && row_ranks_add(&ranks, row);)
+            row = enclosing[row];
+    ways->n = row_ranks_count(&ranks);
+    ways->host = arena_take(arena, ways->n, sizeof *ways->host);
+    ways->above = arena_take(arena, ways->n, sizeof *ways->above);
+    ways->of_charge = arena_take(arena, charges->n, sizeof *ways->of_charge);
+    if (arena->failed)
+        return error_memory(error);
+    row_ranks_list(&ranks, ways->host);
+    for (row_t way = 0; way < ways->n; way++) {
+        row_t row = enclosing[ways->host[way]];
+        ways->above[way] = row == ROW_NONE ? ROW_NONE : row_rank(&ranks, row);
     }
-    if (!status)
-        list_ways(reading, &ranks, ways);
+    for (row_t i = 0; i < charges->n; i++)
+        ways->of_charge[i] = row_rank(&ranks, charges->host[i]);
     arena_release(scratch, mark);
-    return status;
+    return SUTRA_OK;
 }
+
+/* ---- Tables: one row each ---- */
 
 struct op_table_spec {
     const char *name;
@@ -430,86 +410,73 @@ struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra
 
 void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table) {
     value_key stream = input->reading->events->stream[input->reading->devices.event[device]];
-    char room[NUMBER_TEXT_MAX];
+    char number[NUMBER_TEXT_MAX];
     size_t length = 0;
-    const char *text = key_is_value(stream) ? values_text(&input->context->values, stream, room, &length) : "";
+    const char *text = key_is_value(stream) ? values_text(&input->context->values, stream, number, &length) : "";
     table_text(table, text, length);
 }
 
-/* ---- Making them ---- */
+/* ---- The run of all makers ---- */
 
-/* Whether memory sufficed for all that was made. */
-static enum sutra_status check_made(const struct sutra_operators *made, struct sutra_error *error) {
+static enum sutra_status check_memory(const struct sutra_operators *made, struct sutra_error *error) {
     bool failed = false;
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++)
         failed |= made->tables[id].failed;
     return failed ? error_memory(error) : SUTRA_OK;
 }
 
-static enum sutra_status run_makers(op_maker *const *makers, size_t n, const struct op_input *input,
-                                    struct arena *arena, struct sutra_operators *made, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < n && !status; i++) {
-        status = makers[i](input, arena, made, error);
-        if (!status)
-            status = check_made(made, error); /* later ones may read it */
-    }
-    return status;
-}
-
-static bool has_frames(const struct op_reading *reading) {
-    for (uint32_t string = 0; string < reading->strings->n; string++)
-        if (reading->roles[string].category & CATEGORY_PYTHON)
-            return true;
-    return false;
-}
-
-/* What lives while tables are made. */
+/* Memory while tables are made. */
 struct op_work {
     struct op_input input;
     struct op_reading reading, framed;
     struct arena arena, scratch;
 };
 
-/* The reference leaves Python's functions out of all but the tables of modules. */
+/* TraceLens ignores Python functions except in the tables of modules. */
 static enum sutra_status make_as_tracelens(struct op_work *work, const struct sutra_device_trace *trace,
                                            struct sutra_operators *made, struct sutra_error *error) {
     static op_maker *const makers[] = {tracelens_timeline,         tracelens_operators, tracelens_arguments,
                                        tracelens_module_operators, tracelens_modules,   tracelens_kernels,
                                        tracelens_unified,          tracelens_sheets,    tracelens_rates};
     struct op_input *input = &work->input;
+    struct op_reading *reading = &work->reading;
     uint8_t *categories = NULL;
+    bool has_frames = false;
     enum sutra_status status = op_reading_make(input->context, trace, READING_REFERENCE | READING_NO_FRAMES,
-                                               &work->arena, &work->scratch, &work->reading, error);
-    made->n_untimed = work->reading.n_untimed;
-    if (!status)
-        op_reading_warn(input->context, &work->reading);
-    if (!status && has_frames(&work->reading)) {
+                                               &work->arena, &work->scratch, reading, error);
+    made->n_untimed = reading->n_untimed;
+    if (status)
+        return status;
+    op_reading_warn(input->context, reading);
+    for (uint32_t string = 0; string < reading->strings->n && !has_frames; string++)
+        has_frames = reading->roles[string].category & CATEGORY_PYTHON;
+    if (has_frames) {
         status = op_reading_make(input->context, trace, READING_REFERENCE, &work->arena, &work->scratch, &work->framed,
                                  error);
         input->framed = &work->framed;
     }
     if (!status)
-        status = op_charges_categorize(&work->reading, &work->arena, &work->scratch, &categories, error);
+        status = op_charges_categorize(reading, &work->arena, &work->scratch, &categories, error);
     if (status)
         return status;
-    input->reading = &work->reading;
+    input->reading = reading;
     input->categories = categories;
-    input->integer_times = tracelens_has_integer_times(&work->reading);
+    input->integer_times = tracelens_has_integer_times(reading);
     struct tracelens_models models = {0};
     status = tracelens_models_make(input, &work->arena, &models, error);
     input->models = &models;
-    if (!status)
-        status = run_makers(makers, sizeof makers / sizeof *makers, input, &work->scratch, made, error);
+    for (size_t i = 0; i < sizeof makers / sizeof *makers && !status; i++) {
+        status = makers[i](input, &work->scratch, made, error);
+        if (!status)
+            status = check_memory(made, error); /* later makers may read the table */
+    }
     tracelens_models_free(&models);
     input->models = NULL;
     return status;
 }
 
-/* ---- Ours ---- */
-
-/* Tables that ask nothing new of the trace, each made by one thread with memory of its own: the longest first, which is
- * of kernels, then that of both, then those of operators. */
+/* Makers that request nothing of the trace, each run by one thread with its own memory, the longest first: of tables of
+ * kernels, of both, then of operators. */
 static op_maker *const makers[] = {operators_kernels,      operators_timeline,   operators_rates,
                                    operators_by_arguments, operators_by_name,    operators_by_annotation,
                                    operators_by_path,      operators_by_category};
@@ -529,19 +496,8 @@ static enum sutra_status run_maker(void *arg, size_t i, struct sutra_error *erro
     return status;
 }
 
-/* What tables of operators ask of the trace, on all threads. */
-static enum sutra_status ask_of_operators(const struct op_input *input, const struct rates_work *rates,
-                                          struct arena *scratch, struct sutra_operators *made,
-                                          struct sutra_error *error) {
-    static op_maker *const asking[] = {operators_by_module};
-    const struct op_charges *charges = &input->reading->charges;
-    const struct op_host_list lists[] = {{charges->host, charges->n}, {rates->hosts, rates->n_hosts}};
-    enum sutra_status status = op_arguments_ask(input->context, input->reading, lists, scratch, error);
-    return status ? status : run_makers(asking, 1, input, scratch, made, error);
-}
-
-/* Those of operators and those of kernels, both or one: first what asks of the trace, on all threads, then the tables,
- * one on each. */
+/* Makes tables of operators, of kernels, or both: first requests columns of the trace, on all threads, then runs one
+ * maker per thread. */
 static enum sutra_status make_tables(struct op_input *input, const struct op_reading *reading, struct arena *arena,
                                      struct arena *scratch, bool operators, bool kernels, struct sutra_operators *made,
                                      struct sutra_error *error) {
@@ -556,25 +512,29 @@ static enum sutra_status make_tables(struct op_input *input, const struct op_rea
     input->categories = categories;
     input->device_ticks = op_reading_device_time(reading);
     made->n_untimed = reading->n_untimed;
-    if (operators)
-        status = op_ways_make(reading, arena, scratch, &input->ways, error);
-    if (!status && operators) {
+    if (operators) {
+        if ((status = op_ways_make(reading, arena, scratch, &input->ways, error)))
+            return status;
         status = rates_begin(input, arena, &rates, error);
         input->rates = &rates;
     }
+    if (!status && operators) {
+        const struct op_host_list lists[] = {{reading->charges.host, reading->charges.n}, {rates.hosts, rates.n_hosts}};
+        status = op_arguments_ask(input->context, reading, lists, scratch, error);
+    }
     if (!status && operators)
-        status = ask_of_operators(input, &rates, scratch, made, error);
+        status = operators_by_module(input, scratch, made, error);
     if (!status && kernels)
         status = launch_kinds_ask(input->context, reading, error);
     if (!status)
         status = pool_try(input->context->pool, end - first, run_maker, &runs, error);
     rates_end(&rates);
     input->rates = NULL;
-    return status ? status : check_made(made, error);
+    return status ? status : check_memory(made, error);
 }
 
-static enum sutra_status make_ours(struct op_work *work, const struct sutra_device_trace *trace,
-                                   struct sutra_operators *made, struct sutra_error *error) {
+static enum sutra_status make_as_sutra(struct op_work *work, const struct sutra_device_trace *trace,
+                                       struct sutra_operators *made, struct sutra_error *error) {
     struct op_input *input = &work->input;
     struct op_reading *reading = &work->reading;
     enum sutra_status status = op_reading_make(input->context, trace, 0, &work->arena, &work->scratch, reading, error);
@@ -623,7 +583,7 @@ enum sutra_status sutra_operators_run(struct sutra_context *context, const struc
     made->options = taken;
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
-    status = (taken.compat ? make_as_tracelens : make_ours)(&work, trace, made, error);
+    status = (taken.compat ? make_as_tracelens : make_as_sutra)(&work, trace, made, error);
     stage_end(context);
     arena_free(&work.arena);
     arena_free(&work.scratch);

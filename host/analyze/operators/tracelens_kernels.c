@@ -10,7 +10,6 @@
 
 #include "analyze/launches/arguments.h"
 #include "analyze/launches/launches.h"
-#include "analyze/operators/operator_tables.h"
 #include "analyze/operators/operators.h"
 #include "analyze/operators/tracelens_sheets.h"
 #include "analyze/table.h"
@@ -791,7 +790,8 @@ enum sutra_status tracelens_kernels(const struct op_input *input, struct arena *
                                     struct sutra_operators *operators, struct sutra_error *error) {
     struct kernel_table from = {.input = input, .reading = input->reading};
     struct arena_mark mark = arena_mark(arena);
-    double total_us = table_get_real(&operators->tables[SUTRA_TRACELENS_TIMELINE], 1, TIMELINE_TOTAL) * 1e3;
+    enum { TOTAL_ROW = 5 };
+    double total_us = table_get_real(&operators->tables[SUTRA_TRACELENS_TIMELINE], 1, TOTAL_ROW) * 1e3;
     enum sutra_status status = list_kernels(&from, arena, error);
     if (!status)
         status = measure_operators(&from, arena, error);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/operators/operator_tables.h"
+#include "analyze/launches/busy.h"
 #include "analyze/operators/operators.h"
 #include "analyze/operators/tracelens_sheets.h"
 #include "analyze/table.h"
