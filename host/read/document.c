@@ -558,7 +558,7 @@ static enum sutra_status mend_source(struct document *document, const struct doc
         status = source_replace(source, &out, error);
     if (!status && !parts->reader->looks_only) {
         char what[512];
-        mend_describe(&report, what, sizeof what);
+        repair_describe(&report, what, sizeof what);
         context_warn(context, "%s: repaired: %s", source->name, what);
     }
     mend_report_free(&report);

@@ -1,5 +1,8 @@
 /*
- * repair.c - the traces of a file: their members, and the elements of the array one after the other.
+ * repair.c - implements repair.h: finds the traces of a file, their members and the elements of their arrays.
+ *
+ * Sections: edits of the text; keys that traces and elements have; the end of strings with unescaped quotes; values;
+ * elements of the array; members of a trace; the choice between several traces of a file.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,44 +12,413 @@
 #include "read/json.h"
 #include "read/repair.h"
 #include "text/numbers.h"
+#include "text/strings.h"
 
-/*
- * The grammar of JSON for one value, strictly or with what is forgiven: strings (mend_string.c), words
- * for numbers that are none, and commas before closing brackets. A loop with a bit for each open bracket.
- */
+#define FAILED SIZE_MAX
 
-struct value_walk {
-    struct mender *mender;
-    enum mend_way way;
-    struct mend_brackets brackets;
-    size_t at; /* MEND_FAIL: it failed */
+/* Bytes parsed again, as a multiple of the text's size. */
+#define BUDGET_FACTOR 8
+
+/* Longest key that is matched after a comma. */
+#define KEY_MAX 256
+
+/* Closing brackets that are checked after a string. */
+#define CLOSERS_MAX 4
+
+/* State to return to if the parse of an element fails. */
+struct checkpoint {
+    size_t out_length, copied, n_places;
+    uint64_t n[SUTRA_N_REPAIR_KINDS];
 };
 
-static bool fail_at(struct value_walk *walk, size_t at) {
-    walk->mender->failed_at = at;
-    walk->at = MEND_FAIL;
+/* The repair of one trace of the file. Result: `out`, then the text from `copied` on. */
+struct trace_repair {
+    const char *text;
+    size_t size;
+    size_t begin, at; /* first byte of the trace; current byte, finally the byte after the trace */
+    struct buffer out;
+    size_t copied;
+    struct mend_report report;
+    uint64_t budget;        /* bytes that may be parsed again */
+    size_t kept_end;        /* the byte after the last member or element that is kept */
+    struct checkpoint kept; /* state at kept_end */
+    uint64_t n_elements;    /* of all arrays */
+    uint64_t n_in_array;    /* of the current array */
+    size_t quote_from, quote; /* text[quote] is the first unescaped quote at or after quote_from, or the text's end */
+    size_t learned[2];        /* first keys of the first and the last element that is kept; 0: none */
+    size_t failed_at;         /* in the last malformed value */
+    bool has_array, ok;
+};
+
+/* ---- Edits ---- */
+
+static struct checkpoint checkpoint(const struct trace_repair *repair) {
+    struct checkpoint mark = {repair->out.length, repair->copied, repair->report.n_places, {0}};
+    memcpy(mark.n, repair->report.n, sizeof mark.n);
+    return mark;
+}
+
+static void roll_back(struct trace_repair *repair, const struct checkpoint *mark) {
+    repair->out.length = mark->out_length;
+    repair->copied = mark->copied;
+    repair->report.n_places = mark->n_places;
+    memcpy(repair->report.n, mark->n, sizeof mark->n);
+}
+
+static void keep_until(struct trace_repair *repair, size_t end) {
+    repair->kept_end = repair->at = end;
+    repair->kept = checkpoint(repair);
+}
+
+static void replace(struct trace_repair *repair, size_t at, size_t n, const char *with) {
+    buffer_append(&repair->out, repair->text + repair->copied, at - repair->copied);
+    buffer_append(&repair->out, with, strlen(with));
+    repair->copied = at + n;
+}
+
+static void report_repair(struct mend_report *report, size_t at, enum sutra_repair_kind kind) {
+    if (!report->places)
+        report->places = calloc(REPAIR_SITES_MAX, sizeof *report->places);
+    if (report->n_places < REPAIR_SITES_MAX && report->places)
+        report->places[report->n_places++] = (struct sutra_repair_site){at, kind};
+    report->n[kind]++;
+}
+
+/* Replaces n bytes at `at`, which must follow all earlier edits. */
+static void edit(struct trace_repair *repair, size_t at, size_t n, const char *with, enum sutra_repair_kind kind) {
+    replace(repair, at, n, with);
+    report_repair(&repair->report, at, kind);
+}
+
+/* Takes the bytes from `from` to `to` from the budget; false: too few are left. */
+static bool spend(struct trace_repair *repair, size_t from, size_t to) {
+    uint64_t n = to - from + 1;
+    if (repair->budget < n)
+        return false;
+    repair->budget -= n;
+    return true;
+}
+
+static bool is_space(char c) {
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static size_t skip_spaces(const struct trace_repair *repair, size_t at) {
+    while (at < repair->size && is_space(repair->text[at]))
+        at++;
+    return at;
+}
+
+/* ---- Keys ---- */
+
+static const char *const element_keys[] = {
+    "args",         "attrs",       "bind_id",      "bp",         "cat",           "cname",          "comm_type",
+    "ctrl_deps",    "data_deps",   "dur",          "esf",        "exclusive_dur", "external_id",    "flow_in",
+    "flow_out",     "fw_parent",   "fw_tid",       "id",         "id2",           "inclusive_dur",  "input_shapes",
+    "input_types",  "inputs",      "inter_thread_dep", "kernel_backend", "kernel_file", "name",     "op_schema",
+    "output_shapes", "output_types", "outputs",    "parent",     "ph",            "pid",            "rf_id",
+    "s",            "scope",       "seq_id",       "sf",         "stack",         "stream",         "sync_dep",
+    "tdur",         "tensor_range", "tid",         "ts",         "tts"};
+static const char *const trace_keys[] = {"schema", "schemaVersion", "traceEvents", "nodes"};
+
+/* Index of the last byte before `at` that is no white space; SIZE_MAX: none. */
+static size_t before_spaces(const struct trace_repair *repair, size_t at) {
+    while (at-- > 0)
+        if (!is_space(repair->text[at]))
+            return at;
+    return SIZE_MAX;
+}
+
+/* Steps back over white space and `c`; false: another byte is there. */
+static bool step_back(const struct trace_repair *repair, size_t *at, char c) {
+    size_t before = before_spaces(repair, *at);
+    if (before == SIZE_MAX || repair->text[before] != c)
+        return false;
+    *at = before;
+    return true;
+}
+
+/* Length of the key whose opening quote is at `at`, if a colon follows it; SIZE_MAX: no key. */
+static size_t key_length(const struct trace_repair *repair, size_t at) {
+    const char *text = repair->text + at;
+    size_t n = 1, limit = repair->size - at < KEY_MAX ? repair->size - at : KEY_MAX;
+    if (at >= repair->size || *text != '"')
+        return SIZE_MAX;
+    while (n < limit && text[n] != '"' && (unsigned char)text[n] >= ' ')
+        n += text[n] == '\\' ? 2 : 1;
+    return n < limit && text[n] == '"' && repair->text[skip_spaces(repair, at + n + 1)] == ':' ? n - 1 : SIZE_MAX;
+}
+
+static bool is_key_of(const struct trace_repair *repair, size_t at, const char *const *keys, size_t n) {
+    size_t length = key_length(repair, at);
+    for (size_t i = 0; i < n && length != SIZE_MAX; i++)
+        if (strlen(keys[i]) == length && memcmp(keys[i], repair->text + at + 1, length) == 0)
+            return true;
     return false;
 }
 
+static bool is_element_key(const struct trace_repair *repair, size_t at) {
+    return is_key_of(repair, at, element_keys, sizeof element_keys / sizeof *element_keys);
+}
+
+/* The first token of the object at `at`; the text's end, if there is no object. */
+static size_t first_key(const struct trace_repair *repair, size_t at) {
+    return at < repair->size && repair->text[at] == '{' ? skip_spaces(repair, at + 1) : repair->size;
+}
+
+/* Whether an object begins at `at` with the first key of this trace's elements, or, if none is known yet, with a key of
+ * elements. */
+static bool begins_element(const struct trace_repair *repair, size_t at) {
+    size_t key = first_key(repair, at), length = key_length(repair, key);
+    if (length == SIZE_MAX || !repair->learned[0])
+        return is_element_key(repair, key);
+    for (int i = 0; i < 2; i++)
+        if (key_length(repair, repair->learned[i]) == length &&
+            memcmp(repair->text + repair->learned[i] + 1, repair->text + key + 1, length) == 0)
+            return true;
+    return false;
+}
+
+static bool begins_trace(const struct trace_repair *repair, size_t at) {
+    return is_key_of(repair, first_key(repair, at), trace_keys, sizeof trace_keys / sizeof *trace_keys);
+}
+
+/* Whether an element ends right before `at`: a closing brace, a comma, white space. */
+static bool is_border(const struct trace_repair *repair, size_t at) {
+    return step_back(repair, &at, ',') && step_back(repair, &at, '}');
+}
+
+/* Whether the trace's array may end at `at`: a closing bracket after an object, and a valid token after the bracket. */
+static bool ends_elements(const struct trace_repair *repair, size_t at) {
+    size_t before = at;
+    if (repair->text[at] != ']' || !step_back(repair, &before, '}'))
+        return false;
+    at = skip_spaces(repair, at + 1);
+    if (repair->text[at] == ',')
+        return repair->text[skip_spaces(repair, at + 1)] == '"';
+    return at >= repair->size || repair->text[at] == '}';
+}
+
+/*
+ * ---- The end of a string with unescaped quotes ----
+ *
+ * A quote ends a string if the text after it may follow the string: a colon after a key; after a value a comma and the
+ * next token, or the closing bracket and a token after that. In an element of a trace the next key must be one of
+ * element_keys, so that text such as {"device": "cpu", "dtype": "float"} remains a part of a name.
+ *
+ *     "name": "{"device": "cpu", "dtype": "float32"}(12): run", "pid": 1
+ *                                ^ no key of elements         ^ a key of elements: the string ends here
+ *
+ * A quote before such a key, after a comma, shows that the string should have ended before the comma.
+ */
+
+enum string_role { ROLE_KEY, ROLE_MEMBER, ROLE_ITEM };
+
+enum repair_level {
+    LEVEL_STRICT,     /* repair nothing */
+    LEVEL_KNOWN_KEYS, /* keys of elements are those of element_keys */
+    LEVEL_ANY_KEYS,
+};
+
+/* A value while it is parsed. */
+struct value_walk {
+    struct trace_repair *repair;
+    enum repair_level level;
+    size_t at; /* FAILED: malformed */
+    size_t depth;
+    uint64_t objects[DEPTH_MAX / 64 + 1]; /* a bit for each open bracket: 1 for objects */
+};
+
+static bool in_object(const struct value_walk *walk, size_t depth) {
+    return walk->objects[(depth - 1) / 64] >> ((depth - 1) % 64) & 1;
+}
+
+/* Whether the string may end with the quote at `quote`. */
+static bool may_end(const struct value_walk *walk, size_t quote, enum string_role role) {
+    const struct trace_repair *repair = walk->repair;
+    size_t at = skip_spaces(repair, quote + 1), depth = walk->depth;
+    if (role == ROLE_KEY)
+        return repair->text[at] == ':';
+    for (int i = 0; i < CLOSERS_MAX; i++, at = skip_spaces(repair, at + 1), depth--) {
+        char c = repair->text[at];
+        size_t next = skip_spaces(repair, at + 1);
+        if (depth == 0) { /* the end of an element */
+            if (at >= repair->size || c == ']' || c == '}')
+                return true;
+            return c == ',' && repair->text[next] == '{' &&
+                   (walk->level == LEVEL_ANY_KEYS || begins_element(repair, next));
+        }
+        bool object = in_object(walk, depth);
+        if (c == ',' && object)
+            return depth == 1 && walk->level == LEVEL_KNOWN_KEYS ? is_element_key(repair, next)
+                                                                 : key_length(repair, next) != SIZE_MAX;
+        if (c == ',')
+            return repair->text[next] && strchr("\"[{-0123456789tfnNI", repair->text[next]);
+        if (c != (object ? '}' : ']'))
+            return false;
+    }
+    return true;
+}
+
+/* The next unescaped quote at or after `at`, or the text's end. A repeated question costs nothing. */
+static size_t next_quote(struct trace_repair *repair, size_t at) {
+    if (at >= repair->quote_from && at <= repair->quote)
+        return repair->quote;
+    repair->quote_from = at;
+    while (at < repair->size && repair->text[at] != '"')
+        at += repair->text[at] == '\\' ? 2 : 1;
+    return repair->quote = at < repair->size ? at : repair->size;
+}
+
+/* Whether a quote inside a string begins the next key: the string should have ended before the comma. `first`: the
+ * string has no earlier such quote. */
+static bool begins_next_key(const struct value_walk *walk, size_t quote, bool first) {
+    if (walk->depth == 1 && walk->level == LEVEL_KNOWN_KEYS)
+        return is_element_key(walk->repair, quote);
+    size_t length = key_length(walk->repair, quote);
+    if (!first || length == SIZE_MAX || length == 0)
+        return false;
+    const char *key = walk->repair->text + quote + 1;
+    for (size_t i = 0; i < length; i++)
+        if (!((key[i] | 0x20) >= 'a' && (key[i] | 0x20) <= 'z') && !strchr("0123456789_ ", key[i]))
+            return false;
+    return true;
+}
+
+/* The end of the text of the string whose text begins at `from`; *quoted: a quote is there. FAILED: no end. */
+static size_t find_string_end(const struct value_walk *walk, size_t from, enum string_role role, bool *quoted) {
+    struct trace_repair *repair = walk->repair;
+    bool first = true;
+    *quoted = true;
+    for (size_t at = from; at < repair->size; at++) {
+        char c = repair->text[at];
+        if (c == '\\') {
+            /* A backslash before the closing quote: only if the string could not end at the next quote. */
+            if (repair->text[at + 1] == '"' && may_end(walk, at + 1, role) &&
+                !may_end(walk, next_quote(repair, at + 2), role))
+                return at + 1;
+            at++;
+        }
+        if (c == ']' && ends_elements(repair, at))
+            break;
+        if (c != '"')
+            continue;
+        if (may_end(walk, at, role))
+            return at;
+        size_t before = at;
+        if (role == ROLE_KEY || (step_back(repair, &before, '{') &&
+                                 (begins_trace(repair, before) ||
+                                  (is_border(repair, before) && begins_element(repair, before)))))
+            break; /* another element or another trace begins: this string has no end */
+        before = at;
+        if (role == ROLE_MEMBER && step_back(repair, &before, ',') && before > from &&
+            begins_next_key(walk, at, first)) {
+            *quoted = false;
+            return before_spaces(repair, before) + 1;
+        }
+        first = false;
+    }
+    return FAILED;
+}
+
+static bool is_hex(char c) {
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+/* Length of the escape sequence whose backslash is at `text`; 0: invalid. */
+static size_t escape_length(const char *text) {
+    if (text[1] == 'u')
+        return is_hex(text[2]) && is_hex(text[3]) && is_hex(text[4]) && is_hex(text[5]) ? 6 : 0;
+    return text[1] && strchr("\"\\/bfnrt", text[1]) ? 2 : 0;
+}
+
+/* Repairs a string's text from `at` to `end`: quotes, escapes, control characters, UTF-8. */
+static void repair_string_text(struct trace_repair *repair, size_t at, size_t end) {
+    static const char letters[] = "\bb\tt\nn\ff\rr", digits[] = "0123456789abcdef";
+    while (at < end) {
+        char c = repair->text[at];
+        if (c == '"') {
+            edit(repair, at++, 0, "\\", SUTRA_REPAIR_QUOTE);
+        } else if (c == '\\') {
+            size_t length = escape_length(repair->text + at);
+            bool valid = length > 0 && length <= end - at;
+            if (!valid)
+                edit(repair, at, 0, "\\", SUTRA_REPAIR_BACKSLASH);
+            at += valid ? length : 1;
+        } else if ((unsigned char)c < ' ') {
+            char escape[] = {'\\', 'u', '0', '0', digits[(unsigned char)c >> 4], digits[c & 15], 0};
+            for (size_t i = 0; i + 1 < sizeof letters; i += 2)
+                if (letters[i] == c) {
+                    escape[1] = letters[i + 1];
+                    escape[2] = 0;
+                }
+            edit(repair, at++, 1, escape, SUTRA_REPAIR_CONTROL);
+        } else { /* other bytes: invalid UTF-8 becomes U+FFFD */
+            size_t stop = at;
+            while (stop < end && (unsigned char)repair->text[stop] >= ' ' && !memchr("\"\\", repair->text[stop], 2))
+                stop++;
+            while ((at += utf8_check(repair->text + at, stop - at)) < stop)
+                edit(repair, at++, 1, "\xef\xbf\xbd", SUTRA_REPAIR_UTF8);
+        }
+    }
+}
+
+/* ---- Values: a loop with a bit for each open bracket ---- */
+
+static bool fail_at(struct value_walk *walk, size_t at) {
+    walk->repair->failed_at = at;
+    walk->at = FAILED;
+    return false;
+}
+
+/* The byte after the well-formed string whose opening quote is at `at`; FAILED. */
+static size_t strict_string_end(struct trace_repair *repair, size_t at) {
+    size_t from = at + 1;
+    bool high = false;
+    for (at = from; at < repair->size && repair->text[at] != '"'; at++) {
+        unsigned char c = (unsigned char)repair->text[at];
+        if (c >= ' ' && c < 0x80 && c != '\\')
+            continue;
+        size_t escape = c == '\\' ? escape_length(repair->text + at) : 1;
+        if (c < ' ' || escape == 0)
+            break;
+        high |= c >= 0x80;
+        at += escape - 1;
+    }
+    repair->failed_at = at;
+    if (at >= repair->size || repair->text[at] != '"')
+        return FAILED;
+    size_t n = at - from, valid = high ? utf8_check(repair->text + from, n) : n;
+    repair->failed_at = from + valid;
+    return valid == n ? at + 1 : FAILED;
+}
+
+static bool parse_string(struct value_walk *walk, enum string_role role) {
+    struct trace_repair *repair = walk->repair;
+    if (walk->level == LEVEL_STRICT) {
+        walk->at = strict_string_end(repair, walk->at);
+        return walk->at != FAILED;
+    }
+    bool quoted;
+    size_t end = find_string_end(walk, walk->at + 1, role, &quoted);
+    if (end == FAILED)
+        return fail_at(walk, walk->at);
+    repair_string_text(repair, walk->at + 1, end);
+    if (!quoted)
+        edit(repair, end, 0, "\"", SUTRA_REPAIR_END_QUOTE);
+    walk->at = end + quoted;
+    return true;
+}
+
 static char next_char(struct value_walk *walk) {
-    walk->at = mend_skip_spaces(walk->mender, walk->at);
-    return walk->mender->text[walk->at];
+    walk->at = skip_spaces(walk->repair, walk->at);
+    return walk->repair->text[walk->at];
 }
 
-static enum mend_role role_of(const struct value_walk *walk) {
-    size_t depth = walk->brackets.depth;
-    return depth > 0 && !mend_in_object(&walk->brackets, depth) ? MEND_ITEM : MEND_MEMBER;
-}
-
-static bool take_string(struct value_walk *walk, enum mend_role role) {
-    walk->at = mend_string(walk->mender, walk->at, role, &walk->brackets, walk->way);
-    return walk->at != MEND_FAIL;
-}
-
-static bool take_key(struct value_walk *walk) {
+static bool parse_key(struct value_walk *walk) {
     if (next_char(walk) != '"')
         return fail_at(walk, walk->at);
-    if (!take_string(walk, MEND_KEY))
+    if (!parse_string(walk, ROLE_KEY))
         return false;
     if (next_char(walk) != ':')
         return fail_at(walk, walk->at);
@@ -54,8 +426,8 @@ static bool take_key(struct value_walk *walk) {
     return true;
 }
 
-/* The length of what stands for NaN or an infinity in the output of C, C++ or Python; 0: nothing such. */
-static size_t no_number_length(const char *text) {
+/* Length of a NaN or infinity as C, C++ or Python write it; 0: something else. */
+static size_t non_finite_length(const char *text) {
     static const char *const words[] = {"Infinity", "infinity", "INFINITY", "NaN",    "nan",    "NAN",
                                         "Inf",      "inf",      "INF",      "1.#INF", "1.#IND", "1.#QNAN"};
     size_t sign = *text == '-' || *text == '+';
@@ -67,543 +439,369 @@ static size_t no_number_length(const char *text) {
     return 0;
 }
 
-static size_t word_length(const char *text) {
+static bool parse_scalar(struct value_walk *walk) {
     static const char *const words[] = {"true", "false", "null"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strncmp(text, words[i], strlen(words[i])) == 0)
-            return strlen(words[i]);
-    return 0;
-}
-
-static bool ends_scalar(const struct mender *mender, size_t at) {
-    return at >= mender->size || memchr(" \n\r\t,]}:", mender->text[at], 8);
-}
-
-static bool take_scalar(struct value_walk *walk) {
-    struct mender *mender = walk->mender;
-    const char *text = mender->text + walk->at;
+    struct trace_repair *repair = walk->repair;
+    const char *text = repair->text + walk->at;
     size_t n = short_number_length(text);
     if (n > 0) {
         walk->at += n;
         return true;
     }
-    size_t none = no_number_length(text);
-    n = word_length(text);
-    if (n == 0 && none == 0 && number_scan(text, &n) == NUMBER_FORM_BAD)
+    size_t non_finite = non_finite_length(text);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(text, words[i], strlen(words[i])) == 0)
+            n = strlen(words[i]);
+    if (n == 0 && non_finite == 0 && number_scan(text, &n) == NUMBER_FORM_BAD)
         return fail_at(walk, walk->at);
-    if (!ends_scalar(mender, walk->at + (none ? none : n)) || (none && walk->way == MEND_STRICT))
+    size_t end = walk->at + (non_finite ? non_finite : n);
+    if (end < repair->size && !memchr(" \n\r\t,]}:", repair->text[end], 8))
         return fail_at(walk, walk->at);
-    if (none)
-        mend_edit(mender, walk->at, none, "null", SUTRA_REPAIR_NUMBER);
-    walk->at += none ? none : n;
+    if (non_finite && walk->level == LEVEL_STRICT)
+        return fail_at(walk, walk->at);
+    if (non_finite)
+        edit(repair, walk->at, non_finite, "null", SUTRA_REPAIR_NUMBER);
+    walk->at = end;
     return true;
 }
 
-static bool push(struct value_walk *walk, bool object) {
-    struct mend_brackets *brackets = &walk->brackets;
-    if (brackets->depth == DEPTH_MAX)
-        return fail_at(walk, walk->at);
-    uint64_t bit = (uint64_t)1 << brackets->depth % 64, *word = &brackets->words[brackets->depth / 64];
-    if (brackets->depth % 64 == 0)
-        *word = 0;
-    *word = object ? *word | bit : *word & ~bit;
-    brackets->depth++;
-    walk->at++;
-    return true;
-}
-
-/* At a value. True: now at a value again, inside of it; false: behind it, or it failed. */
-static bool enter(struct value_walk *walk) {
+/* At a value. True: now at the first value inside it; false: after the value, or failed. */
+static bool enter_value(struct value_walk *walk) {
     char c = next_char(walk);
-    if (walk->at >= walk->mender->size)
+    if (walk->at >= walk->repair->size)
         return fail_at(walk, walk->at);
     if (c == '"') {
-        take_string(walk, role_of(walk));
+        parse_string(walk, walk->depth > 0 && !in_object(walk, walk->depth) ? ROLE_ITEM : ROLE_MEMBER);
         return false;
     }
     if (c != '{' && c != '[') {
-        take_scalar(walk);
+        parse_scalar(walk);
         return false;
     }
-    if (!push(walk, c == '{'))
-        return false;
+    if (walk->depth == DEPTH_MAX)
+        return fail_at(walk, walk->at);
+    uint64_t bit = (uint64_t)1 << walk->depth % 64, *word = &walk->objects[walk->depth / 64];
+    *word = c == '{' ? *word | bit : *word & ~bit;
+    walk->depth++;
+    walk->at++;
     if (next_char(walk) != c + 2)
-        return c == '[' || take_key(walk);
-    walk->brackets.depth--;
+        return c == '[' || parse_key(walk);
+    walk->depth--;
     walk->at++;
     return false;
 }
 
-/* Behind a value inside of brackets. True: now at the next value. */
-static bool leave(struct value_walk *walk) {
-    while (walk->at != MEND_FAIL && walk->brackets.depth > 0) {
-        bool object = mend_in_object(&walk->brackets, walk->brackets.depth);
+/* After a value inside brackets. True: now at the next value. */
+static bool leave_value(struct value_walk *walk) {
+    while (walk->at != FAILED && walk->depth > 0) {
+        bool object = in_object(walk, walk->depth);
         char c = next_char(walk), close = object ? '}' : ']';
         if (c == ',') {
             size_t comma = walk->at++;
-            if (next_char(walk) != close || walk->way == MEND_STRICT)
-                return !object || take_key(walk);
-            mend_edit(walk->mender, comma, 1, "", SUTRA_REPAIR_COMMA);
+            if (next_char(walk) != close || walk->level == LEVEL_STRICT)
+                return !object || parse_key(walk);
+            edit(walk->repair, comma, 1, "", SUTRA_REPAIR_COMMA);
         } else if (c != close) {
             return fail_at(walk, walk->at);
         }
-        walk->brackets.depth--;
+        walk->depth--;
         walk->at++;
     }
     return false;
 }
 
-/* The byte behind the value at `at`, which is mended on the way; MEND_FAIL: it cannot be, failed_at says where. */
-static size_t mend_value(struct mender *mender, size_t at, enum mend_way way) {
-    struct value_walk walk = {.mender = mender, .way = way, .at = at};
-    while (enter(&walk) || leave(&walk))
-        ;
-    return walk.at;
-}
-
-/* How often the text may be looked at, beside once. */
-#define LOOKS 8
-
-/* ---- Text that comes out ---- */
-
-struct mend_mark mend_mark(const struct mender *mender) {
-    struct mend_mark mark = {mender->out.length, mender->copied, mender->report.n_places, {0}};
-    memcpy(mark.n, mender->report.n, sizeof mark.n);
-    return mark;
-}
-
-static void mend_take_back(struct mender *mender, const struct mend_mark *mark) {
-    mender->out.length = mark->length;
-    mender->copied = mark->copied;
-    mender->report.n_places = mark->n_places;
-    memcpy(mender->report.n, mark->n, sizeof mark->n);
-}
-
-static void replace(struct mender *mender, size_t at, size_t n, const char *with) {
-    buffer_append(&mender->out, mender->text + mender->copied, at - mender->copied);
-    buffer_append(&mender->out, with, strlen(with));
-    mender->copied = at + n;
-}
-
-static void note(struct mend_report *report, size_t at, enum sutra_repair_kind kind) {
-    if (!report->places)
-        report->places = calloc(MEND_PLACES, sizeof *report->places);
-    if (report->n_places < MEND_PLACES && report->places)
-        report->places[report->n_places++] = (struct sutra_repair_site){at, kind};
-    report->n[kind]++;
-}
-
-void mend_edit(struct mender *mender, size_t at, size_t n, const char *with, enum sutra_repair_kind kind) {
-    replace(mender, at, n, with);
-    note(&mender->report, at, kind);
-}
-
-/* ---- Values ---- */
-
-/* Whether so many bytes may be looked at again. */
-static bool spend(struct mender *mender, size_t from, size_t to) {
-    uint64_t n = to - from + 1;
-    if (mender->budget < n)
-        return false;
-    mender->budget -= n;
-    return true;
-}
-
-/* A value in the best way that there is; elements are mended if they are objects. MEND_FAIL: none; the mender is as
- * before. */
-static size_t take_value(struct mender *mender, size_t at, bool element) {
-    size_t end = mend_value(mender, at, MEND_STRICT), failed_at = mender->failed_at;
-    const struct mend_mark before = mend_mark(mender);
-    bool mendable = !element || mender->text[at] == '{';
-    for (int way = MEND_KNOWN_KEYS; way <= MEND_ANY_KEYS && end == MEND_FAIL && mendable; way++) {
-        if (!spend(mender, at, mender->failed_at))
+/* Parses the value at `at` strictly, then with repairs; only elements that are objects are repaired. Returns the byte
+ * after the value, or FAILED with nothing changed but failed_at. */
+static size_t parse_value(struct trace_repair *repair, size_t at, bool element) {
+    const struct checkpoint before = checkpoint(repair);
+    size_t strict_failed_at = 0;
+    for (int level = LEVEL_STRICT; level <= LEVEL_ANY_KEYS; level++) {
+        struct value_walk walk = {.repair = repair, .level = (enum repair_level)level, .at = at};
+        while (enter_value(&walk) || leave_value(&walk))
+            ;
+        if (walk.at != FAILED)
+            return walk.at;
+        roll_back(repair, &before);
+        if (level == LEVEL_STRICT)
+            strict_failed_at = repair->failed_at;
+        if ((element && repair->text[at] != '{') || (level < LEVEL_ANY_KEYS && !spend(repair, at, repair->failed_at)))
             break;
-        end = mend_value(mender, at, (enum mend_way)way);
-        if (end == MEND_FAIL)
-            mend_take_back(mender, &before);
     }
-    if (end == MEND_FAIL)
-        mender->failed_at = failed_at;
-    return end;
+    repair->failed_at = strict_failed_at;
+    return FAILED;
 }
 
 /* ---- The array ---- */
 
-/* Where reading stands behind an element, or at the text's end. */
-enum behind { BEHIND_COMMA, BEHIND_ARRAY, BEHIND_TRACE, BEHIND_CUT };
+/* The token at which parsing continues after an element. */
+enum after_element { AT_ELEMENT, AT_ARRAY_END, AT_TRACE, AT_TEXT_END };
 
-struct array_walk {
-    struct mender *mender;
-    size_t at;
-    size_t whole;          /* the byte behind the last element that is kept, or behind the opening bracket */
-    struct mend_mark mark; /* as of then */
-    uint64_t n;            /* elements */
-};
-
-static void keep_up_to(struct array_walk *walk, size_t end) {
-    walk->whole = walk->at = end;
-    walk->mark = mend_mark(walk->mender);
-}
-
-/* Looks for what is well again behind byte `from`: an element, the array's end, another trace, or nothing. What looks
- * like the array's end is not if elements follow. */
-static size_t find_next(struct mender *mender, size_t from, enum behind *behind) {
-    size_t end = SIZE_MAX, at = from;
-    for (; at < mender->size; at++) {
-        char c = mender->text[at];
-        if (c == '{' && mend_begins_trace(mender, at))
-            break;
-        if (c == '{' && mend_is_border(mender, at) && mend_begins_element(mender, at)) {
-            *behind = BEHIND_COMMA;
-            return at;
-        }
-        if (c == ']' && end == SIZE_MAX && mend_ends_elements(mender, at))
-            end = at;
+/* Skips all bytes from kept_end to the next element, array end or trace found after byte `from`. */
+static enum after_element skip_malformed(struct trace_repair *repair, size_t from) {
+    enum after_element next = AT_TEXT_END;
+    size_t array_end = SIZE_MAX, at = from;
+    for (; at < repair->size && next == AT_TEXT_END; at++) {
+        char c = repair->text[at];
+        if (c == '{' && begins_trace(repair, at))
+            next = AT_TRACE;
+        else if (c == '{' && is_border(repair, at) && begins_element(repair, at))
+            next = AT_ELEMENT;
+        else if (c == ']' && array_end == SIZE_MAX && ends_elements(repair, at))
+            array_end = at;
     }
-    *behind = end < SIZE_MAX ? BEHIND_ARRAY : at < mender->size ? BEHIND_TRACE : BEHIND_CUT;
-    return end < SIZE_MAX ? end : at;
-}
-
-/* Leaves out all from the last whole element to where it goes on; what is well is looked for behind byte `from`. */
-static enum behind leave_out(struct array_walk *walk, size_t from) {
-    struct mender *mender = walk->mender;
-    enum behind behind = BEHIND_CUT;
-    size_t next = find_next(mender, from, &behind);
-    mend_take_back(mender, &walk->mark);
-    if (!spend(mender, from, next)) {
-        behind = BEHIND_CUT;
-        next = mender->size;
+    at -= next != AT_TEXT_END;
+    if (next != AT_ELEMENT && array_end < SIZE_MAX) { /* a bracket with elements after it is no array end */
+        next = AT_ARRAY_END;
+        at = array_end;
     }
-    if (behind == BEHIND_COMMA || behind == BEHIND_ARRAY) {
-        mend_edit(mender, walk->whole, next - walk->whole, behind == BEHIND_COMMA && walk->n ? ",\n" : "",
-                  SUTRA_REPAIR_ELEMENT);
-        mender->report.n_skipped_bytes += next - walk->whole;
+    roll_back(repair, &repair->kept);
+    if (!spend(repair, from, at)) {
+        next = AT_TEXT_END;
+        at = repair->size;
     }
-    walk->at = next;
-    return behind;
-}
-
-static bool is_followed(const struct mender *mender, size_t at) {
-    at = mend_skip_spaces(mender, at);
-    return at >= mender->size || mender->text[at] == ',' || mender->text[at] == ']';
-}
-
-/* Whether an element begins behind the bracket at `at`, which so is no end of the array. */
-static bool goes_on(const struct mender *mender, size_t at) {
-    at = mend_skip_spaces(mender, at + 1);
-    return mend_begins_element(mender, at) && !mend_begins_trace(mender, at);
-}
-
-/* Whether a trace may go on, or end, behind the bracket. */
-static bool may_be_over(const struct mender *mender, size_t at) {
-    at = mend_skip_spaces(mender, at + 1);
-    return at >= mender->size || mender->text[at] == ',' || mender->text[at] == '}' || mend_begins_trace(mender, at);
-}
-
-/* At a closing bracket: the array's end, or else something takes its place. */
-static enum behind at_bracket(struct array_walk *walk, size_t at, const char *instead) {
-    struct mender *mender = walk->mender;
-    walk->at = at;
-    if (goes_on(mender, at)) {
-        mend_edit(mender, at, 1, instead, SUTRA_REPAIR_COMMA);
-        walk->at = mend_skip_spaces(mender, at + 1);
-        return BEHIND_COMMA;
+    if (next == AT_ELEMENT || next == AT_ARRAY_END) {
+        edit(repair, repair->kept_end, at - repair->kept_end, next == AT_ELEMENT && repair->n_in_array ? ",\n" : "",
+             SUTRA_REPAIR_ELEMENT);
+        repair->report.n_skipped_bytes += at - repair->kept_end;
     }
-    return may_be_over(mender, at) ? BEHIND_ARRAY : leave_out(walk, at + 1);
+    repair->at = at;
+    return next;
 }
 
-/* Behind an element that is kept. */
-static enum behind step_on(struct array_walk *walk) {
-    struct mender *mender = walk->mender;
-    size_t at = mend_skip_spaces(mender, walk->at), comma = at;
-    char c = mender->text[at];
-    if (at < mender->size && c == ']')
-        return at_bracket(walk, at, ",");
+/* Whether an element begins after the bracket at `at`, so that the bracket does not end the array. */
+static bool element_follows(const struct trace_repair *repair, size_t at) {
+    at = skip_spaces(repair, at + 1);
+    return begins_element(repair, at) && !begins_trace(repair, at);
+}
+
+/* At a closing bracket: the array's end, or `instead` replaces it. */
+static enum after_element pass_bracket(struct trace_repair *repair, size_t at, const char *instead) {
+    size_t next = skip_spaces(repair, at + 1);
+    repair->at = at;
+    if (element_follows(repair, at)) {
+        edit(repair, at, 1, instead, SUTRA_REPAIR_COMMA);
+        repair->at = next;
+        return AT_ELEMENT;
+    }
+    bool ends = next >= repair->size || repair->text[next] == ',' || repair->text[next] == '}' ||
+                begins_trace(repair, next);
+    return ends ? AT_ARRAY_END : skip_malformed(repair, at + 1);
+}
+
+/* After an element that is kept. */
+static enum after_element pass_comma(struct trace_repair *repair) {
+    size_t at = skip_spaces(repair, repair->at), comma = at;
+    char c = repair->text[at];
+    if (at < repair->size && c == ']')
+        return pass_bracket(repair, at, ",");
     if (c == '{') {
-        if (mend_begins_trace(mender, at)) {
-            walk->at = at;
-            return BEHIND_TRACE;
-        }
-        mend_edit(mender, at, 0, ",", SUTRA_REPAIR_COMMA);
-        walk->at = at;
-        return BEHIND_COMMA;
+        bool trace = begins_trace(repair, at);
+        if (!trace)
+            edit(repair, at, 0, ",", SUTRA_REPAIR_COMMA);
+        repair->at = at;
+        return trace ? AT_TRACE : AT_ELEMENT;
     }
     if (c != ',')
-        return leave_out(walk, walk->at);
-    walk->at = at = mend_skip_spaces(mender, at + 1);
-    if (at < mender->size && mender->text[at] == ']') {
-        if (!goes_on(mender, at))
-            mend_edit(mender, comma, 1, "", SUTRA_REPAIR_COMMA);
-        return at_bracket(walk, at, "");
+        return skip_malformed(repair, repair->at);
+    repair->at = at = skip_spaces(repair, at + 1);
+    if (at < repair->size && repair->text[at] == ']') {
+        if (!element_follows(repair, at))
+            edit(repair, comma, 1, "", SUTRA_REPAIR_COMMA);
+        return pass_bracket(repair, at, "");
     }
-    return at < mender->size ? BEHIND_COMMA : BEHIND_CUT;
+    return at < repair->size ? AT_ELEMENT : AT_TEXT_END;
 }
 
-/* The elements of the array whose opening bracket stands at walk->at. */
-static enum behind take_elements(struct array_walk *walk) {
-    struct mender *mender = walk->mender;
-    enum behind behind = BEHIND_COMMA;
-    keep_up_to(walk, walk->at + 1);
-    walk->at = mend_skip_spaces(mender, walk->at);
-    if (mender->text[walk->at] == ']' && walk->at < mender->size)
-        return BEHIND_ARRAY;
-    while (behind == BEHIND_COMMA) {
-        size_t end = walk->at < mender->size ? take_value(mender, walk->at, true) : MEND_FAIL;
-        if (end == MEND_FAIL) {
-            behind = leave_out(walk, walk->at < mender->size ? walk->at + 1 : mender->size);
+/* Parses the elements of the array whose opening bracket is at repair->at. */
+static enum after_element repair_elements(struct trace_repair *repair) {
+    enum after_element next = AT_ELEMENT;
+    repair->n_in_array = 0;
+    keep_until(repair, repair->at + 1);
+    repair->at = skip_spaces(repair, repair->at);
+    if (repair->text[repair->at] == ']' && repair->at < repair->size)
+        return AT_ARRAY_END;
+    while (next == AT_ELEMENT) {
+        size_t at = repair->at, end = at < repair->size ? parse_value(repair, at, true) : FAILED;
+        if (end == FAILED) {
+            next = skip_malformed(repair, at < repair->size ? at + 1 : repair->size);
             continue;
         }
-        if (mender->text[walk->at] != '{' && !is_followed(mender, end)) {
-            behind = leave_out(walk, end); /* a key, of an element that ended too early */
+        size_t after = skip_spaces(repair, end);
+        if (repair->text[at] != '{' && after < repair->size && repair->text[after] != ',' &&
+            repair->text[after] != ']') {
+            next = skip_malformed(repair, end); /* a key, of an element that ended too early */
             continue;
         }
-        walk->n++;
-        mend_learn(mender, walk->at);
-        keep_up_to(walk, end);
-        behind = step_on(walk);
+        repair->n_in_array++;
+        size_t key = first_key(repair, at);
+        if (key_length(repair, key) != SIZE_MAX) {
+            repair->learned[1] = key;
+            repair->learned[0] = repair->learned[0] ? repair->learned[0] : key;
+        }
+        keep_until(repair, end);
+        next = pass_comma(repair);
     }
-    return behind;
+    repair->n_elements += repair->n_in_array;
+    return next;
 }
 
 /* ---- A trace ---- */
 
-/* A trace of the file, from its first byte to behind its last, mended on its own. */
-struct trace_walk {
-    struct mender *mender;
-    size_t at;
-    size_t whole;          /* the byte behind the last member that is kept */
-    struct mend_mark mark; /* as of then */
-    bool has_array, any;
-    uint64_t n; /* elements of its arrays */
-};
-
-/* Ends the trace behind what is whole, and leaves out all from there to `next`. */
-static void cut_off(struct trace_walk *walk, size_t next, const char *closers) {
-    struct mender *mender = walk->mender;
-    mend_take_back(mender, &walk->mark);
-    mend_edit(mender, walk->whole, next - walk->whole, closers, SUTRA_REPAIR_CUT_OFF);
-    mender->report.n_skipped_bytes += next - walk->whole;
-    walk->at = next;
+/* Ends the trace at kept_end, and skips all bytes from there to `next`. */
+static void cut_off(struct trace_repair *repair, size_t next, const char *closers) {
+    roll_back(repair, &repair->kept);
+    edit(repair, repair->kept_end, next - repair->kept_end, closers, SUTRA_REPAIR_CUT_OFF);
+    repair->report.n_skipped_bytes += next - repair->kept_end;
+    repair->at = next;
 }
 
-static bool is_array_key(const struct mender *mender, size_t key, size_t end) {
-    size_t n = end - key;
-    return (n == 13 && memcmp(mender->text + key, "\"traceEvents\"", n) == 0) ||
-           (n == 7 && memcmp(mender->text + key, "\"nodes\"", n) == 0);
+/* Repairs the trace's array. False: the trace ends with it, truncated. */
+static bool repair_array(struct trace_repair *repair) {
+    enum after_element next = repair_elements(repair);
+    repair->has_array = true;
+    if (next == AT_ARRAY_END)
+        repair->at++;
+    else
+        cut_off(repair, repair->at, "\n]}");
+    return next == AT_ARRAY_END;
 }
 
-/* The trace's array. False: the trace ends with it, cut off. */
-static bool take_array(struct trace_walk *walk, const char *closers) {
-    struct array_walk array = {.mender = walk->mender, .at = walk->at};
-    enum behind behind = take_elements(&array);
-    walk->n += array.n;
-    walk->has_array = true;
-    if (behind == BEHIND_ARRAY) {
-        walk->at = array.at + 1;
-        return true;
-    }
-    walk->whole = array.whole;
-    walk->mark = array.mark;
-    cut_off(walk, array.at, closers);
-    return false;
-}
-
-/* Where reading goes on behind a trace that is damaged behind its array: at the next trace, or the end. */
-static size_t next_trace(const struct mender *mender, size_t at) {
-    while (at < mender->size && !(mender->text[at] == '{' && mend_begins_trace(mender, at)))
+/* The next trace at or after `at`, or the text's end. */
+static size_t next_trace(const struct trace_repair *repair, size_t at) {
+    while (at < repair->size && !(repair->text[at] == '{' && begins_trace(repair, at)))
         at++;
     return at;
 }
 
-/* A member, whose key begins at walk->at. False: the trace ended, well or not. */
-static bool take_member(struct trace_walk *walk, bool *ok) {
-    struct mender *mender = walk->mender;
-    size_t key = walk->at, end = mender->text[key] == '"' ? mend_plain_string(mender, key) : MEND_FAIL;
-    size_t colon = end == MEND_FAIL ? mender->size : mend_skip_spaces(mender, end);
+/* Parses the member whose key begins at repair->at. False: the trace ended; *ok: it can be used. */
+static bool repair_member(struct trace_repair *repair, bool *ok) {
+    const char *text = repair->text;
+    size_t key = repair->at, end = text[key] == '"' ? strict_string_end(repair, key) : FAILED;
+    size_t colon = end == FAILED ? repair->size : skip_spaces(repair, end);
     *ok = true;
-    if (mender->text[colon] == ':') {
-        walk->at = mend_skip_spaces(mender, colon + 1);
-        if (mender->text[walk->at] == '[' && is_array_key(mender, key, end))
-            return take_array(walk, "\n]}");
-        size_t behind = walk->at < mender->size ? take_value(mender, walk->at, false) : MEND_FAIL;
-        if (behind != MEND_FAIL) {
-            walk->at = behind;
+    if (text[colon] == ':') {
+        size_t n = end - key, value = repair->at = skip_spaces(repair, colon + 1);
+        if (text[value] == '[' && ((n == 13 && memcmp(text + key, "\"traceEvents\"", n) == 0) ||
+                                   (n == 7 && memcmp(text + key, "\"nodes\"", n) == 0)))
+            return repair_array(repair);
+        end = value < repair->size ? parse_value(repair, value, false) : FAILED;
+        if (end != FAILED) {
+            repair->at = end;
             return true;
         }
     } else {
-        mender->failed_at = end == MEND_FAIL ? mender->failed_at : colon;
+        repair->failed_at = end == FAILED ? repair->failed_at : colon;
     }
-    *ok = walk->has_array;
+    *ok = repair->has_array;
     if (*ok)
-        cut_off(walk, next_trace(mender, key), "}");
+        cut_off(repair, next_trace(repair, key), "}");
     return false;
 }
 
-/* The trace at walk->at, an opening brace. False: it cannot be mended. */
-static bool take_trace(struct trace_walk *walk) {
-    struct mender *mender = walk->mender;
+/* Repairs the trace at repair->at, an opening brace. False: it cannot be repaired. */
+static bool repair_object(struct trace_repair *repair) {
     bool ok = true;
-    walk->whole = ++walk->at;
-    walk->mark = mend_mark(mender);
-    walk->at = mend_skip_spaces(mender, walk->at);
-    if (mender->text[walk->at] == '}') {
-        walk->at++;
+    keep_until(repair, repair->at + 1);
+    repair->at = skip_spaces(repair, repair->at);
+    if (repair->text[repair->at] == '}') {
+        repair->at++;
         return true;
     }
-    while (take_member(walk, &ok)) {
-        walk->whole = walk->at;
-        walk->mark = mend_mark(mender);
-        size_t comma = walk->at = mend_skip_spaces(mender, walk->at);
-        char c = mender->text[comma];
+    while (repair_member(repair, &ok)) {
+        keep_until(repair, repair->at);
+        size_t comma = repair->at = skip_spaces(repair, repair->at);
+        char c = repair->text[comma];
         if (c == ',') {
-            walk->at = mend_skip_spaces(mender, comma + 1);
-            c = mender->text[walk->at];
+            repair->at = skip_spaces(repair, comma + 1);
+            c = repair->text[repair->at];
             if (c == '}')
-                mend_edit(mender, comma, 1, "", SUTRA_REPAIR_COMMA);
+                edit(repair, comma, 1, "", SUTRA_REPAIR_COMMA);
         }
         if (c == '}') {
-            walk->at++;
+            repair->at++;
             return true;
         }
-        if (mender->text[comma] != ',' || walk->at >= mender->size) {
-            mender->failed_at = walk->at;
-            if (walk->has_array)
-                cut_off(walk, next_trace(mender, walk->at), "}");
-            return walk->has_array;
+        if (repair->text[comma] != ',' || repair->at >= repair->size) {
+            repair->failed_at = repair->at;
+            if (repair->has_array)
+                cut_off(repair, next_trace(repair, repair->at), "}");
+            return repair->has_array;
         }
     }
     return ok;
 }
 
-/* An array alone, at walk->at, becomes a trace. */
-static bool take_bare_array(struct trace_walk *walk) {
-    struct mender *mender = walk->mender;
-    size_t first = mend_skip_spaces(mender, walk->at + 1),
-           end = mender->size - first < 4096 ? mender->size : first + 4096;
-    bool nodes = memmem(mender->text + first, end - first, "\"ctrl_deps\"", 11) ||
-                 memmem(mender->text + first, end - first, "\"op_schema\"", 11);
-    mend_edit(mender, walk->at, 0, nodes ? "{\"nodes\": " : "{\"traceEvents\": ", SUTRA_REPAIR_ARRAY);
-    if (!take_array(walk, "\n]}"))
-        return true;
-    replace(mender, walk->at, 0, "}");
-    return true;
+/* An array without a trace, at repair->at, becomes a trace. */
+static void wrap_array(struct trace_repair *repair) {
+    size_t first = skip_spaces(repair, repair->at + 1), n = repair->size - first < 4096 ? repair->size - first : 4096;
+    bool nodes = memmem(repair->text + first, n, "\"ctrl_deps\"", 11) ||
+                 memmem(repair->text + first, n, "\"op_schema\"", 11);
+    edit(repair, repair->at, 0, nodes ? "{\"nodes\": " : "{\"traceEvents\": ", SUTRA_REPAIR_ARRAY);
+    if (repair_array(repair))
+        replace(repair, repair->at, 0, "}");
 }
 
 /* ---- A file ---- */
 
-/* What comes out of one trace of the file: of its bytes from `begin` to `end`. */
-struct mended_trace {
-    struct mender mender;
-    size_t begin, end;
-    uint64_t n; /* elements */
-    bool ok;
-};
-
-static struct mended_trace mend_one(const char *text, size_t size, size_t at, uint64_t budget) {
-    struct mended_trace mended = {
-        .mender = {.text = text, .size = size, .copied = at, .budget = budget, .quote_from = 1}, .begin = at};
-    struct trace_walk walk = {.mender = &mended.mender, .at = at};
-    mended.ok = (text[at] == '[' ? take_bare_array : take_trace)(&walk);
-    mended.ok &= walk.n > 0 || !mended.mender.report.n[SUTRA_REPAIR_CUT_OFF];
-    mended.n = walk.n;
-    mended.end = mended.ok ? walk.at : next_trace(&mended.mender, at + 1);
-    return mended;
+static struct trace_repair repair_trace(const char *text, size_t size, size_t at, uint64_t budget) {
+    struct trace_repair repair = {
+        .text = text, .size = size, .begin = at, .at = at, .copied = at, .budget = budget, .quote_from = 1, .ok = true};
+    if (text[at] == '[')
+        wrap_array(&repair);
+    else
+        repair.ok = repair_object(&repair);
+    repair.ok &= repair.n_elements > 0 || !repair.report.n[SUTRA_REPAIR_CUT_OFF];
+    if (!repair.ok)
+        repair.at = next_trace(&repair, at + 1);
+    return repair;
 }
 
-static void mended_free(struct mended_trace *mended) {
-    buffer_free(&mended->mender.out);
-    mend_report_free(&mended->mender.report);
+static void trace_repair_free(struct trace_repair *repair) {
+    buffer_free(&repair->out);
+    mend_report_free(&repair->report);
 }
 
-/* The file, while its traces are looked at. */
-struct file_walk {
-    const char *text;
-    size_t size;
-    size_t first; /* where the first trace begins */
-    size_t rest;  /* where what is no trace begins behind the last one, or the text's end */
-    uint64_t budget;
-    struct mended_trace best;
-    struct mend_report others; /* what is left out beside it */
-    size_t failed_at;
-};
-
-/* Of two traces the one with more elements stays; of equals the one that is whole, or the first. */
-static bool is_better(const struct mended_trace *trace, const struct mended_trace *best) {
-    bool whole = !trace->mender.report.n[SUTRA_REPAIR_CUT_OFF],
-         best_whole = !best->mender.report.n[SUTRA_REPAIR_CUT_OFF];
+/* Prefers more elements, then a trace that is not truncated, then the first. */
+static bool is_better(const struct trace_repair *trace, const struct trace_repair *best) {
     if (!trace->ok || !best->ok)
         return trace->ok;
-    return trace->n > best->n || (trace->n == best->n && whole && !best_whole);
+    if (trace->n_elements != best->n_elements)
+        return trace->n_elements > best->n_elements;
+    return !trace->report.n[SUTRA_REPAIR_CUT_OFF] && best->report.n[SUTRA_REPAIR_CUT_OFF];
 }
 
-static void choose(struct file_walk *walk, struct mended_trace *next) {
-    bool better = is_better(next, &walk->best);
-    struct mended_trace *left_out = better ? &walk->best : next;
-    if (walk->best.end > 0) {
-        note(&walk->others, left_out->begin, SUTRA_REPAIR_OBJECT);
-        walk->others.n_skipped_bytes += left_out->end - left_out->begin;
-    }
-    mended_free(left_out);
-    if (better)
-        walk->best = *next;
-}
-
-static void walk_file(struct file_walk *walk) {
-    size_t at = walk->first;
-    while (at < walk->size) {
-        struct mended_trace next = mend_one(walk->text, walk->size, at, walk->budget);
-        const struct mender mender = next.mender;
-        if (!next.ok && walk->failed_at == 0)
-            walk->failed_at = mender.failed_at;
-        uint64_t looked_at = next.end - at + 1;
-        walk->budget = mender.budget > looked_at ? mender.budget - looked_at : 0;
-        size_t end = next.end;
-        if (walk->best.end == 0)
-            walk->best = next;
-        else
-            choose(walk, &next);
-        at = end;
-        while (at < walk->size && mend_is_space(walk->text[at]))
-            at++;
-        if (at < walk->size && walk->text[at] != '{' && walk->text[at] != '[') {
+/* Repairs all traces from byte `first` on and returns the best. `others` reports the skipped traces and other text. */
+static struct trace_repair find_best_trace(const char *text, size_t size, size_t first, uint64_t budget,
+                                           struct mend_report *others, size_t *failed_at) {
+    struct trace_repair best = {0};
+    *failed_at = 0;
+    for (size_t at = first; at < size;) {
+        struct trace_repair next = repair_trace(text, size, at, budget);
+        if (!next.ok && *failed_at == 0)
+            *failed_at = next.failed_at;
+        uint64_t n_parsed = next.at - at + 1;
+        budget = next.budget > n_parsed ? next.budget - n_parsed : 0;
+        at = skip_spaces(&next, next.at);
+        bool better = !best.text || is_better(&next, &best);
+        struct trace_repair *skipped = better ? &best : &next;
+        if (best.text) {
+            report_repair(others, skipped->begin, SUTRA_REPAIR_OBJECT);
+            others->n_skipped_bytes += skipped->at - skipped->begin;
+            trace_repair_free(skipped);
+        }
+        if (better)
+            best = next;
+        if (at < size && text[at] != '{' && text[at] != '[') {
             size_t from = at;
-            at = next_trace(&mender, at);
-            note(&walk->others, from, SUTRA_REPAIR_REST);
-            walk->others.n_skipped_bytes += at - from;
+            at = next_trace(&next, at);
+            report_repair(others, from, SUTRA_REPAIR_REST);
+            others->n_skipped_bytes += at - from;
         }
     }
+    return best;
 }
 
-/* Puts the text together that comes out. */
-static void assemble(struct file_walk *walk, size_t beginning, struct buffer *out) {
-    struct mended_trace *best = &walk->best;
-    struct mender *mender = &best->mender;
-    bool alone = walk->others.n[SUTRA_REPAIR_OBJECT] + walk->others.n[SUTRA_REPAIR_REST] == 0;
-    if (best->begin == walk->first)
-        buffer_append(out, walk->text + beginning, walk->first - beginning);
-    buffer_append(out, mender->out.bytes, mender->out.length);
-    size_t end = alone ? walk->size : best->end;
-    if (mender->copied < end)
-        buffer_append(out, walk->text + mender->copied, end - mender->copied);
-    if (!alone)
-        buffer_append(out, "\n", 1);
-}
-
-/* What is said of the trace, and of all else that was there. */
-static void join_reports(struct file_walk *walk, struct mend_report *report) {
-    const struct mend_report *others = &walk->others;
-    *report = walk->best.mender.report;
-    walk->best.mender.report.places = NULL;
-    report->n_elements = walk->best.n;
-    report->n_skipped_bytes += others->n_skipped_bytes;
-    for (size_t i = 0; i < others->n_places; i++)
-        note(report, others->places[i].offset, others->places[i].kind);
-    for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS; kind++)
-        if (others->n[kind])
-            report->n[kind] = others->n[kind] + walk->best.mender.report.n[kind];
-}
-
-static bool is_mended(const struct mend_report *report) {
+static bool has_repairs(const struct mend_report *report) {
     for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS; kind++)
         if (report->n[kind])
             return true;
@@ -612,37 +810,55 @@ static bool is_mended(const struct mend_report *report) {
 
 enum mend_result mend_text(const char *text, size_t size, struct mend_report *report, struct buffer *out,
                            size_t *failed_at) {
-    size_t beginning = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, end = size;
-    while (end > beginning && text[end - 1] == 0)
+    struct mend_report others = {0};
+    size_t begin = size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, end = size;
+    while (end > begin && text[end - 1] == 0)
         end--;
-    struct file_walk walk = {.text = text, .size = end, .budget = LOOKS * (uint64_t)size + (1 << 16)};
-    walk.first = mend_skip_spaces(&(struct mender){.text = text, .size = end}, beginning);
-    *failed_at = walk.first;
-    if (walk.first >= end || (text[walk.first] != '{' && text[walk.first] != '['))
+    size_t first = skip_spaces(&(struct trace_repair){.text = text, .size = end}, begin);
+    *failed_at = first;
+    if (first >= end || (text[first] != '{' && text[first] != '['))
         return MEND_FAILED;
-    if (beginning)
-        note(&walk.others, 0, SUTRA_REPAIR_BEGINNING);
-    walk_file(&walk);
+    if (begin)
+        report_repair(&others, 0, SUTRA_REPAIR_BEGINNING);
+    struct trace_repair best =
+        find_best_trace(text, end, first, BUDGET_FACTOR * (uint64_t)size + (1 << 16), &others, failed_at);
     if (end < size) {
-        note(&walk.others, end, SUTRA_REPAIR_REST);
-        walk.others.n_skipped_bytes += size - end;
+        report_repair(&others, end, SUTRA_REPAIR_REST);
+        others.n_skipped_bytes += size - end;
     }
-    bool ok = walk.best.ok;
-    if (ok) {
-        join_reports(&walk, report);
-        if (is_mended(report))
-            assemble(&walk, beginning, out);
+    if (best.ok) {
+        /* Join the reports of the trace and of the skipped text. */
+        *report = best.report;
+        best.report.places = NULL;
+        report->n_elements = best.n_elements;
+        report->n_skipped_bytes += others.n_skipped_bytes;
+        for (size_t i = 0; i < others.n_places; i++)
+            report_repair(report, others.places[i].offset, others.places[i].kind);
+        for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS; kind++)
+            report->n[kind] = others.n[kind] + best.report.n[kind];
     }
-    bool memory = out->failed || walk.best.mender.out.failed || (is_mended(report) && !report->places);
-    *failed_at = walk.failed_at;
-    mended_free(&walk.best);
-    mend_report_free(&walk.others);
-    if (memory)
+    bool repaired = has_repairs(report), alone = !others.n[SUTRA_REPAIR_OBJECT] && !others.n[SUTRA_REPAIR_REST];
+    if (repaired) {
+        /* The text before the trace, the repaired text, and the text after the last repair. */
+        if (best.begin == first)
+            buffer_append(out, text + begin, first - begin);
+        buffer_append(out, best.out.bytes, best.out.length);
+        size_t text_end = alone ? end : best.at;
+        if (best.copied < text_end)
+            buffer_append(out, text + best.copied, text_end - best.copied);
+        if (!alone)
+            buffer_append(out, "\n", 1);
+    }
+    bool no_memory = out->failed || best.out.failed || (repaired && !report->places);
+    bool ok = best.ok;
+    trace_repair_free(&best);
+    mend_report_free(&others);
+    if (no_memory)
         return MEND_MEMORY;
-    return !ok ? MEND_FAILED : is_mended(report) ? MEND_DONE : MEND_NOTHING;
+    return !ok ? MEND_FAILED : repaired ? MEND_DONE : MEND_NOTHING;
 }
 
-/* ---- What was done ---- */
+/* ---- The report ---- */
 
 void mend_report_free(struct mend_report *report) {
     free(report->places);
@@ -668,22 +884,16 @@ const char *mend_words(enum sutra_repair_kind kind, bool many) {
     return words[kind][many];
 }
 
-/* Its first place among those that are known, or SUTRA_NO_OFFSET. */
-static uint64_t first_place(const struct mend_report *report, enum sutra_repair_kind kind) {
-    uint64_t first = SUTRA_NO_OFFSET;
-    for (size_t i = 0; i < report->n_places; i++)
-        if (report->places[i].kind == kind && report->places[i].offset < first)
-            first = report->places[i].offset;
-    return first;
-}
-
-void mend_describe(const struct mend_report *report, char *text, size_t size) {
+void repair_describe(const struct mend_report *report, char *text, size_t size) {
     size_t length = 0;
     *text = 0;
     for (int kind = 0; kind < SUTRA_N_REPAIR_KINDS && length < size; kind++) {
-        uint64_t n = report->n[kind], first = first_place(report, (enum sutra_repair_kind)kind);
+        uint64_t n = report->n[kind], first = SUTRA_NO_OFFSET;
         if (!n)
             continue;
+        for (size_t i = 0; i < report->n_places; i++)
+            if ((int)report->places[i].kind == kind && report->places[i].offset < first)
+                first = report->places[i].offset;
         length += (size_t)snprintf(text + length, size - length, "%s%" PRIu64 " %s", length ? "; " : "", n,
                                    mend_words((enum sutra_repair_kind)kind, n > 1));
         if (first != SUTRA_NO_OFFSET && length < size)
