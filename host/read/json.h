@@ -1,12 +1,11 @@
 /*
- * json.h - walking the tokens of a JSON text, checking the grammar, the strings and the numbers on the way.
+ * json.h - walks the tokens of a JSON text and checks the grammar, the strings and the numbers on the way.
  *
- * A walker stands on a token: `at` is the byte where it begins (the text's size at the end, where a zero byte stands).
- * Values are walked in one pass without recursion, strings and white space 16 bytes at a time. Where the text is
- * malformed, the walker notes what was expected, and then stands at the end, so that loops end by themselves;
- * walk_error() makes an error of it. A string that a walker stepped over is known to be valid: UTF-8, no control
- * characters, legal escapes. No function here that is not inlined gets the walker's address: a local one lives in
- * registers.
+ * A walker is at a token: `at` is the token's first byte (at the end the text's size, where a zero byte is). Values are
+ * walked in one pass without recursion, strings and white space 16 bytes at a time. At malformed text the walker records
+ * the expected token and moves to the end, so that loops end without a check; walk_error() converts it to an error. A
+ * string that was walked over is valid: UTF-8, no control characters, legal escapes. No function that is not inlined
+ * gets the walker's address, so a local walker is in registers.
  */
 #ifndef READ_JSON_H
 #define READ_JSON_H
@@ -19,8 +18,8 @@
 #include "text/numbers.h"
 #include "text/strings.h"
 
-/* Deepest nesting of brackets that is read: a little more than Python's json module does with its usual limit. What is
- * written grows with the square of the depth, since lines are indented by it. */
+/* Deepest nesting of brackets: slightly more than Python's json module reads by default. Output is indented, so that its
+ * size grows with the square of the depth. */
 #define DEPTH_MAX      1024
 #define DEPTH_MAX_TEXT "1,024"
 
@@ -28,32 +27,32 @@ struct json_walker {
     const struct source *source;
     const char *text;
     size_t at;
-    const char *expected; /* what was expected at `failed_at`, or NULL: nothing malformed was seen */
+    const char *expected; /* expected at `failed_at`; NULL: no error so far */
     size_t failed_at;
 };
 
-/* What stands at a value's place in the text: its first byte, and for strings the closing quote. 0: no such value. */
+/* Offsets of a value: its first byte, and for strings the closing quote. 0: no value. */
 struct json_place {
     size_t at, end;
 };
 
-/* Where something ends: the byte behind it; or the byte at which something else was expected. */
+/* End of a value: the byte after it (of strings the closing quote), or the malformed byte. */
 struct json_end {
     size_t at;
     const char *expected; /* NULL: well-formed */
 };
 
-/* On to the first token at or behind byte `at`, where none has begun. */
+/* Moves to the first token at or after byte `at`, which is in no token. */
 static inline void walk_to(struct json_walker *walker, size_t at) {
     walker->at = space_end(walker->text, at);
 }
 
-/* Over a bracket, a comma or a colon. */
+/* Steps over a bracket, a comma or a colon. */
 static inline void walk_next(struct json_walker *walker) {
     walk_to(walker, walker->at + 1);
 }
 
-/* A walker on the first token at or behind byte `at`. */
+/* A walker at the first token at or after byte `at`. */
 static inline struct json_walker walk_from(const struct source *source, size_t at) {
     return (struct json_walker){.source = source, .text = source->bytes, .at = space_end(source->bytes, at)};
 }
@@ -62,7 +61,7 @@ static inline char walk_char(const struct json_walker *walker) {
     return walker->text[walker->at];
 }
 
-/* Notes what was expected where the walker stands, if that is the first mistake, and goes to the end. */
+/* Records the first error, at the walker's byte, and moves to the end. */
 static inline void walk_fail(struct json_walker *walker, const char *expected) {
     if (!walker->expected) {
         walker->expected = expected;
@@ -71,41 +70,41 @@ static inline void walk_fail(struct json_walker *walker, const char *expected) {
     walker->at = walker->source->size;
 }
 
-/* SUTRA_DATA if something malformed was seen; the error says what and where. */
+/* SUTRA_DATA if the text is malformed; the error contains the byte, the line and the expected token. */
 enum sutra_status walk_error(const struct json_walker *walker, struct sutra_error *error);
 
-/* Steps over the token if it is `c`; else an error that says so. */
-static inline bool walk_expect(struct json_walker *walker, char c, const char *what) {
+/* Steps over the token `c`; fails at any other token. */
+static inline bool walk_expect(struct json_walker *walker, char c, const char *expected) {
     if (walk_char(walker) != c) {
-        walk_fail(walker, what);
+        walk_fail(walker, expected);
         return false;
     }
     walk_next(walker);
     return true;
 }
 
-/* Whether a number or a word may end before this character; a zero byte, which ends the last one, is not among them. */
+/* Whether a number or a word may end before this character. The zero byte at the end of the text is not accepted. */
 static inline bool scalar_may_end(char c) {
     return c == ',' || c == '}' || c == ']' || c == '\n' || c == ' ' || c == '\r' || c == '\t';
 }
 
-/* Length of a number of the most frequent forms: 12, 0, 12.5. 0: something else stands there. */
+/* Length of a number of the most frequent forms: 12, 0, 12.5. 0: another value. */
 static inline size_t short_number_length(const char *text) {
     size_t n = short_number_at(text).length;
     bool zeros = *text == '0' && n > 1 && text[1] != '.';
     return n && !zeros && scalar_may_end(text[n]) ? n : 0;
 }
 
-/* The closing quote of the string that begins at byte `at`, of which the bytes before `from` are plain. */
+/* The closing quote of the string at byte `at`, whose bytes before `from` are plain. */
 struct json_end string_end(const struct source *source, size_t at, size_t from);
 
-/* The byte behind the number or word at byte `at`. */
+/* The byte after the number or word at byte `at`. */
 struct json_end scalar_end(const struct source *source, size_t at);
 
-/* The byte behind the value that an opening bracket at byte `at` begins. */
+/* The byte after the value whose opening bracket is at byte `at`. */
 struct json_end brackets_end(const struct source *source, size_t at);
 
-/* From the opening quote to behind the closing one. An empty place, where the string is malformed. */
+/* Steps over a string. An empty string, if it is malformed. */
 static inline struct json_place walk_string(struct json_walker *walker) {
     struct json_place place = {walker->at, plain_end(walker->text, walker->at + 1)};
     if (walker->text[place.end] != '"') {
@@ -121,7 +120,7 @@ static inline struct json_place walk_string(struct json_walker *walker) {
     return place;
 }
 
-/* Over a number or a word. */
+/* Steps over a number or a word. */
 static inline void walk_scalar(struct json_walker *walker) {
     size_t length = short_number_length(walker->text + walker->at);
     struct json_end end = {walker->at + length, NULL};
@@ -133,7 +132,7 @@ static inline void walk_scalar(struct json_walker *walker) {
         walk_to(walker, end.at);
 }
 
-/* Steps over a value of any kind, checking it, and returns its place. */
+/* Checks a value of any kind, steps over it, and returns its offsets. */
 __attribute__((always_inline)) static inline struct json_place walk_value(struct json_walker *walker) {
     char c = walk_char(walker);
     if (c == '"')
@@ -152,7 +151,7 @@ __attribute__((always_inline)) static inline struct json_place walk_value(struct
     return place;
 }
 
-/* The byte behind the value at byte `at`, and its place; 0: it is malformed, and walk_value() says how. */
+/* The byte after the value at byte `at`, and the value's offsets; 0: malformed, walk_value() reports the error. */
 static inline size_t leaf_end(const struct json_walker *walker, size_t at, struct json_place *place) {
     const char *text = walker->text;
     *place = (struct json_place){.at = at};
@@ -172,19 +171,19 @@ static inline size_t leaf_end(const struct json_walker *walker, size_t at, struc
 }
 
 /*
- * Members of an object, one after the other:
+ * Members of an object in file order:
  *
  *     for (bool more = walk_object(w); more; more = walk_member_end(w)) {
  *         struct json_place key = walk_key(w);     now at the value
- *         ... walk_value(w) or a walk of its own ...
+ *         ... walk_value(w) or another walk ...
  *     }
  *
- * and elements of an array with walk_array() and walk_element_end() alike.
+ * and elements of an array with walk_array() and walk_element_end().
  */
 
-/* Opens a bracket; false if it closes at once. */
-static inline bool walk_open(struct json_walker *walker, char open, const char *what) {
-    if (!walk_expect(walker, open, what))
+/* Steps over an opening bracket; false: the bracket is empty, and the walker is after it. */
+static inline bool walk_open(struct json_walker *walker, char open, const char *expected) {
+    if (!walk_expect(walker, open, expected))
         return false;
     if (walk_char(walker) != open + 2)
         return true;
@@ -192,11 +191,11 @@ static inline bool walk_open(struct json_walker *walker, char open, const char *
     return false;
 }
 
-/* Behind a member or element: true at a comma, false at the closing bracket. */
-static inline bool walk_close(struct json_walker *walker, char close, const char *what) {
+/* Steps over the token after a member or element: true at a comma, false at the closing bracket. */
+static inline bool walk_close(struct json_walker *walker, char close, const char *expected) {
     char c = walk_char(walker);
     if (c != ',' && c != close) {
-        walk_fail(walker, what);
+        walk_fail(walker, expected);
         return false;
     }
     walk_next(walker);

@@ -39,11 +39,11 @@ struct trace_repair {
     struct buffer out;
     size_t copied;
     struct mend_report report;
-    uint64_t budget;        /* bytes that may be parsed again */
-    size_t kept_end;        /* the byte after the last member or element that is kept */
-    struct checkpoint kept; /* state at kept_end */
-    uint64_t n_elements;    /* of all arrays */
-    uint64_t n_in_array;    /* of the current array */
+    uint64_t budget;          /* bytes that may be parsed again */
+    size_t kept_end;          /* the byte after the last member or element that is kept */
+    struct checkpoint kept;   /* state at kept_end */
+    uint64_t n_elements;      /* of all arrays */
+    uint64_t n_in_array;      /* of the current array */
     size_t quote_from, quote; /* text[quote] is the first unescaped quote at or after quote_from, or the text's end */
     size_t learned[2];        /* first keys of the first and the last element that is kept; 0: none */
     size_t failed_at;         /* in the last malformed value */
@@ -111,14 +111,53 @@ static size_t skip_spaces(const struct trace_repair *repair, size_t at) {
 
 /* ---- Keys ---- */
 
-static const char *const element_keys[] = {
-    "args",         "attrs",       "bind_id",      "bp",         "cat",           "cname",          "comm_type",
-    "ctrl_deps",    "data_deps",   "dur",          "esf",        "exclusive_dur", "external_id",    "flow_in",
-    "flow_out",     "fw_parent",   "fw_tid",       "id",         "id2",           "inclusive_dur",  "input_shapes",
-    "input_types",  "inputs",      "inter_thread_dep", "kernel_backend", "kernel_file", "name",     "op_schema",
-    "output_shapes", "output_types", "outputs",    "parent",     "ph",            "pid",            "rf_id",
-    "s",            "scope",       "seq_id",       "sf",         "stack",         "stream",         "sync_dep",
-    "tdur",         "tensor_range", "tid",         "ts",         "tts"};
+static const char *const element_keys[] = {"args",
+                                           "attrs",
+                                           "bind_id",
+                                           "bp",
+                                           "cat",
+                                           "cname",
+                                           "comm_type",
+                                           "ctrl_deps",
+                                           "data_deps",
+                                           "dur",
+                                           "esf",
+                                           "exclusive_dur",
+                                           "external_id",
+                                           "flow_in",
+                                           "flow_out",
+                                           "fw_parent",
+                                           "fw_tid",
+                                           "id",
+                                           "id2",
+                                           "inclusive_dur",
+                                           "input_shapes",
+                                           "input_types",
+                                           "inputs",
+                                           "inter_thread_dep",
+                                           "kernel_backend",
+                                           "kernel_file",
+                                           "name",
+                                           "op_schema",
+                                           "output_shapes",
+                                           "output_types",
+                                           "outputs",
+                                           "parent",
+                                           "ph",
+                                           "pid",
+                                           "rf_id",
+                                           "s",
+                                           "scope",
+                                           "seq_id",
+                                           "sf",
+                                           "stack",
+                                           "stream",
+                                           "sync_dep",
+                                           "tdur",
+                                           "tensor_range",
+                                           "tid",
+                                           "ts",
+                                           "tts"};
 static const char *const trace_keys[] = {"schema", "schemaVersion", "traceEvents", "nodes"};
 
 /* Index of the last byte before `at` that is no white space; SIZE_MAX: none. */
@@ -306,9 +345,9 @@ static size_t find_string_end(const struct value_walk *walk, size_t from, enum s
         if (may_end(walk, at, role))
             return at;
         size_t before = at;
-        if (role == ROLE_KEY || (step_back(repair, &before, '{') &&
-                                 (begins_trace(repair, before) ||
-                                  (is_border(repair, before) && begins_element(repair, before)))))
+        if (role == ROLE_KEY ||
+            (step_back(repair, &before, '{') &&
+             (begins_trace(repair, before) || (is_border(repair, before) && begins_element(repair, before)))))
             break; /* another element or another trace begins: this string has no end */
         before = at;
         if (role == ROLE_MEMBER && step_back(repair, &before, ',') && before > from &&
@@ -321,17 +360,6 @@ static size_t find_string_end(const struct value_walk *walk, size_t from, enum s
     return FAILED;
 }
 
-static bool is_hex(char c) {
-    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
-}
-
-/* Length of the escape sequence whose backslash is at `text`; 0: invalid. */
-static size_t escape_length(const char *text) {
-    if (text[1] == 'u')
-        return is_hex(text[2]) && is_hex(text[3]) && is_hex(text[4]) && is_hex(text[5]) ? 6 : 0;
-    return text[1] && strchr("\"\\/bfnrt", text[1]) ? 2 : 0;
-}
-
 /* Repairs a string's text from `at` to `end`: quotes, escapes, control characters, UTF-8. */
 static void repair_string_text(struct trace_repair *repair, size_t at, size_t end) {
     static const char letters[] = "\bb\tt\nn\ff\rr", digits[] = "0123456789abcdef";
@@ -340,7 +368,7 @@ static void repair_string_text(struct trace_repair *repair, size_t at, size_t en
         if (c == '"') {
             edit(repair, at++, 0, "\\", SUTRA_REPAIR_QUOTE);
         } else if (c == '\\') {
-            size_t length = escape_length(repair->text + at);
+            size_t length = string_escape_length(repair->text + at);
             bool valid = length > 0 && length <= end - at;
             if (!valid)
                 edit(repair, at, 0, "\\", SUTRA_REPAIR_BACKSLASH);
@@ -379,7 +407,7 @@ static size_t strict_string_end(struct trace_repair *repair, size_t at) {
         unsigned char c = (unsigned char)repair->text[at];
         if (c >= ' ' && c < 0x80 && c != '\\')
             continue;
-        size_t escape = c == '\\' ? escape_length(repair->text + at) : 1;
+        size_t escape = c == '\\' ? string_escape_length(repair->text + at) : 1;
         if (c < ' ' || escape == 0)
             break;
         high |= c >= 0x80;
@@ -583,8 +611,8 @@ static enum after_element pass_bracket(struct trace_repair *repair, size_t at, c
         repair->at = next;
         return AT_ELEMENT;
     }
-    bool ends = next >= repair->size || repair->text[next] == ',' || repair->text[next] == '}' ||
-                begins_trace(repair, next);
+    bool ends =
+        next >= repair->size || repair->text[next] == ',' || repair->text[next] == '}' || begins_trace(repair, next);
     return ends ? AT_ARRAY_END : skip_malformed(repair, at + 1);
 }
 
@@ -734,8 +762,8 @@ static bool repair_object(struct trace_repair *repair) {
 /* An array without a trace, at repair->at, becomes a trace. */
 static void wrap_array(struct trace_repair *repair) {
     size_t first = skip_spaces(repair, repair->at + 1), n = repair->size - first < 4096 ? repair->size - first : 4096;
-    bool nodes = memmem(repair->text + first, n, "\"ctrl_deps\"", 11) ||
-                 memmem(repair->text + first, n, "\"op_schema\"", 11);
+    bool nodes =
+        memmem(repair->text + first, n, "\"ctrl_deps\"", 11) || memmem(repair->text + first, n, "\"op_schema\"", 11);
     edit(repair, repair->at, 0, nodes ? "{\"nodes\": " : "{\"traceEvents\": ", SUTRA_REPAIR_ARRAY);
     if (repair_array(repair))
         replace(repair, repair->at, 0, "}");

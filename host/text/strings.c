@@ -441,6 +441,16 @@ static uint32_t hex_value(char c) {
     return is_digit(c) ? (uint32_t)(c - '0') : (uint32_t)((c | 0x20) - 'a' + 10) & 15;
 }
 
+static bool is_hex(char c) {
+    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+size_t string_escape_length(const char *text) {
+    if (text[1] == 'u')
+        return is_hex(text[2]) && is_hex(text[3]) && is_hex(text[4]) && is_hex(text[5]) ? 6 : 0;
+    return text[1] && strchr("\"\\/bfnrt", text[1]) ? 2 : 0;
+}
+
 /* Four hexadecimal digits. */
 static uint32_t read_unit(const char *hex) {
     return hex_value(hex[0]) << 12 | hex_value(hex[1]) << 8 | hex_value(hex[2]) << 4 | hex_value(hex[3]);

@@ -63,6 +63,9 @@ void visible_append_utf8(struct buffer *to, const char *bytes, size_t n);
 /* Raw to written; returns the bytes written, at most 6 * length. Up to 64 bytes beyond those may be scribbled on. */
 size_t string_rewrite(const char *raw, size_t length, char *out);
 
+/* Length of the escape sequence of JSON whose backslash is at `text`, 2 or 6; 0: invalid. */
+size_t string_escape_length(const char *text);
+
 /* Raw to decoded; returns the bytes written, at most `length`; `out` may not overlap. */
 size_t string_decode(const char *raw, size_t length, char *out);
 
