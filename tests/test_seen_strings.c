@@ -42,12 +42,12 @@ static void strings_get_the_numbers_of_interning(void **state) {
         assert_int_equal(source_copy(&source, "text", text, size, NULL), SUTRA_OK);
         struct field_reader reader = {.source = &source};
         struct strings strings = {0}, plain = {0};
-        struct seen_strings seen = {0};
+        struct string_cache seen = {0};
         assert_true(strings_init(&strings) && strings_init(&plain));
         struct json_walker walker = walk_from(&source, 0);
         for (bool more = walk_array(&walker); more; more = walk_element_end(&walker)) {
             struct json_place place = walk_string(&walker);
-            uint32_t number = seen_string_intern(&seen, &reader, place, &strings);
+            uint32_t number = cached_string_intern(&seen, &reader, place, &strings);
             if (number != field_intern(&reader, place, &plain))
                 fail_msg("seed %u: number %u for %.*s", (unsigned)seed, number, (int)(place.end - place.at + 1),
                          source.bytes + place.at);
@@ -71,11 +71,11 @@ static void empty_string_differs_from_an_empty_slot(void **state) {
     assert_int_equal(source_copy(&source, "text", text, sizeof text - 1, NULL), SUTRA_OK);
     struct field_reader reader = {.source = &source};
     struct strings strings = {0};
-    struct seen_strings seen = {0};
+    struct string_cache seen = {0};
     assert_true(strings_init(&strings));
     struct json_walker walker = walk_from(&source, 0);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        assert_int_equal(seen_string_intern(&seen, &reader, walk_string(&walker), &strings), expected[i]);
+        assert_int_equal(cached_string_intern(&seen, &reader, walk_string(&walker), &strings), expected[i]);
     strings_free(&strings);
     buffer_free(&reader.scratch);
     source_close(&source);

@@ -1,8 +1,13 @@
 /*
- * device_trace.c - reading a device trace: "traceEvents" into columns.
+ * device_trace.c - reads a device trace: "traceEvents" into columns.
  *
  * Each part of the array fills columns and a string table of its own; then the tables are joined in file order, so that
  * rows and string numbers do not depend on the number of parts.
+ *
+ * An event is decoded in one of two ways with equal results (test_known_events compares them):
+ *   - fast: the bytes between its values are learned (event_fields.h), and each value is scanned where it is, once;
+ *   - plain: walk_event() finds all values token by token, and then each value is read. Used for anything unusual: bytes
+ *     that are not learned, a value of another type, a repeated key, malformed text.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,32 +20,22 @@
 #include "read/event_fields.h"
 #include "read/repeated_text.h"
 
-/*
- * An event that is written as others before it, from its text straight to the values of its row.
- *
- * What stands between values is known by its bytes (event_forms.h), so that each value is read where it stands, once.
- * Whatever is unusual (bytes that are not known, a value of another type, a repeated key, a mistake) is left to those
- * who walk events token by token.
- */
-
-/* Values of one event, as columns/device_events.h has them, but for the numbers of strings. */
+/* Values of one event, with the meaning of columns/traces.h; strings are not interned yet. */
 struct event_row {
     struct number ts, dur;
-    struct json_place name, category; /* `at` is 0 where there is none */
+    struct json_place name, category; /* `at` is 0 if absent */
     value_key pid, tid, external, rf, correlation, stream;
     uint16_t device;
-    size_t value_at[EVENT_N_VALUES]; /* in the trace's text; 0: there is none */
-    value_key id_key;                /* where it is an integer, which has no place, */
+    size_t value_at[EVENT_N_VALUES]; /* in the trace's text; 0: absent */
+    value_key id_key;                /* if it is an integer, */
     struct json_place id;            /* else */
     uint8_t phase, flags;
-    bool lower_external; /* it has an "external id" */
-    uint16_t given;      /* which inputs there are, as a set */
+    bool lower_external; /* has an "external id" */
+    uint16_t given;      /* set of the inputs that are present */
     struct json_place inputs[N_EVENT_INPUTS];
 };
 
-/*
- * From value to value along the tree of forms. O(length of the event).
- */
+/* ---- Fast decoder: from value to value along the tree of forms. O(length of the event) ---- */
 
 static const struct event_row absent = {
     .pid = KEY_ABSENT,
@@ -52,22 +47,17 @@ static const struct event_row absent = {
     .device = DEVICE_ABSENT,
 };
 
-/* All but the inputs; in words: an assignment may become an instruction for whole blocks, which takes longer. */
-static inline void reset(struct event_row *row) {
-    _Static_assert(offsetof(struct event_row, inputs) % 8 == 0, "whole words");
-    for (size_t i = 0; i < offsetof(struct event_row, inputs); i += 8)
-        memcpy((char *)row + i, (const char *)&absent + i, 8);
-}
+/*
+ * scan_*(): decodes the value at text[at] and returns the byte after it, or 0 if the value is unusual.
+ */
 
-/* Each of the following reads the value at `text + at` and returns the byte behind it, or 0 where it is unusual. */
-
-/* The byte behind a number that begins and ends as JSON has it, or 0. */
+/* The byte after a number, or 0 if it begins or ends in a way that is not JSON. */
 static inline size_t number_end(const char *text, size_t at, struct short_number number) {
     bool zeros = text[at] == '0' && number.n_integer > 1;
     return number.length && !zeros && scalar_may_end(text[at + number.length]) ? at + number.length : 0;
 }
 
-static inline size_t read_number_known_event(const char *text, size_t at, struct number *number) {
+static inline size_t scan_number(const char *text, size_t at, struct number *number) {
     int64_t integer;
     double real;
     struct short_number found = short_number_at(text + at);
@@ -81,7 +71,7 @@ static inline size_t read_number_known_event(const char *text, size_t at, struct
 }
 
 /* Up to 15 digits. */
-static inline size_t read_natural(const char *text, size_t at, value_key *key) {
+static inline size_t scan_natural(const char *text, size_t at, value_key *key) {
     size_t n = digit_run_short(text + at);
     if (n == 0 || n == SCAN_BYTES || text[at + n] == '.')
         return 0;
@@ -89,36 +79,27 @@ static inline size_t read_natural(const char *text, size_t at, value_key *key) {
     return number_end(text, at, (struct short_number){.n_integer = n, .length = n});
 }
 
-/* The sign is a branch, which is foretold, so that nothing waits for it. */
-static inline size_t read_integer(const char *text, size_t at, value_key *key) {
+/* The sign is a branch, which is predicted, so that no instruction waits for it. */
+static inline size_t scan_integer(const char *text, size_t at, value_key *key) {
     if (text[at] != '-')
-        return read_natural(text, at, key);
-    size_t end = read_natural(text, at + 1, key);
+        return scan_natural(text, at, key);
+    size_t end = scan_natural(text, at + 1, key);
     if (end)
         *key = -*key;
     return end;
 }
 
-static inline size_t read_string_known_event(const struct json_walker *walker, size_t at, struct json_place *place) {
-    return walker->text[at] == '"' ? leaf_end(walker, at, place) : 0;
-}
-
-/* Any value, whose place is as event_places.h has it. */
-static inline size_t read_place(const struct json_walker *walker, size_t at, struct json_place *place) {
+/* Any value; its end is that of struct event_places. */
+static inline size_t scan_any(const struct json_walker *walker, size_t at, struct json_place *place) {
     size_t end = leaf_end(walker, at, place);
     if (walker->text[at] != '"')
         place->end = end;
     return end;
 }
 
-static inline size_t skip(const struct json_walker *walker, size_t at) {
-    struct json_place place;
-    return leaf_end(walker, at, &place);
-}
-
-static inline size_t read_key_known_event(const struct json_walker *walker, size_t at, struct field_reader *fields,
-                                          value_key *key) {
-    size_t end = read_integer(walker->text, at, key);
+static inline size_t scan_key(const struct json_walker *walker, size_t at, struct field_reader *fields,
+                              value_key *key) {
+    size_t end = scan_integer(walker->text, at, key);
     struct json_place place;
     if (!end) {
         end = leaf_end(walker, at, &place);
@@ -128,66 +109,57 @@ static inline size_t read_key_known_event(const struct json_walker *walker, size
     return *key == KEY_UNHASHABLE ? 0 : end;
 }
 
-static inline size_t read_device_known_event(const struct json_walker *walker, size_t at, uint16_t *device) {
-    value_key integer;
-    size_t end = read_integer(walker->text, at, &integer);
-    *device = end ? device_of_integer(integer) : DEVICE_OTHER;
-    return end ? end : skip(walker, at);
-}
-
-static inline size_t read_phase_known_event(const struct json_walker *walker, size_t at, uint8_t *phase) {
-    const char *text = walker->text + at;
-    bool plain = text[0] == '"' && text[1] > PHASE_OTHER && text[1] < 0x7f && text[1] != '"' && text[1] != '\\';
-    *phase = (uint8_t)text[1];
-    return plain && text[1] >= ' ' && text[2] == '"' ? at + 3 : 0;
-}
-
-static inline size_t read_id(const struct json_walker *walker, size_t at, struct event_row *row) {
-    size_t end = read_integer(walker->text, at, &row->id_key);
-    return end ? end : read_place(walker, at, &row->id);
-}
-
-static inline size_t read_field(const struct json_walker *walker, size_t at, enum event_field field,
+static inline size_t scan_field(const struct json_walker *walker, size_t at, enum event_field field,
                                 struct field_reader *fields, struct event_row *row) {
-    value_key ignored;
+    const char *text = walker->text;
+    struct json_place ignored_place;
+    value_key integer;
+    size_t end;
+    bool plain;
     switch (field) {
     case FIELD_TS:
         row->value_at[VALUE_TS] = at;
-        return read_number_known_event(walker->text, at, &row->ts);
+        return scan_number(text, at, &row->ts);
     case FIELD_DUR:
-        return read_number_known_event(walker->text, at, &row->dur);
+        return scan_number(text, at, &row->dur);
     case FIELD_NAME:
-        return read_string_known_event(walker, at, &row->name);
+        return text[at] == '"' ? leaf_end(walker, at, &row->name) : 0;
     case FIELD_CATEGORY:
-        return read_string_known_event(walker, at, &row->category);
+        return text[at] == '"' ? leaf_end(walker, at, &row->category) : 0;
     case FIELD_PHASE:
-        return read_phase_known_event(walker, at, &row->phase);
+        plain = text[at] == '"' && text[at + 1] > PHASE_OTHER && text[at + 1] < 0x7f && text[at + 1] != '"' &&
+                text[at + 1] != '\\';
+        row->phase = (uint8_t)text[at + 1];
+        return plain && text[at + 1] >= ' ' && text[at + 2] == '"' ? at + 3 : 0;
     case FIELD_PID:
         row->value_at[VALUE_PID] = at;
-        return read_key_known_event(walker, at, fields, &row->pid);
+        return scan_key(walker, at, fields, &row->pid);
     case FIELD_TID:
-        return read_key_known_event(walker, at, fields, &row->tid);
+        return scan_key(walker, at, fields, &row->tid);
     case FIELD_RF:
-        return read_key_known_event(walker, at, fields, &row->rf);
+        return scan_key(walker, at, fields, &row->rf);
     case FIELD_CORRELATION:
         row->value_at[VALUE_CORRELATION] = at;
-        return read_key_known_event(walker, at, fields, &row->correlation);
+        return scan_key(walker, at, fields, &row->correlation);
     case FIELD_STREAM:
         row->flags |= EVENT_STREAM_INTEGER;
-        return read_integer(walker->text, at, &row->stream);
+        return scan_integer(text, at, &row->stream);
     case FIELD_DEVICE:
-        return read_device_known_event(walker, at, &row->device);
+        end = scan_integer(text, at, &integer);
+        row->device = end ? device_of_integer(integer) : DEVICE_OTHER;
+        return end ? end : leaf_end(walker, at, &ignored_place);
     case FIELD_EXTERNAL:
-        return read_integer(walker->text, at, &row->external);
+        return scan_integer(text, at, &row->external);
     case FIELD_EVENT_INDEX:
-        return read_integer(walker->text, at, &ignored);
+        return scan_integer(text, at, &integer);
     case FIELD_WAIT_RECORD:
         row->value_at[VALUE_WAIT_RECORD] = at;
-        return skip(walker, at);
+        return leaf_end(walker, at, &ignored_place);
     case FIELD_ID:
         row->value_at[VALUE_ID] = at;
-        row->flags |= walker->text[at] == 'n' ? 0 : EVENT_HAS_ID;
-        return read_id(walker, at, row);
+        row->flags |= text[at] == 'n' ? 0 : EVENT_HAS_ID;
+        end = scan_integer(text, at, &row->id_key);
+        return end ? end : scan_any(walker, at, &row->id);
     case FIELD_CONCRETE_INPUTS:
     case FIELD_INPUT_TYPES:
     case FIELD_INPUT_SHAPES:
@@ -197,66 +169,65 @@ static inline size_t read_field(const struct json_walker *walker, size_t at, enu
     case FIELD_REGISTERS:
     case FIELD_SHARED_MEMORY:
     case FIELD_OCCUPANCY:
-        return read_place(walker, at, &row->inputs[field - FIELD_CONCRETE_INPUTS]);
-    case FIELD_ARGS: /* which is no object */
+        return scan_any(walker, at, &row->inputs[field - FIELD_CONCRETE_INPUTS]);
+    case FIELD_ARGS: /* no object */
         return 0;
     default:
-        return skip(walker, at);
+        return leaf_end(walker, at, &ignored_place);
     }
 }
 
-static inline uint8_t flag_if(uint64_t seen, uint64_t fields, enum event_flag flag) {
-    return seen & fields ? (uint8_t)flag : 0;
+static inline uint8_t flag_if(uint64_t fields, uint64_t wanted, enum event_flag flag) {
+    return fields & wanted ? (uint8_t)flag : 0;
 }
 
-static inline uint8_t flags_of(uint64_t seen) {
-    return flag_if(seen, FIELD_BIT(FIELD_TS), EVENT_HAS_TS) | flag_if(seen, FIELD_BIT(FIELD_DUR), EVENT_HAS_DUR) |
-           flag_if(seen, FIELD_BIT(FIELD_TID), EVENT_HAS_TID) | flag_if(seen, FIELD_BIT(FIELD_NAME), EVENT_HAS_NAME) |
-           flag_if(seen, FIELD_BIT(FIELD_WAIT_STREAM) | FIELD_BIT(FIELD_WAIT_RECORD), EVENT_HAS_WAIT);
-}
-
-/* Asks for as much text as most events have, some events ahead: the processor does so itself only within a page. */
-static inline void fetch_ahead(const char *text) {
-    for (size_t line = 0; line < 5; line++)
-        __builtin_prefetch(text + 2048 + 64 * line);
-}
-
-/* Reads the event at the walker, and steps behind it. False: it is not known; the walker did not move, and the row is
+/* Decodes the event at the walker and steps over it. False: unusual; then the walker has not moved, and *row is
  * undefined. */
-static bool known_event_read(struct json_walker *walker, const struct event_forms *forms, struct field_reader *fields,
-                             struct event_row *row) {
+static bool scan_event(struct json_walker *walker, const struct event_forms *forms, struct field_reader *fields,
+                       struct event_row *row) {
     const struct json_walker local = *walker;
     const struct form *form = form_find(&forms->begin, local.text + local.at);
     size_t at = local.at;
-    fetch_ahead(local.text + at);
-    reset(row);
+    /* Prefetch the text of an event a few events ahead: the CPU itself prefetches only within a page. */
+    for (size_t line = 0; line < 5; line++)
+        __builtin_prefetch(local.text + at + 2048 + 64 * line);
+    /* Reset all but the inputs, by words: an assignment may become a string instruction, which is slower. */
+    _Static_assert(offsetof(struct event_row, inputs) % 8 == 0, "whole words");
+    for (size_t i = 0; i < offsetof(struct event_row, inputs); i += 8)
+        memcpy((char *)row + i, (const char *)&absent + i, 8);
     for (; form && !form->ends; form = form_find(form, local.text + at)) {
-        at = read_field(&local, at + form->length, (enum event_field)form->field, fields, row);
+        at = scan_field(&local, at + form->length, (enum event_field)form->field, fields, row);
         if (!at)
             return false;
     }
     if (!form || form->repeats)
         return false;
-    row->flags |= flags_of(form->seen);
-    row->lower_external = form->seen & FIELD_BIT(FIELD_LOWER_EXTERNAL);
-    row->given = (uint16_t)(form->seen >> FIELD_CONCRETE_INPUTS);
+    row->flags |= flag_if(form->fields, FIELD_BIT(FIELD_TS), EVENT_HAS_TS) |
+                  flag_if(form->fields, FIELD_BIT(FIELD_DUR), EVENT_HAS_DUR) |
+                  flag_if(form->fields, FIELD_BIT(FIELD_TID), EVENT_HAS_TID) |
+                  flag_if(form->fields, FIELD_BIT(FIELD_NAME), EVENT_HAS_NAME) |
+                  flag_if(form->fields, FIELD_BIT(FIELD_WAIT_STREAM) | FIELD_BIT(FIELD_WAIT_RECORD), EVENT_HAS_WAIT);
+    row->lower_external = form->fields & FIELD_BIT(FIELD_LOWER_EXTERNAL);
+    row->given = (uint16_t)(form->fields >> FIELD_CONCRETE_INPUTS);
     walk_to(walker, at + form->length);
     return true;
 }
+
+/* ---- Plain decoder ---- */
 
 struct event_part {
     struct document_part part;
     struct device_events events;
     struct strings strings, inputs;
-    struct seen_strings seen;
-    struct seen_inputs seen_inputs;
+    struct string_cache string_cache;
+    struct inputs_cache inputs_cache;
     struct event_forms learned;
-    uint64_t n_dropped; /* fields of a wrong type */
+    uint64_t n_dropped; /* fields of the wrong type */
     uint64_t n_lower_external;
-    row_t bad_row;        /* the first event that has one, or ROW_NONE */
-    enum event_field bad; /* which field */
-    size_t bad_at;        /* and where it stands */
-    uint32_t *string_map; /* its string numbers among those of all */
+    row_t bad_row; /* the first event with such a field, or ROW_NONE */
+    enum event_field bad_field;
+    size_t bad_at;
+    uint32_t *string_map; /* to the string numbers of all parts */
     uint32_t *inputs_map;
 };
 
@@ -274,7 +245,7 @@ static void part_free(struct document_part *of) {
     part->string_map = part->inputs_map = NULL;
 }
 
-/* Whether numbers of inputs are among what is read ahead. */
+/* Whether inputs are read ahead. */
 static bool reads_inputs(const struct device_events *events) {
     return events->ahead & (AHEAD_ARGUMENTS | AHEAD_LAUNCHES);
 }
@@ -288,23 +259,23 @@ static bool part_begin(struct document_part *of) {
     return strings_init(&part->strings) && (!reads_inputs(events) || strings_init(&part->inputs));
 }
 
-/* Notes a field of a wrong type; whether that is an error is decided when all parts are there. */
-static void wrong_type(struct event_part *part, enum event_field field, size_t at) {
+/* Counts a field of the wrong type; join_parts() decides whether it is an error. */
+static void count_wrong_type(struct event_part *part, enum event_field field, size_t at) {
     part->n_dropped++;
     if (part->bad_row != ROW_NONE)
         return;
     part->bad_row = part->part.n;
-    part->bad = field;
+    part->bad_field = field;
     part->bad_at = at;
 }
 
 /* Adds `flag` to *flags if the event has the field. */
-static struct number read_number_device_trace(struct event_part *part, const struct event_places *places,
-                                              enum event_field field, enum event_flag flag, uint8_t *flags) {
+static struct number read_number(struct event_part *part, const struct event_places *places, enum event_field field,
+                                 enum event_flag flag, uint8_t *flags) {
     struct number number = number_integer(0);
     size_t at = places->field[field].at;
     if (at && !field_number(part->part.fields.source->bytes + at, &number))
-        wrong_type(part, field, at);
+        count_wrong_type(part, field, at);
     else if (at)
         *flags |= (uint8_t)flag;
     return number;
@@ -314,50 +285,26 @@ static value_key read_int(struct event_part *part, const struct event_places *pl
     value_key key = -1;
     struct json_place place = places->field[field];
     if (place.at && !field_int(&part->part.fields, place, &key))
-        wrong_type(part, field, place.at);
+        count_wrong_type(part, field, place.at);
     return key;
 }
 
-static value_key read_key_device_trace(struct event_part *part, const struct event_places *places,
-                                       enum event_field field, value_key otherwise) {
+static value_key read_key(struct event_part *part, const struct event_places *places, enum event_field field,
+                          value_key otherwise) {
     struct json_place place = places->field[field];
     return place.at ? field_key(&part->part.fields, place) : otherwise;
 }
 
-static value_key read_tid(struct event_part *part, const struct event_places *places) {
-    value_key tid = read_key_device_trace(part, places, FIELD_TID, 0);
-    if (tid != KEY_UNHASHABLE)
-        return tid;
-    wrong_type(part, FIELD_TID, places->field[FIELD_TID].at);
-    return 0;
-}
-
-static uint16_t read_device_device_trace(const struct event_part *part, struct json_place place) {
-    int64_t integer;
-    if (!place.at)
-        return DEVICE_ABSENT;
-    bool whole = field_integer(part->part.fields.source->bytes + place.at, &integer);
-    return whole ? device_of_integer(integer) : DEVICE_OTHER;
-}
-
-/* The empty string if the field is absent, STRING_NONE if it is no string. */
-static uint32_t read_string_device_trace(struct event_part *part, struct json_place place) {
+/* The empty string if the field is absent, STRING_NONE if it is not a string. */
+static uint32_t intern_string(struct event_part *part, struct json_place place) {
     if (!place.at)
         return strings_intern(&part->strings, "", 0);
     if (part->part.fields.source->bytes[place.at] != '"')
         return STRING_NONE;
-    return seen_string_intern(&part->seen, &part->part.fields, place, &part->strings);
+    return cached_string_intern(&part->string_cache, &part->part.fields, place, &part->strings);
 }
 
-static uint8_t read_phase_device_trace(const struct event_part *part, struct json_place place) {
-    const char *text = part->part.fields.source->bytes + place.at;
-    if (!place.at)
-        return 0;
-    bool plain = *text == '"' && place.end == place.at + 2 && text[1] > PHASE_OTHER && text[1] < 0x7f;
-    return plain ? (uint8_t)text[1] : PHASE_OTHER;
-}
-
-/* Up to 18 digits and nothing behind them that belongs to the number. */
+/* Whether at most 18 digits are at `text`, and after them no other byte of a number. */
 static bool is_small_integer(const char *text) {
     size_t n = 0;
     while (n < 19 && text[n] >= '0' && text[n] <= '9')
@@ -365,53 +312,57 @@ static bool is_small_integer(const char *text) {
     return n > 0 && n < 19 && text[n] != '.' && text[n] != 'e' && text[n] != 'E';
 }
 
-static uint8_t read_flags(const struct event_part *part, const struct event_places *places) {
+static struct event_row read_event(struct event_part *part, const struct event_places *places) {
     const char *text = part->part.fields.source->bytes;
-    size_t id = places->field[FIELD_ID].at, name = places->field[FIELD_NAME].at;
-    size_t stream = places->field[FIELD_STREAM].at;
-    return (uint8_t)((id && text[id] != 'n' ? EVENT_HAS_ID : 0) |
-                     (name && text[name] != '"' ? EVENT_NAME_NO_STRING : 0) |
-                     (stream && is_small_integer(text + stream) ? EVENT_STREAM_INTEGER : 0) |
-                     (name ? EVENT_HAS_NAME : 0) | (places->field[FIELD_TID].at ? EVENT_HAS_TID : 0) |
-                     (places->field[FIELD_WAIT_STREAM].at || places->field[FIELD_WAIT_RECORD].at ? EVENT_HAS_WAIT : 0));
-}
-
-/* The values at these places. */
-static struct event_row row_of(struct event_part *part, const struct event_places *places) {
-    struct event_row row = {.flags = read_flags(part, places)};
+    const struct json_place *field = places->field;
+    size_t args = field[FIELD_ARGS].at, id = field[FIELD_ID].at, name = field[FIELD_NAME].at;
+    size_t stream = field[FIELD_STREAM].at, phase = field[FIELD_PHASE].at, device = field[FIELD_DEVICE].at;
+    bool waits = field[FIELD_WAIT_STREAM].at || field[FIELD_WAIT_RECORD].at;
+    struct event_row row = {
+        .flags = (uint8_t)((id && text[id] != 'n' ? EVENT_HAS_ID : 0) |
+                           (name && text[name] != '"' ? EVENT_NAME_NO_STRING : 0) |
+                           (stream && is_small_integer(text + stream) ? EVENT_STREAM_INTEGER : 0) |
+                           (name ? EVENT_HAS_NAME : 0) | (field[FIELD_TID].at ? EVENT_HAS_TID : 0) |
+                           (waits ? EVENT_HAS_WAIT : 0)),
+        .category = field[FIELD_CATEGORY],
+        .id = field[FIELD_ID],
+        .id_key = KEY_ABSENT,
+        .lower_external = field[FIELD_LOWER_EXTERNAL].at,
+        .given = (uint16_t)inputs_given(&field[FIELD_CONCRETE_INPUTS]),
+        .device = DEVICE_ABSENT,
+    };
+    memcpy(row.inputs, &field[FIELD_CONCRETE_INPUTS], sizeof row.inputs);
     for (int value = 0; value < EVENT_N_VALUES; value++)
-        row.value_at[value] = places->field[event_value_fields[value]].at;
-    size_t args = places->field[FIELD_ARGS].at;
-    if (args && part->part.fields.source->bytes[args] != '{')
-        wrong_type(part, FIELD_ARGS, args);
-    row.ts = read_number_device_trace(part, places, FIELD_TS, EVENT_HAS_TS, &row.flags);
-    row.dur = read_number_device_trace(part, places, FIELD_DUR, EVENT_HAS_DUR, &row.flags);
+        row.value_at[value] = field[event_value_fields[value]].at;
     if (!(row.flags & EVENT_NAME_NO_STRING))
-        row.name = places->field[FIELD_NAME];
-    row.category = places->field[FIELD_CATEGORY];
-    row.id = places->field[FIELD_ID];
-    row.id_key = KEY_ABSENT;
-    row.given = (uint16_t)inputs_given(&places->field[FIELD_CONCRETE_INPUTS]);
-    memcpy(row.inputs, &places->field[FIELD_CONCRETE_INPUTS], sizeof row.inputs);
-    row.pid = read_key_device_trace(part, places, FIELD_PID, KEY_ABSENT);
-    row.tid = read_tid(part, places);
+        row.name = field[FIELD_NAME];
+    if (args && text[args] != '{')
+        count_wrong_type(part, FIELD_ARGS, args);
+    row.ts = read_number(part, places, FIELD_TS, EVENT_HAS_TS, &row.flags);
+    row.dur = read_number(part, places, FIELD_DUR, EVENT_HAS_DUR, &row.flags);
+    row.pid = read_key(part, places, FIELD_PID, KEY_ABSENT);
+    row.tid = read_key(part, places, FIELD_TID, 0);
+    if (row.tid == KEY_UNHASHABLE) {
+        count_wrong_type(part, FIELD_TID, field[FIELD_TID].at);
+        row.tid = 0;
+    }
     row.external = read_int(part, places, FIELD_EXTERNAL);
-    row.lower_external = places->field[FIELD_LOWER_EXTERNAL].at;
     read_int(part, places, FIELD_EVENT_INDEX); /* only its type matters */
-    row.rf = read_key_device_trace(part, places, FIELD_RF, KEY_NULL);
-    row.correlation = read_key_device_trace(part, places, FIELD_CORRELATION, -1);
-    row.stream = read_key_device_trace(part, places, FIELD_STREAM, KEY_ABSENT);
-    row.device = read_device_device_trace(part, places->field[FIELD_DEVICE]);
-    row.phase = read_phase_device_trace(part, places->field[FIELD_PHASE]);
+    row.rf = read_key(part, places, FIELD_RF, KEY_NULL);
+    row.correlation = read_key(part, places, FIELD_CORRELATION, -1);
+    row.stream = read_key(part, places, FIELD_STREAM, KEY_ABSENT);
+    int64_t integer;
+    if (device)
+        row.device = field_integer(text + device, &integer) ? device_of_integer(integer) : DEVICE_OTHER;
+    if (phase) {
+        bool plain = text[phase] == '"' && field[FIELD_PHASE].end == phase + 2 && text[phase + 1] > PHASE_OTHER &&
+                     text[phase + 1] < 0x7f;
+        row.phase = plain ? (uint8_t)text[phase + 1] : PHASE_OTHER;
+    }
     return row;
 }
 
-static void note_places(struct value_places *places, const struct event_row *values, size_t text) {
-    for (int value = 0; value < EVENT_N_VALUES; value++) {
-        size_t at = values->value_at[value], from_text = at ? at - text : 0;
-        places->at[value] = (uint16_t)(from_text < VALUE_FAR ? from_text : VALUE_FAR);
-    }
-}
+/* ---- Rows ---- */
 
 /* Appends the event that begins at `text` to the part's columns. */
 static void append_event(struct event_part *part, const struct event_row *values, size_t text) {
@@ -419,8 +370,8 @@ static void append_event(struct event_part *part, const struct event_row *values
     row_t row = part->part.n++;
     number_put(events->ts, row, values->ts);
     number_put(events->dur, row, values->dur);
-    events->name[row] = read_string_device_trace(part, values->name);
-    events->category[row] = read_string_device_trace(part, values->category);
+    events->name[row] = intern_string(part, values->name);
+    events->category[row] = intern_string(part, values->category);
     events->pid[row] = values->pid;
     events->tid[row] = values->tid;
     events->external[row] = values->external;
@@ -431,13 +382,15 @@ static void append_event(struct event_part *part, const struct event_row *values
     events->text[row] = text;
     events->phase[row] = values->phase;
     events->flags[row] = values->flags;
-    if (events->notes_places)
-        note_places(&events->places[row], values, text);
+    for (int value = 0; value < EVENT_N_VALUES && events->notes_places; value++) {
+        size_t at = values->value_at[value], from_text = at ? at - text : 0;
+        events->places[row].at[value] = (uint16_t)(from_text < VALUE_FAR ? from_text : VALUE_FAR);
+    }
     if (events->ahead & AHEAD_IDS)
         events->id[row] = values->id.at ? field_key(&part->part.fields, values->id) : values->id_key;
     if (events->ahead & AHEAD_ARGUMENTS)
-        events->arguments[row] = seen_inputs_intern(&part->seen_inputs, &part->part.fields, values->inputs,
-                                                    values->given & GIVEN_TO_OPERATORS, &part->inputs);
+        events->arguments[row] = cached_inputs_intern(&part->inputs_cache, &part->part.fields, values->inputs,
+                                                      values->given & GIVEN_TO_OPERATORS, &part->inputs);
     if (events->ahead & AHEAD_LAUNCHES)
         events->launches[row] =
             inputs_intern(&part->part.fields, values->inputs, values->given & GIVEN_TO_LAUNCHES, &part->inputs);
@@ -450,7 +403,7 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
     struct event_row row;
     size_t at = walker->at;
     bool object = walk_char(walker) == '{';
-    if (object && known_event_read(walker, &part->learned, &of->fields, &row)) {
+    if (object && scan_event(walker, &part->learned, &of->fields, &row)) {
         if (document_row(of, at))
             append_event(part, &row, at);
         return;
@@ -459,11 +412,11 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
         walk_event(walker, &part->learned, &places);
     } else {
         walk_value(walker);
-        wrong_type(part, FIELD_NONE, at);
+        count_wrong_type(part, FIELD_NONE, at);
     }
     if (walker->expected || !document_row(of, at))
         return;
-    row = row_of(part, &places);
+    row = read_event(part, &places);
     append_event(part, &row, at);
 }
 
@@ -473,7 +426,7 @@ static void map_inputs(uint32_t *inputs, row_t n, const uint32_t *map) {
             inputs[i] = map[inputs[i]];
 }
 
-/* Puts the numbers of all strings in the place of the part's own. */
+/* Replaces the part's string numbers by those of all parts. */
 static void part_finish(struct document_part *of) {
     struct event_part *part = event_part(of);
     struct device_events *events = &part->events;
@@ -482,7 +435,7 @@ static void part_finish(struct document_part *of) {
     if (part->inputs_map && events->launches)
         map_inputs(events->launches, of->n, part->inputs_map);
     if (!part->string_map)
-        return; /* its strings are all there are */
+        return; /* the first part: its numbers are those of all parts */
     for (row_t i = 0; i < of->n; i++) {
         events->name[i] = part->string_map[events->name[i]];
         if (events->category[i] != STRING_NONE)
@@ -490,7 +443,7 @@ static void part_finish(struct document_part *of) {
     }
 }
 
-static void take_rows(struct document_part *of) {
+static void adopt_rows(struct document_part *of) {
     struct sutra_device_trace *trace = of->trace;
     bool notes_places = trace->events.notes_places;
     unsigned ahead = trace->events.ahead;
@@ -501,28 +454,28 @@ static void take_rows(struct document_part *of) {
     trace->events.capacity = of->capacity;
 }
 
-/* The error about the first field of a wrong type. */
+/* The error about the first field of the wrong type. */
 static enum sutra_status type_error(const struct event_part *part, struct sutra_error *error) {
     const struct source *source = part->part.fields.source;
     row_t row = part->part.first_row + part->bad_row;
-    if (part->bad == FIELD_NONE)
+    if (part->bad_field == FIELD_NONE)
         return source_error(source, error, part->bad_at, "event %u is not an object (--lenient treats it as empty)",
                             row);
-    bool is_time = part->bad == FIELD_TS || part->bad == FIELD_DUR;
+    bool is_time = part->bad_field == FIELD_TS || part->bad_field == FIELD_DUR;
     if (is_time && source->bytes[part->bad_at] == 'N')
         return source_error(source, error, part->bad_at,
                             "event %u: field %s: NaN is not a time (--lenient ignores such fields)", row,
-                            event_field_name(part->bad));
-    const char *expected = part->bad == FIELD_ARGS  ? "an object"
-                           : part->bad == FIELD_TID ? "a number or a string"
-                           : is_time                ? "a number below 2^62"
-                                                    : "an integer";
+                            event_field_name(part->bad_field));
+    const char *expected = part->bad_field == FIELD_ARGS  ? "an object"
+                           : part->bad_field == FIELD_TID ? "a number or a string"
+                           : is_time                      ? "a number below 2^62"
+                                                          : "an integer";
     return source_error(source, error, part->bad_at,
                         "event %u: field %s: %s was expected (--lenient ignores such fields)", row,
-                        event_field_name(part->bad), expected);
+                        event_field_name(part->bad_field), expected);
 }
 
-/* The first part's strings are the first of all, and keep their numbers. */
+/* The first part's strings keep their numbers. */
 static bool join_strings(struct strings *all, struct strings *own, uint32_t **map) {
     if (all->n == 0) {
         strings_free(all);
@@ -534,8 +487,7 @@ static bool join_strings(struct strings *all, struct strings *own, uint32_t **ma
     return *map;
 }
 
-/* Joins the parts' strings, and sums up what was dropped; that is an error, unless fields of a wrong type are to be
- * taken as absent. */
+/* Joins the parts' strings and counts the fields of the wrong type, an error unless the context is lenient. */
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
     struct sutra_device_trace *trace = parts->trace;
     for (size_t i = 0; i < parts->n; i++) {
@@ -569,7 +521,7 @@ static const struct document_reader device_reader = {
     .element = read_element,
     .join = join_parts,
     .finish = part_finish,
-    .take = take_rows,
+    .take = adopt_rows,
     .free = part_free,
 };
 
@@ -607,7 +559,7 @@ enum sutra_status sutra_device_trace_parse(struct sutra_context *context, const 
     return read_trace(context, &(struct document_input){name, true, bytes, size}, trace, error);
 }
 
-/* ---- Looking at events again ---- */
+/* ---- Access to events ---- */
 
 void event_find(const struct sutra_device_trace *trace, row_t event, struct event_forms *learned,
                 struct event_places *places) {

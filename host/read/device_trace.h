@@ -1,5 +1,5 @@
 /*
- * device_trace.h - inside of struct sutra_device_trace.
+ * device_trace.h - members of struct sutra_device_trace, for the readers of its columns.
  */
 #ifndef READ_DEVICE_TRACE_H
 #define READ_DEVICE_TRACE_H
@@ -16,25 +16,25 @@ struct sutra_device_trace {
     struct document document;
     struct device_events events;
     struct strings strings;         /* names and categories */
-    uint64_t n_fields_dropped;      /* fields of a wrong type taken as absent */
+    uint64_t n_fields_dropped;      /* fields of the wrong type, ignored */
     uint64_t n_lower_external;      /* events with an "external id", as some older traces write it */
     struct sutra_count *categories; /* made for the summary */
-    struct kept_columns *columns;   /* what was asked for besides */
-    struct holders holders;         /* columns that were given away */
+    struct kept_columns *columns;   /* requested later: event_columns.h */
+    struct holders holders;         /* references to the columns */
 };
 
-/* Ends a look at the events' columns, which holders_add() began; they are all that is there then, if the owner has
- * freed the trace meanwhile. */
+/* Releases a reference to the events' columns, which holders_add() added. If the owner has freed the trace, only the
+ * columns are left, and the last reference frees them. */
 void device_trace_leave(struct sutra_device_trace *trace);
 
-/* Where the fields of an event stand in the trace's text: for those that are no columns. O(length of the event). */
+/* Finds the fields of an event in the trace's text, for fields without a column. O(length of the event). */
 void event_find(const struct sutra_device_trace *trace, row_t event, struct event_forms *learned,
                 struct event_places *places);
 
-/* The text from event `first` to event `last` was looked at again; as in source_give_back(). */
+/* The text from event `first` to event `last` is not needed any more; as in source_give_back(). */
 void events_passed(const struct sutra_device_trace *trace, row_t first, row_t last);
 
-/* An error about one event, at its place: "event 12: field 'ts': ...". */
+/* An error about one event, with its offset: "event 12: field 'ts': ...". */
 enum sutra_status event_error(const struct sutra_device_trace *trace, row_t event, const char *field,
                               const char *expected, struct sutra_error *error);
 

@@ -395,7 +395,7 @@ static void begin_part(struct document_parts *parts, size_t i, row_t first_row, 
         .shares = true,
     };
     columns_view(columns_of(parts, i), columns_of(parts, parts->n), reader->columns, reader->n_columns, first_row);
-    part->fields.failed = !reader->begin(part);
+    part->fields.failed = reader->begin && !reader->begin(part);
 }
 
 /* Room for rows in the columns of part i. */

@@ -1,8 +1,8 @@
 /*
- * event_fields.c - walking one event and noting where the fields stand that we know.
+ * event_fields.c - implements event_fields.h.
  *
- * From value to value: the tokens between two of them are recognised by their bytes where such were seen before
- * (event_forms.h), else walked one by one. Members of the event and of its "args" are one sequence.
+ * The walk goes from value to value. The tokens between two values are recognized by their bytes, or else walked one by
+ * one and learned. Members of the event and of its "args" are one sequence.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,40 +11,28 @@
 #include "read/event_fields.h"
 #include "text/strings.h"
 
-/*
- * Adding to what was learned.
- */
-
 void event_forms_free(struct event_forms *forms) {
     free(forms->list);
     *forms = (struct event_forms){0};
 }
 
-/* Where another child of `parent` belongs; NULL: it has enough. */
-static struct form **last_child(struct form *parent) {
+void event_forms_learn(struct event_forms *forms, struct form *parent, const char *text, const struct form *form,
+                       uint64_t fields) {
     struct form **end = &parent->child;
     for (unsigned n = 0; *end; end = &(*end)->sibling)
         if (++n == FORM_SIBLINGS)
-            return NULL;
-    return end;
-}
-
-/* A new node; NULL: there are enough, or memory ran out. They never move, as they point to each other. */
-static struct form *new_form(struct event_forms *forms) {
+            return;
+    if (form->length == 0 || form->length > FORM_BYTES)
+        return;
     if (!forms->list)
-        forms->list = malloc(FORMS_MAX * sizeof *forms->list);
-    return forms->list && forms->n < FORMS_MAX ? &forms->list[forms->n++] : NULL;
-}
-
-void event_forms_learn(struct event_forms *forms, struct form *parent, const char *text, const struct form *form) {
-    struct form **end = last_child(parent);
-    if (!end || form->length == 0 || form->length > FORM_BYTES)
+        forms->list = malloc(FORMS_MAX * sizeof *forms->list); /* nodes never move, since they point to each other */
+    if (!forms->list || forms->n == FORMS_MAX)
         return;
-    struct form *made = new_form(forms);
-    if (!made)
-        return;
+    struct form *made = &forms->list[forms->n++];
     *made = *form;
     made->child = made->sibling = NULL;
+    made->fields = parent->fields | fields;
+    made->repeats = parent->repeats || (parent->fields & fields);
     made->last_word = (form->length - 1) / 8;
     made->last_mask = UINT64_MAX >> 8 * (7 - (form->length - 1) % 8);
     char bytes[FORM_BYTES] = {0};
@@ -134,32 +122,28 @@ static enum event_field inner_field(const char *key, size_t length) {
     }
 }
 
-/* Longest raw form of a key that we know: all of its characters as \uXXXX. */
+/* Longest raw text of a known key: all characters as \uXXXX. */
 #define KEY_RAW_MAX (33 * 6)
 
-static inline enum event_field known_field(const struct json_walker *walker, struct json_place key, bool inside) {
+/* An enum event_field, or FIELD_NAMED and the index of a named field. */
+static inline unsigned find_field(const struct json_walker *walker, struct json_place key, bool inside,
+                                  const struct named_fields *named) {
     enum event_field (*known)(const char *, size_t) = inside ? inner_field : outer_field;
     const char *raw = walker->text + key.at + 1;
     size_t length = key.end - key.at - 1;
     enum event_field field = known(raw, length);
-    if (field != FIELD_NONE || length > KEY_RAW_MAX || !memchr(raw, '\\', length))
-        return field;
-    char decoded[KEY_RAW_MAX];
-    return known(decoded, string_decode(raw, length, decoded));
-}
-
-/* An enum event_field, or FIELD_NAMED and the number of a named one. */
-static inline unsigned field_of(const struct json_walker *walker, struct json_place key, bool inside,
-                                const struct named_fields *named) {
-    enum event_field field = known_field(walker, key, inside);
+    if (field == FIELD_NONE && length <= KEY_RAW_MAX && memchr(raw, '\\', length)) {
+        char decoded[KEY_RAW_MAX];
+        field = known(decoded, string_decode(raw, length, decoded));
+    }
     for (size_t i = 0; field == FIELD_NONE && named && i < named->n; i++)
         if (named->outside[i] != inside && place_is(walker->source, key, named->name[i]))
             return FIELD_NAMED + (unsigned)i;
     return field;
 }
 
-/* Walks the tokens from byte `at`, the event's opening bracket or the one behind a value, to the next value, and says
- * what they mean. */
+/* Walks the tokens from byte `at`, the event's opening bracket or the byte after a value, to the next value, and
+ * fills *form with their meaning. */
 static inline void walk_form(struct json_walker *walker, size_t at, bool begins, bool inside,
                              const struct named_fields *named, struct form *form) {
     *form = (struct form){.inside = inside};
@@ -177,7 +161,7 @@ static inline void walk_form(struct json_walker *walker, size_t at, bool begins,
             return;
         }
         struct json_place key = walk_key(walker);
-        form->field = (uint8_t)field_of(walker, key, form->inside, named);
+        form->field = (uint8_t)find_field(walker, key, form->inside, named);
         form->length = walker->at - at;
         if (form->field != FIELD_ARGS || walk_char(walker) != '{')
             return;
@@ -186,101 +170,74 @@ static inline void walk_form(struct json_walker *walker, size_t at, bool begins,
     }
 }
 
-/* The known fields that a form brings, as a set. */
-static inline uint64_t fields_of(const struct form *form) {
-    return (form->args ? FIELD_BIT(FIELD_ARGS) : 0) |
-           (form->ends || form->field >= FIELD_NONE ? 0 : FIELD_BIT(form->field));
-}
-
-/* Walks the value at byte `at`, before which there may be white space; *end is the byte behind it. */
-static inline struct json_place walk_leaf(struct json_walker *walker, size_t at, size_t *end) {
-    struct json_place place;
-    at = space_end(walker->text, at);
-    *end = leaf_end(walker, at, &place);
-    if (*end == 0) {
-        walker->at = at;
-        walk_value(walker);
-    }
-    if (walker->text[at] != '"')
-        place.end = *end;
-    return place;
-}
-
-/* What a walk finds. */
-struct event_finding {
-    struct event_places *places;
-    const struct named_fields *named; /* NULL: none */
-    struct json_place *found;
-};
-
-/* "args" is at this place; it replaces another that came before. */
-static inline void begin_args(struct event_finding finding, size_t at) {
-    finding.places->field[FIELD_ARGS] = (struct json_place){.at = at};
+/* "args" is at `at`; it replaces an earlier "args". */
+static inline void begin_args(size_t at, const struct named_fields *named, struct event_places *places,
+                              struct json_place *found) {
+    places->field[FIELD_ARGS] = (struct json_place){.at = at};
     for (int field = FIELD_EXTERNAL; field < FIELD_NONE; field++)
-        finding.places->field[field].at = 0;
-    for (size_t i = 0; finding.named && i < finding.named->n; i++)
-        if (!finding.named->outside[i])
-            finding.found[i].at = 0;
+        places->field[field].at = 0;
+    for (size_t i = 0; named && i < named->n; i++)
+        if (!named->outside[i])
+            found[i].at = 0;
 }
 
-static inline void begin_event(struct event_finding finding) {
-    for (int field = 0; field < FIELD_NONE; field++)
-        finding.places->field[field].at = 0;
-    for (size_t i = 0; finding.named && i < finding.named->n; i++)
-        finding.found[i].at = 0;
-}
-
-static inline void put_place(struct event_finding finding, unsigned field, struct json_place place) {
-    if (field == FIELD_ARGS)
-        begin_args(finding, place.at);
-    else if (field < FIELD_NONE)
-        finding.places->field[field] = place;
-    else if (field >= FIELD_NAMED)
-        finding.found[field - FIELD_NAMED] = place;
-}
-
-static inline void find_all(struct json_walker *walker, struct event_forms *learned, struct event_finding finding) {
-    struct json_walker local = *walker; /* which stays in registers */
+void walk_event_named(struct json_walker *walker, struct event_forms *learned, const struct named_fields *named,
+                      struct event_places *places, struct json_place *found) {
+    struct json_walker local = *walker; /* in registers */
     struct form unknown = {0};
     struct form *form = learned ? &learned->begin : &unknown;
     size_t begin = local.at, at = begin;
-    begin_event(finding);
+    for (int field = 0; field < FIELD_NONE; field++)
+        places->field[field].at = 0;
+    for (size_t i = 0; named && i < named->n; i++)
+        found[i].at = 0;
     for (;;) {
+        /* The tokens up to the next value. */
         struct form *next = form_find(form, local.text + at);
         if (!next) {
             walk_to(&local, at);
-            walk_form(&local, at, at == begin, form->inside, finding.named, &unknown);
+            walk_form(&local, at, at == begin, form->inside, named, &unknown);
             if (local.expected)
                 break;
-            if (form != &unknown && unknown.field != FIELD_ARGS) { /* which may as well be an object */
-                form_see(&unknown, form, fields_of(&unknown));
-                event_forms_learn(learned, form, local.text + at, &unknown);
+            if (form != &unknown && unknown.field != FIELD_ARGS) { /* else the next "args" may be an object */
+                uint64_t fields = (unknown.args ? FIELD_BIT(FIELD_ARGS) : 0) |
+                                  (unknown.ends || unknown.field >= FIELD_NONE ? 0 : FIELD_BIT(unknown.field));
+                event_forms_learn(learned, form, local.text + at, &unknown, fields);
             }
             next = &unknown;
         }
         form = next;
         if (form->args)
-            begin_args(finding, at + form->args);
+            begin_args(at + form->args, named, places, found);
         at += form->length;
         if (form->ends) {
             walk_to(&local, at);
             break;
         }
-        struct json_place place = walk_leaf(&local, at, &at);
+        /* The value. */
+        struct json_place place;
+        size_t value = space_end(local.text, at);
+        at = leaf_end(&local, value, &place);
+        if (at == 0) {
+            local.at = value;
+            walk_value(&local);
+        }
         if (local.expected)
             break;
-        put_place(finding, form->field, place);
+        if (local.text[value] != '"')
+            place.end = at;
+        if (form->field == FIELD_ARGS)
+            begin_args(place.at, named, places, found);
+        else if (form->field < FIELD_NONE)
+            places->field[form->field] = place;
+        else if (form->field >= FIELD_NAMED)
+            found[form->field - FIELD_NAMED] = place;
     }
     *walker = local;
 }
 
 void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_places *places) {
-    find_all(walker, learned, (struct event_finding){.places = places});
-}
-
-void walk_event_named(struct json_walker *walker, struct event_forms *learned, const struct named_fields *named,
-                      struct event_places *places, struct json_place *found) {
-    find_all(walker, learned, (struct event_finding){places, named, found});
+    walk_event_named(walker, learned, NULL, places, NULL);
 }
 
 enum event_field event_field_named(const char *name, bool outside) {

@@ -1,9 +1,8 @@
 /*
- * host_trace.c - reading a host trace: "nodes" into columns.
+ * host_trace.c - reads a host trace: "nodes" into columns.
  *
- * The schema may stand behind the nodes, so both forms of a node's parent and rf_id are read at first: "parent" and the
- * field "rf_id" of schema 1.0.1, "ctrl_deps" and the attribute "rf_id" of later ones. What a file without a known
- * schema means is told by its nodes.
+ * The schema may follow the nodes, so both forms of a node's parent and rf_id are read: "parent" and the field "rf_id"
+ * of schema 1.0.1, "ctrl_deps" and the attribute "rf_id" of later schemas. If the schema is unknown, the nodes decide.
  */
 #include "read/host_trace.h"
 
@@ -28,25 +27,19 @@ struct host_places {
 /* Most values of a node that is learned. */
 #define LEAVES_MAX 64
 
-/* The values of a node between which the same bytes stand in others: all but names in "attrs", which say what an
- * attribute is. */
+/* The values of a node: the bytes between them are learned (event_fields.h). Names in "attrs" belong to the bytes, since
+ * they define the meaning of an attribute. */
 struct node_leaves {
     struct {
         size_t at, end;
         enum host_field field; /* NODE_FIELDS: any other */
     } list[LEAVES_MAX];
     unsigned n;
-    size_t attributes; /* where "attrs" begins, or 0 */
-    bool unusual;      /* its form is not to be learned */
+    size_t attributes; /* offset of the value of "attrs", or 0 */
+    bool unusual;      /* not to be learned */
 };
 
-/* A field of a wrong type: the first one of a kind in a part. */
-struct mismatch {
-    row_t row; /* ROW_NONE: there is none */
-    size_t at;
-};
-
-/* Rows while they are read: the columns parent and rf hold what schema 1.0.1 means, `rf_attribute` what others do. */
+/* Rows during reading: parent and rf have the meaning of schema 1.0.1, `rf_attribute` that of later schemas. */
 struct node_rows {
     struct host_nodes nodes;
     value_key *rf_attribute;
@@ -63,8 +56,9 @@ struct node_part {
     struct document_part part;
     struct node_rows rows;
     struct event_forms forms;
-    struct mismatch mismatches[NODE_FIELDS];
-    uint64_t n_mismatches[NODE_FIELDS];
+    uint64_t n_mismatches[NODE_FIELDS]; /* values of the wrong type */
+    row_t mismatch_row[NODE_FIELDS];    /* of the first one */
+    size_t mismatch_at[NODE_FIELDS];
     uint64_t n_with_attributes; /* nodes of the form of later schemas */
 };
 
@@ -76,13 +70,7 @@ static void part_free(struct document_part *of) {
     event_forms_free(&node_part(of)->forms);
 }
 
-static bool part_begin(struct document_part *of) {
-    for (int field = 0; field < NODE_FIELDS; field++)
-        node_part(of)->mismatches[field].row = ROW_NONE;
-    return true;
-}
-
-static enum host_field field_of(const struct json_walker *walker, struct json_place key) {
+static enum host_field find_field(const struct json_walker *walker, struct json_place key) {
     switch (walker->text[key.at + 1]) {
     case 'i':
         return place_is(walker->source, key, "id") ? NODE_ID : NODE_FIELDS;
@@ -106,27 +94,22 @@ static enum host_field field_of(const struct json_walker *walker, struct json_pl
     }
 }
 
-/* ---- Walking a node token by token ---- */
-
-static inline void add_leaf(struct node_leaves *leaves, const struct json_walker *walker, size_t at,
-                            enum host_field field) {
-    leaves->unusual |= leaves->n == LEAVES_MAX || walker->expected;
-    if (leaves->unusual)
-        return;
-    leaves->list[leaves->n].at = at;
-    leaves->list[leaves->n].end = trim_end(walker->text, walker->at);
-    leaves->list[leaves->n++].field = field;
-}
+/* ---- Token by token ---- */
 
 static inline struct json_place walk_leaf(struct json_walker *walker, struct node_leaves *leaves,
                                           enum host_field field) {
     struct json_place value = walk_value(walker);
-    add_leaf(leaves, walker, value.at, field);
+    leaves->unusual |= leaves->n == LEAVES_MAX || walker->expected;
+    if (!leaves->unusual) {
+        leaves->list[leaves->n].at = value.at;
+        leaves->list[leaves->n].end = trim_end(walker->text, walker->at);
+        leaves->list[leaves->n++].field = field;
+    }
     return value;
 }
 
-/* {"name": "rf_id", "type": "uint64", "value": 883}: the place of its value if it is the rf_id. */
-static struct json_place read_attribute_key(struct json_walker *walker, struct node_leaves *leaves) {
+/* {"name": "rf_id", "type": "uint64", "value": 883}: the offset of its value, if it is the rf_id. */
+static struct json_place walk_rf_attribute(struct json_walker *walker, struct node_leaves *leaves) {
     struct json_place name = {0}, value = {0};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         struct json_place key = walk_key(walker);
@@ -154,18 +137,10 @@ static struct json_place walk_attributes(struct json_walker *walker, struct node
             walk_value(walker);
             continue;
         }
-        struct json_place found = read_attribute_key(walker, leaves);
+        struct json_place found = walk_rf_attribute(walker, leaves);
         rf = found.at ? found : rf;
     }
     return rf;
-}
-
-/* An object that is not looked into, but for its values: inputs or outputs. */
-static void walk_object_of_leaves(struct json_walker *walker, struct node_leaves *leaves) {
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        walk_key(walker);
-        walk_leaf(walker, leaves, NODE_FIELDS);
-    }
 }
 
 static void walk_node(struct json_walker *walker, struct host_places *places, struct node_leaves *leaves) {
@@ -173,18 +148,21 @@ static void walk_node(struct json_walker *walker, struct host_places *places, st
         struct json_place key = walk_key(walker);
         if (!key.at)
             break;
-        enum host_field field = field_of(walker, key);
+        enum host_field field = find_field(walker, key);
         places->later |= field == NODE_RF_ATTRIBUTE || field == NODE_CTRL_DEPS;
         if (field == NODE_RF_ATTRIBUTE && walk_char(walker) == '[') {
             leaves->unusual |= leaves->attributes != 0;
             leaves->attributes = walker->at;
             places->field[field] = walk_attributes(walker, leaves);
-        } else if (field == NODE_RF_ATTRIBUTE) { /* which nothing is read of */
+        } else if (field == NODE_RF_ATTRIBUTE) { /* no list: ignored */
             leaves->unusual = true;
             places->field[field] = (struct json_place){0};
             walk_value(walker);
-        } else if (field == NODE_FIELDS && walk_char(walker) == '{') {
-            walk_object_of_leaves(walker, leaves);
+        } else if (field == NODE_FIELDS && walk_char(walker) == '{') { /* inputs or outputs: each value is a leaf */
+            for (bool inner = walk_object(walker); inner; inner = walk_member_end(walker)) {
+                walk_key(walker);
+                walk_leaf(walker, leaves, NODE_FIELDS);
+            }
         } else {
             struct json_place value = walk_leaf(walker, leaves, field);
             if (field != NODE_FIELDS)
@@ -193,10 +171,10 @@ static void walk_node(struct json_walker *walker, struct host_places *places, st
     }
 }
 
-/* ---- Nodes that are written as others before ---- */
+/* ---- By learned bytes ---- */
 
-/* Learns what stands between the values of a node that ends at byte `end`. Where another form begins alike, the rest is
- * not learned. */
+/* Learns the bytes between the values of a node that ends at byte `end`. If a node of the tree is a prefix of these
+ * bytes, the rest is not learned. */
 static void learn_node(struct event_forms *forms, const char *text, size_t at, size_t end,
                        const struct node_leaves *leaves) {
     struct form *parent = &forms->begin;
@@ -206,10 +184,10 @@ static void learn_node(struct event_forms *forms, const char *text, size_t at, s
         struct form form = {.length = to - at, .field = ends ? NODE_FIELDS : (uint8_t)leaves->list[i].field};
         form.ends = ends;
         form.args = attributes >= at && attributes < to ? attributes - at : 0;
-        form_see(&form, parent, form.field == NODE_FIELDS ? 0 : (uint64_t)1 << form.field);
         struct form *known = form_find(parent, text + at);
         if (!known) {
-            event_forms_learn(forms, parent, text + at, &form);
+            event_forms_learn(forms, parent, text + at, &form,
+                              form.field == NODE_FIELDS ? 0 : (uint64_t)1 << form.field);
             known = form_find(parent, text + at);
         }
         parent = known && known->length == form.length && known->ends == ends ? known : NULL;
@@ -217,9 +195,9 @@ static void learn_node(struct event_forms *forms, const char *text, size_t at, s
     }
 }
 
-/* Finds the fields of a node that is written as one that was learned, and steps behind it. False: it is not, or has a
- * field twice; the walker did not move, and the places are undefined. */
-static bool known_node(struct json_walker *walker, const struct event_forms *forms, struct host_places *places) {
+/* Steps over a node whose bytes between values are learned and finds its fields. False: they are not, or a field
+ * repeats; then the walker has not moved, and the places are undefined. */
+static bool walk_known_node(struct json_walker *walker, const struct event_forms *forms, struct host_places *places) {
     const struct json_walker local = *walker;
     const struct form *form = form_find(&forms->begin, local.text + local.at);
     size_t at = local.at;
@@ -234,17 +212,18 @@ static bool known_node(struct json_walker *walker, const struct event_forms *for
     }
     if (!form || form->repeats)
         return false;
-    places->later |= form->args > 0 || form->seen >> NODE_CTRL_DEPS & 1;
+    places->later |= form->args > 0 || form->fields >> NODE_CTRL_DEPS & 1;
     walk_to(walker, at + form->length);
     return true;
 }
 
 /* ---- Rows ---- */
 
-static void mismatch(struct node_part *part, enum host_field field, size_t at) {
-    part->n_mismatches[field]++;
-    if (part->mismatches[field].row == ROW_NONE)
-        part->mismatches[field] = (struct mismatch){part->part.n, at};
+static void count_mismatch(struct node_part *part, enum host_field field, size_t at) {
+    if (part->n_mismatches[field]++ == 0) {
+        part->mismatch_row[field] = part->part.n;
+        part->mismatch_at[field] = at;
+    }
 }
 
 /* An id that may be absent, but not a list. */
@@ -254,37 +233,27 @@ static value_key read_key(struct node_part *part, const struct host_places *plac
     value_key key = place.at ? field_key(&part->part.fields, place) : absent;
     if (key != KEY_UNHASHABLE)
         return key;
-    mismatch(part, field, place.at);
+    count_mismatch(part, field, place.at);
     return absent;
-}
-
-/* A node's own id must be a number. */
-static value_key read_id(struct node_part *part, const struct host_places *places, size_t text) {
-    struct json_place place = places->field[NODE_ID];
-    if (place.at && strchr("-0123456789Itf", part->part.fields.source->bytes[place.at]))
-        return field_key(&part->part.fields, place);
-    mismatch(part, NODE_ID, place.at ? place.at : text);
-    return 0;
-}
-
-static value_key read_rf_attribute(struct node_part *part, const struct host_places *places) {
-    struct json_place place = places->field[NODE_RF_ATTRIBUTE];
-    value_key key = KEY_NULL;
-    if (place.at && !field_int(&part->part.fields, place, &key))
-        mismatch(part, NODE_RF_ATTRIBUTE, place.at);
-    return key;
 }
 
 static void append_node(struct node_part *part, const struct host_places *places, size_t text, size_t end) {
     struct host_nodes *nodes = &part->rows.nodes;
+    struct field_reader *fields = &part->part.fields;
+    struct json_place id = places->field[NODE_ID], rf = places->field[NODE_RF_ATTRIBUTE];
     row_t row = part->part.n;
     nodes->text[row] = text;
     nodes->end[row] = end;
-    nodes->id[row] = read_id(part, places, text);
+    bool is_number = id.at && strchr("-0123456789Itf", fields->source->bytes[id.at]);
+    nodes->id[row] = is_number ? field_key(fields, id) : 0;
+    if (!is_number)
+        count_mismatch(part, NODE_ID, id.at ? id.at : text);
     nodes->parent[row] = read_key(part, places, NODE_PARENT, KEY_ABSENT);
     nodes->ctrl_deps[row] = read_key(part, places, NODE_CTRL_DEPS, KEY_ABSENT);
     nodes->rf[row] = read_key(part, places, NODE_RF, KEY_NULL);
-    part->rows.rf_attribute[row] = read_rf_attribute(part, places);
+    part->rows.rf_attribute[row] = KEY_NULL;
+    if (rf.at && !field_int(fields, rf, &part->rows.rf_attribute[row]))
+        count_mismatch(part, NODE_RF_ATTRIBUTE, rf.at);
     part->part.n++;
 }
 
@@ -296,7 +265,7 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
         walk_fail(walker, "an object (a node)");
         return;
     }
-    if (!known_node(walker, &part->forms, &places)) {
+    if (!walk_known_node(walker, &part->forms, &places)) {
         struct node_leaves leaves = {.n = 0};
         places = (struct host_places){0};
         walk_node(walker, &places, &leaves);
@@ -308,77 +277,63 @@ static void read_element(struct document_part *of, struct json_walker *walker) {
         append_node(part, &places, text, trim_end(walker->text, walker->at));
 }
 
-static const char *read_schema(const struct document *document, struct field_reader *reader, size_t *length) {
-    const struct document_member *schema = document_find(document, "schema");
-    *length = 0;
-    if (!schema || document->source.bytes[schema->value] != '"')
-        return "";
-    struct json_walker walker = walk_from(&document->source, schema->value);
-    return field_string(reader, walk_string(&walker), length);
-}
-
-static bool known_schema(const char *schema) {
-    static const char *const later[] = {"1.0.2-chakra.0.0.4", "1.0.3-chakra.0.0.4", "1.1.0-chakra.0.0.4",
-                                        "1.1.1-chakra.0.0.4"};
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (strcmp(schema, later[i]) == 0)
-            return true;
-    return false;
-}
-
-static bool any_attributes(const struct document_parts *parts) {
-    for (size_t i = 0; i < parts->n; i++) {
-        const struct node_part *part = document_part_at(parts, i);
-        if (part->part.n > 0 && part->n_with_attributes > 0)
-            return true;
-    }
-    return false;
-}
-
 /* Keeps the schema's name and decides which form the nodes have. */
 static enum sutra_status choose_schema(const struct document_parts *parts, struct sutra_error *error) {
+    static const char *const later[] = {"1.0.2-chakra.0.0.4", "1.0.3-chakra.0.0.4", "1.1.0-chakra.0.0.4",
+                                        "1.1.1-chakra.0.0.4"};
     struct sutra_host_trace *trace = parts->trace;
-    struct field_reader reader = {.source = &trace->document.source, .values = &parts->context->values};
-    size_t length;
-    const char *schema = read_schema(&trace->document, &reader, &length);
+    const struct document *document = &trace->document;
+    struct field_reader reader = {.source = &document->source, .values = &parts->context->values};
+    const struct document_member *member = document_find(document, "schema");
+    const char *schema = "";
+    size_t length = 0;
+    if (member && document->source.bytes[member->value] == '"') {
+        struct json_walker walker = walk_from(&document->source, member->value);
+        schema = field_string(&reader, walk_string(&walker), &length);
+    }
     trace->schema = strndup(schema, length);
     buffer_free(&reader.scratch);
     if (!trace->schema)
         return error_memory(error);
     trace->flat = strcmp(trace->schema, "1.0.1") == 0;
-    if (trace->flat || known_schema(trace->schema))
+    bool known = trace->flat;
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        known |= strcmp(trace->schema, later[i]) == 0;
+    if (known)
         return SUTRA_OK;
-    trace->flat = !any_attributes(parts);
+    trace->flat = true;
+    for (size_t i = 0; i < parts->n; i++) {
+        const struct node_part *part = document_part_at(parts, i);
+        trace->flat &= part->part.n == 0 || part->n_with_attributes == 0;
+    }
     context_warn(parts->context, "%s: the schema is %s%s%s: read as %s, by the shape of its nodes",
-                 trace->document.source.name, *trace->schema ? "\"" : "", *trace->schema ? trace->schema : "missing",
+                 document->source.name, *trace->schema ? "\"" : "", *trace->schema ? trace->schema : "missing",
                  *trace->schema ? "\", which is unknown" : "", trace->flat ? "1.0.1" : "1.0.2 or later");
     return SUTRA_OK;
 }
 
-static enum sutra_status type_error(const struct node_part *part, enum host_field field, struct sutra_error *error) {
-    const char *expected = field == NODE_ID             ? "a number in every node"
-                           : field == NODE_RF_ATTRIBUTE ? "an integer"
-                                                        : "a number";
-    return source_error(part->part.fields.source, error, part->mismatches[field].at,
-                        "node %u: field %s: %s was expected%s", part->part.first_row + part->mismatches[field].row,
-                        field_names[field], expected, field == NODE_ID ? "" : " (--lenient ignores such fields)");
-}
-
-/* Fields of a wrong type that matter for this schema are counted. The first of the part is an error, unless such are to
- * be taken as absent; a node without an id is always one. */
+/* Counts the values of the wrong type in fields that matter for this schema. The first one of the part is an error,
+ * unless the reader is lenient; a node without an id is always an error. */
 static enum sutra_status check_types(const struct node_part *part, struct sutra_host_trace *trace, bool lenient,
                                      struct sutra_error *error) {
     int first = NODE_FIELDS;
     for (int field = 0; field < NODE_FIELDS; field++) {
         bool matters = field == NODE_ID || field == NODE_CTRL_DEPS || trace->flat != (field == NODE_RF_ATTRIBUTE);
-        if (part->mismatches[field].row == ROW_NONE || !matters)
+        if (part->n_mismatches[field] == 0 || !matters)
             continue;
         trace->n_fields_dropped += part->n_mismatches[field];
-        bool before = first == NODE_FIELDS || part->mismatches[field].at < part->mismatches[first].at;
+        bool before = first == NODE_FIELDS || part->mismatch_at[field] < part->mismatch_at[first];
         if (before && (!lenient || field == NODE_ID))
             first = field;
     }
-    return first == NODE_FIELDS ? SUTRA_OK : type_error(part, (enum host_field)first, error);
+    if (first == NODE_FIELDS)
+        return SUTRA_OK;
+    const char *expected = first == NODE_ID             ? "a number in every node"
+                           : first == NODE_RF_ATTRIBUTE ? "an integer"
+                                                        : "a number";
+    return source_error(part->part.fields.source, error, part->mismatch_at[first],
+                        "node %u: field %s: %s was expected%s", part->part.first_row + part->mismatch_row[first],
+                        field_names[first], expected, first == NODE_ID ? "" : " (--lenient ignores such fields)");
 }
 
 static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
@@ -392,7 +347,7 @@ static enum sutra_status join_parts(struct document_parts *parts, struct sutra_e
     return status;
 }
 
-/* Decides for what the schema says. */
+/* Selects the columns of the schema. */
 static void part_finish(struct document_part *of) {
     const struct node_rows *rows = &node_part(of)->rows;
     const struct sutra_host_trace *trace = of->trace;
@@ -402,7 +357,7 @@ static void part_finish(struct document_part *of) {
     memcpy(rows->nodes.rf, rows->rf_attribute, of->n * sizeof *rows->nodes.rf);
 }
 
-static void take_rows(struct document_part *of) {
+static void adopt_rows(struct document_part *of) {
     const struct node_rows *rows = &node_part(of)->rows;
     struct sutra_host_trace *trace = of->trace;
     trace->nodes = rows->nodes;
@@ -424,11 +379,10 @@ static const struct document_reader host_reader = {
     .columns = row_columns,
     .n_columns = HOST_NODE_N_COLUMNS + 1,
     .columns_at = offsetof(struct node_part, rows),
-    .begin = part_begin,
     .element = read_element,
     .join = join_parts,
     .finish = part_finish,
-    .take = take_rows,
+    .take = adopt_rows,
     .free = part_free,
 };
 

@@ -1,5 +1,5 @@
 /*
- * host_trace.h - inside of struct sutra_host_trace.
+ * host_trace.h - members of struct sutra_host_trace, for the readers of its columns.
  */
 #ifndef READ_HOST_TRACE_H
 #define READ_HOST_TRACE_H
@@ -12,13 +12,13 @@
 struct sutra_host_trace {
     struct document document;
     struct host_nodes nodes;
-    char *schema;              /* "" where the file has none */
+    char *schema;              /* "" if the file has none */
     bool flat;                 /* nodes have the form of schema 1.0.1 */
-    uint64_t n_fields_dropped; /* fields of a wrong type taken as absent */
-    struct holders holders;    /* columns that were given away */
+    uint64_t n_fields_dropped; /* fields of the wrong type, ignored */
+    struct holders holders;    /* references to the columns */
 };
 
-/* Ends a look at the nodes, which holders_add() began; see device_trace_leave(). */
+/* Releases a reference to the nodes; see device_trace_leave(). */
 void host_trace_leave(struct sutra_host_trace *trace);
 
 #endif

@@ -502,7 +502,7 @@ static inline const struct emitted_value *find_emitted(const struct json_emitter
                                                        const struct json_walker *walker, unsigned level) {
     if (!emitter->values)
         return NULL;
-    const struct emitted_value *value = &emitter->values[seen_slot(walker->text + walker->at, EMITTED_VALUES)];
+    const struct emitted_value *value = &emitter->values[value_slot(walker->text + walker->at, EMITTED_VALUES)];
     return value->level == level && seen_stands(&value->seen, walker->source, walker->at) ? value : NULL;
 }
 
@@ -512,7 +512,7 @@ static inline void keep_emitted(struct json_emitter *emitter, const char *text, 
     size_t length = (size_t)(to - from);
     if (!emitter->values || length > EMITTED_BYTES)
         return;
-    struct emitted_value *value = &emitter->values[seen_slot(text + at, EMITTED_VALUES)];
+    struct emitted_value *value = &emitter->values[value_slot(text + at, EMITTED_VALUES)];
     value->seen = (struct seen_value){at, end - at};
     value->level = level;
     value->length = (unsigned)length;
