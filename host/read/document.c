@@ -1,5 +1,5 @@
 /*
- * document.c - walking a trace file, its array in parallel parts.
+ * document.c - implements document.h.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,42 +13,28 @@
 #include "read/source.h"
 #include "text/strings.h"
 
-/*
- * Where an array may be cut, found from its text alone, and how many rows stand between two cuts.
- */
+/* ---- Cuts of the array: part starts and expected rows, from samples of the text ---- */
 
-/* ---- How elements begin ---- */
-
-/* Longest beginning of an element that parts are looked for by. */
+/* Longest beginning of an element that is searched for. */
 #define BEGINNING_MAX 64
 
-static bool is_letter(char c) {
-    return c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-}
+/* Samples of a part's text in which beginnings of elements are counted. */
+#define SAMPLES      8
+#define SAMPLE_BYTES ((size_t)8192)
 
-/* How the array's first element begins, up to its first key: {"ph", which cannot stand inside a string, for its first
- * quote would close that, and a letter would be next. 0: it begins in another way. */
+/* Length of the beginning of the array's first element, up to its first key: {"ph". These bytes cannot occur inside a
+ * string, where a quote ends the string and no letter may follow. 0: the element begins in another way. */
 static size_t element_beginning(const struct source *source, size_t open) {
     const char *text = source->bytes;
     size_t at = space_end(text, open + 1), quote = space_end(text, at + 1), end = quote + 1;
     if (text[at] != '{' || text[quote] != '"')
         return 0;
-    while (end - at < BEGINNING_MAX && is_letter(text[end]))
+    while (end - at < BEGINNING_MAX && (text[end] == '_' || ((text[end] | 0x20) >= 'a' && (text[end] | 0x20) <= 'z')))
         end++;
     return text[end] == '"' && end > quote + 1 ? end + 1 - at : 0;
 }
 
-static bool is_behind_comma(const char *text, size_t at) {
-    return text[trim_end(text, at) - 1] == ',';
-}
-
-/* ---- How many rows there may be ---- */
-
-/* Rows are expected where elements begin in some stretches of a part's text. */
-#define SAMPLES      8
-#define SAMPLE_BYTES ((size_t)8192)
-
-/* How often an element's beginning stands in the text from byte `at` to `end`. */
+/* Counts the beginnings of elements from byte `at` to `end`. */
 static size_t count_beginnings(const struct document_parts *parts, size_t at, size_t end) {
     const char *text = parts->document->source.bytes, *first = text + space_end(text, parts->open + 1);
     const char *found = text + at;
@@ -60,62 +46,58 @@ static size_t count_beginnings(const struct document_parts *parts, size_t at, si
     return n;
 }
 
-/* Rows of a text, and an eighth more: what is not used costs no memory, and what is missing costs a move. */
-static row_t expected_rows(const struct document_parts *parts, size_t from, size_t to) {
-    size_t size = to - from, looked_at = SAMPLES * SAMPLE_BYTES, n = 0;
-    if (size <= looked_at)
-        return (row_t)count_beginnings(parts, from, to) + 1;
-    for (size_t i = 0; i < SAMPLES; i++) {
-        size_t at = from + part_start(size - SAMPLE_BYTES, SAMPLES, i);
-        n += count_beginnings(parts, at, at + SAMPLE_BYTES);
-    }
-    double expected = 1.125 * (double)n * (double)size / (double)looked_at + 64;
-    return expected < ROW_LIMIT ? (row_t)expected : ROW_LIMIT;
-}
-
-/* ---- Where parts begin ---- */
-
-/* Where a share of the text begins. They become smaller towards the end, by steps of equal size, so that threads which
- * take one after the other end together. */
+/* Start of share `number` of n. Shares become smaller towards the end, by equal steps, so that threads which process
+ * them in order end together. */
 static size_t share_start(size_t size, size_t n, size_t number) {
     size_t left = n - number;
     return size - part_start(part_start(size, n, left), n, left);
 }
 
-/* A part begins with the first element in its share of the text, or nowhere; the rows of that share are expected. */
+/* A part begins with the first element in its share of the text, if any. Expects the rows of the share and an eighth
+ * more: unused rows cost no memory, missing rows cost a copy. */
 static void find_part(void *arg, size_t number) {
     struct document_parts *parts = arg;
     const struct source *source = &parts->document->source;
     const char *text = source->bytes, *first = text + space_end(text, parts->open + 1);
     size_t left = source->size - parts->open, at = parts->open + share_start(left, parts->n, number);
-    size_t end = parts->open + share_start(left, parts->n, number + 1) + parts->beginning - 1; /* it begins inside */
-    const char *found = text + at;
+    size_t end = parts->open + share_start(left, parts->n, number + 1) + parts->beginning - 1;
+    size_t size = end - at, n_sampled = SAMPLES * SAMPLE_BYTES, n = 0;
+    if (size <= n_sampled) {
+        parts->expected[number] = (row_t)count_beginnings(parts, at, end) + 1;
+    } else {
+        for (size_t i = 0; i < SAMPLES; i++) {
+            size_t sample = at + part_start(size - SAMPLE_BYTES, SAMPLES, i);
+            n += count_beginnings(parts, sample, sample + SAMPLE_BYTES);
+        }
+        double expected = 1.125 * (double)n * (double)size / (double)n_sampled + 64;
+        parts->expected[number] = expected < ROW_LIMIT ? (row_t)expected : ROW_LIMIT;
+    }
     parts->begins[number] = SIZE_MAX;
-    parts->expected[number] = expected_rows(parts, at, end);
-    while ((found = memmem(found, (size_t)(text + end - found), first, parts->beginning))) {
-        at = (size_t)(found - text);
-        if (is_behind_comma(text, at)) {
-            parts->begins[number] = at;
+    for (const char *found = text + at; (found = memmem(found, (size_t)(text + end - found), first, parts->beginning));
+         found++) {
+        if (text[trim_end(text, (size_t)(found - text)) - 1] == ',') {
+            parts->begins[number] = (size_t)(found - text);
             return;
         }
-        found++;
     }
 }
 
-/* Enough parts to keep all threads busy and to show progress; a single thread needs no more than one. */
-static size_t wanted_parts(const struct document_parts *parts) {
-    size_t size = parts->document->source.size - parts->open, most = size / parts->context->part_bytes + 1;
-    size_t threads = pool_threads(parts->context->pool), wanted = 8 * threads, shown = size >> 25;
-    if (threads == 1)
-        return 1;
-    if (wanted < shown)
-        wanted = shown;
-    return wanted < most ? wanted : most;
-}
-
-/* Leaves the parts that begin somewhere, each with the rows of those that do not behind it. Where all rows are too
- * many, none are expected. */
-static void join_cuts(struct document_parts *parts) {
+bool document_cut(struct document_parts *parts, bool one) {
+    parts->beginning = one ? 0 : element_beginning(&parts->document->source, parts->open);
+    parts->n = 1;
+    size_t threads = pool_threads(parts->context->pool);
+    if (parts->beginning && threads > 1) { /* enough parts to keep all threads busy and to show progress */
+        size_t size = parts->document->source.size - parts->open, limit = size / parts->context->part_bytes + 1;
+        parts->n = 8 * threads > size >> 25 ? 8 * threads : size >> 25;
+        parts->n = parts->n < limit ? parts->n : limit;
+    }
+    parts->begins = malloc(parts->n * sizeof *parts->begins);
+    parts->expected = calloc(parts->n, sizeof *parts->expected);
+    if (!parts->begins || !parts->expected)
+        return false;
+    if (parts->beginning)
+        pool_run(parts->context->pool, parts->n, find_part, parts);
+    /* Keep the parts with an element; they take over the expected rows of the parts without one after them. */
     uint64_t n_rows = 0;
     size_t n = 0;
     parts->begins[0] = parts->open;
@@ -130,40 +112,18 @@ static void join_cuts(struct document_parts *parts) {
         parts->expected[n++] = expected;
     }
     parts->n = n;
-    if (n_rows >= ROW_LIMIT)
+    if (n_rows >= ROW_LIMIT) /* too many: expect none */
         memset(parts->expected, 0, n * sizeof *parts->expected);
-}
-
-bool document_cut(struct document_parts *parts, bool one) {
-    parts->beginning = one ? 0 : element_beginning(&parts->document->source, parts->open);
-    parts->n = parts->beginning ? wanted_parts(parts) : 1;
-    parts->begins = malloc(parts->n * sizeof *parts->begins);
-    parts->expected = calloc(parts->n, sizeof *parts->expected);
-    if (!parts->begins || !parts->expected)
-        return false;
-    if (parts->beginning)
-        pool_run(parts->context->pool, parts->n, find_part, parts);
-    join_cuts(parts);
     return true;
 }
 
-/*
- * Values from their place in the text.
- */
+/* ---- Values ---- */
 
 /* Length of the number at `text`, which was checked when it was walked over. */
 static size_t number_length(const char *text, enum number_form *form) {
     size_t length = 0;
     *form = number_scan(text, &length);
     return length;
-}
-
-static bool read_boolean(const char *text, struct number *number) {
-    bool yes = memcmp(text, "true", 4) == 0;
-    if (!yes && memcmp(text, "false", 5) != 0)
-        return false;
-    *number = (struct number){yes, NUMBER_BOOLEAN};
-    return true;
 }
 
 static bool is_number(const char *text) {
@@ -179,8 +139,13 @@ bool field_number(const char *value, struct number *number) {
         *number = form == NUMBER_FORM_INTEGER ? number_integer(integer) : number_double(real);
         return true;
     }
-    if (!is_number(value))
-        return read_boolean(value, number);
+    if (!is_number(value)) {
+        bool yes = memcmp(value, "true", 4) == 0;
+        if (!yes && memcmp(value, "false", 5) != 0)
+            return false;
+        *number = (struct number){yes, NUMBER_BOOLEAN};
+        return true;
+    }
     length = number_length(value, &form);
     if (form == NUMBER_FORM_INTEGER) {
         if (!integer_parse(value, length, &integer) || integer >= NUMBER_INTEGER_LIMIT ||
@@ -208,7 +173,7 @@ bool field_integer(const char *value, int64_t *integer) {
     return form == NUMBER_FORM_INTEGER && integer_parse(value, length, integer);
 }
 
-static value_key checked(struct field_reader *reader, value_key key) {
+static value_key check_key(struct field_reader *reader, value_key key) {
     reader->failed |= key == KEY_ABSENT;
     return key;
 }
@@ -222,10 +187,10 @@ static value_key number_key(struct field_reader *reader, const char *text) {
         return integer;
     length = number_length(text, &form);
     if (form == NUMBER_FORM_REAL)
-        return checked(reader, values_double(reader->values, double_parse(text, length)));
+        return check_key(reader, values_double(reader->values, double_parse(text, length)));
     if (integer_parse(text, length, &integer) && key_is_integer(integer))
         return integer;
-    return checked(reader, values_integer(reader->values, text, length));
+    return check_key(reader, values_integer(reader->values, text, length));
 }
 
 value_key field_key(struct field_reader *reader, struct json_place place) {
@@ -235,46 +200,37 @@ value_key field_key(struct field_reader *reader, struct json_place place) {
     if (*text == '"') {
         size_t length;
         const char *string = field_string(reader, place, &length);
-        return checked(reader, values_string(reader->values, string, length));
+        return check_key(reader, values_string(reader->values, string, length));
     }
     if (*text == '[' || *text == '{')
         return KEY_UNHASHABLE;
     return *text == 'n' ? KEY_NULL : *text == 't';
 }
 
-/* int() of a double cuts off the fraction; there is none for infinities and NaN. */
-static bool int_of_double(struct field_reader *reader, double value, value_key *key) {
-    if (!isfinite(value))
-        return false;
-    *key = checked(reader, values_double(reader->values, trunc(value)));
-    return true;
-}
-
-static bool int_of_string(struct field_reader *reader, struct json_place place, value_key *key) {
-    size_t length;
-    struct buffer canonical = {0};
-    const char *string = field_string(reader, place, &length);
-    char *out = buffer_reserve(&canonical, length + 1);
-    size_t digits = out ? python_int(string, length, out) : 0;
-    if (digits)
-        *key = checked(reader, values_integer(reader->values, out, digits));
-    reader->failed |= canonical.failed;
-    buffer_free(&canonical);
-    return digits > 0;
-}
-
 bool field_int(struct field_reader *reader, struct json_place place, value_key *key) {
     const char *text = reader->source->bytes + place.at;
+    size_t length;
     if (is_number(text)) {
         enum number_form form;
-        size_t length = number_length(text, &form);
-        if (form == NUMBER_FORM_REAL)
-            return int_of_double(reader, double_parse(text, length), key);
-        *key = number_key(reader, text);
+        length = number_length(text, &form);
+        double real = form == NUMBER_FORM_REAL ? double_parse(text, length) : 0;
+        if (!isfinite(real))
+            return false;
+        *key = form == NUMBER_FORM_REAL ? check_key(reader, values_double(reader->values, trunc(real)))
+                                        : number_key(reader, text);
         return true;
     }
-    if (*text == '"')
-        return int_of_string(reader, place, key);
+    if (*text == '"') {
+        struct buffer canonical = {0};
+        const char *string = field_string(reader, place, &length);
+        char *out = buffer_reserve(&canonical, length + 1);
+        size_t digits = out ? python_int(string, length, out) : 0;
+        if (digits)
+            *key = check_key(reader, values_integer(reader->values, out, digits));
+        reader->failed |= canonical.failed;
+        buffer_free(&canonical);
+        return digits > 0;
+    }
     if (*text != 't' && *text != 'f')
         return false;
     *key = *text == 't';
@@ -312,16 +268,13 @@ bool escaped_is(const char *raw, size_t length, const char *name) {
            memcmp(decoded, name, strlen(name)) == 0;
 }
 
-/* How much of the nodes is looked at for marks of a link: many nodes, since not all are linked. */
-#define LINKED_LOOK ((size_t)1 << 20)
+/* ---- Parts ---- */
 
-/* ---- Walking ---- */
-
-/* The text behind a part's walker is given back in pieces of so much: most of it is not looked at again. */
+/* Text that a part has walked is returned to the system in pieces of this size; most of it is not read again. */
 #define GIVE_BACK_BYTES ((size_t)1 << 22)
 
-/* Elements between two looks whether the work is cancelled. */
-#define LOOK_ELEMENTS 4096
+/* Elements between two checks for cancellation. */
+#define CANCEL_ELEMENTS 4096
 
 /* The first part begins at the array's bracket. */
 static void walk_part(void *arg, size_t number) {
@@ -333,7 +286,7 @@ static void walk_part(void *arg, size_t number) {
     *walker = walk_from(&parts->document->source, parts->begins[number]);
     part->closed = number == 0 && !walk_array(walker);
     while (!part->closed && walker->at < end) {
-        if (n_elements++ % LOOK_ELEMENTS == 0 && context_is_cancelled(parts->context))
+        if (n_elements++ % CANCEL_ELEMENTS == 0 && context_is_cancelled(parts->context))
             return;
         parts->reader->element(part, walker);
         part->closed = !walk_element_end(walker);
@@ -344,19 +297,6 @@ static void walk_part(void *arg, size_t number) {
                 pool_tick(parts->context->pool, walker->at, parts->document->source.size);
         }
     }
-}
-
-/* Whether the parts meet, up to the one that closes the array or fails; that one's number goes to *last. */
-static bool parts_meet(const struct document_parts *parts, size_t *last) {
-    for (size_t i = 0; i < parts->n; i++) {
-        const struct document_part *part = document_part_at(parts, i);
-        *last = i;
-        if (part->closed)
-            return true;
-        if (i + 1 < parts->n && part->walker.at != parts->begins[i + 1])
-            return false;
-    }
-    return true;
 }
 
 static void *columns_of(const struct document_parts *parts, size_t i) {
@@ -381,23 +321,6 @@ static void parts_free(struct document_parts *parts) {
     parts->n = 0;
 }
 
-static void begin_part(struct document_parts *parts, size_t i, row_t first_row, row_t n_expected) {
-    const struct document_reader *reader = parts->reader;
-    struct document_part *part = document_part_at(parts, i);
-    size_t end = i + 1 < parts->n ? parts->begins[i + 1] : parts->document->source.size;
-    *part = (struct document_part){
-        .fields = {.source = &parts->document->source, .values = &parts->context->values},
-        .reader = reader,
-        .trace = parts->trace,
-        .first_text = parts->begins[i],
-        .size = end - parts->begins[i],
-        .capacity = n_expected,
-        .shares = true,
-    };
-    columns_view(columns_of(parts, i), columns_of(parts, parts->n), reader->columns, reader->n_columns, first_row);
-    part->fields.failed = reader->begin && !reader->begin(part);
-}
-
 /* Room for rows in the columns of part i. */
 static bool reserve(struct document_parts *parts, size_t i, uint64_t n_rows) {
     const struct document_reader *reader = parts->reader;
@@ -408,36 +331,53 @@ static bool reserve(struct document_parts *parts, size_t i, uint64_t n_rows) {
     return true;
 }
 
-/* Puts new parts in place of those that there may be: where they begin is known. */
+/* Makes the parts, whose starts are known, with rows in shared columns. */
 static bool parts_begin(struct document_parts *parts) {
-    row_t first = 0, n_rows = 0;
+    const struct document_reader *reader = parts->reader;
+    row_t first_row = 0, n_rows = 0;
     for (size_t i = 0; i < parts->n; i++)
         n_rows += parts->expected[i];
-    parts->list = calloc(parts->n + 2, parts->reader->part_size);
+    parts->list = calloc(parts->n + 2, reader->part_size);
     if (!parts->list || !reserve(parts, parts->n, (uint64_t)n_rows + 1))
         return false;
     for (size_t i = 0; i < parts->n; i++) {
-        begin_part(parts, i, first, parts->expected[i]);
-        first += parts->expected[i];
+        struct document_part *part = document_part_at(parts, i);
+        size_t end = i + 1 < parts->n ? parts->begins[i + 1] : parts->document->source.size;
+        *part = (struct document_part){
+            .fields = {.source = &parts->document->source, .values = &parts->context->values},
+            .reader = reader,
+            .trace = parts->trace,
+            .first_text = parts->begins[i],
+            .size = end - parts->begins[i],
+            .capacity = parts->expected[i],
+            .shares = true,
+        };
+        columns_view(columns_of(parts, i), columns_of(parts, parts->n), reader->columns, reader->n_columns, first_row);
+        part->fields.failed = reader->begin && !reader->begin(part);
+        first_row += parts->expected[i];
     }
     return true;
 }
 
-/* Walks the array at *walker, which then stands behind it: in parts, unless one is wanted. Parts behind its end may
- * have taken in what is not of it. */
+/* Walks the array at *walker and moves the walker after it: in several parts, unless `one`. */
 static enum sutra_status walk_parts(struct document_parts *parts, bool one, struct json_walker *walker,
                                     struct sutra_error *error) {
-    size_t last = 0;
     parts_free(parts);
     if (!document_cut(parts, one) || !parts_begin(parts))
         return error_memory(error);
     pool_run(parts->context->pool, parts->n, walk_part, parts);
     if (context_is_cancelled(parts->context))
         return context_gave_up(parts->context, error);
-    if (!parts_meet(parts, &last))
-        return walk_parts(parts, true, walker, error);
-    *walker = ((const struct document_part *)document_part_at(parts, last))->walker;
-    for (size_t i = last + 1; i < parts->n; i++)
+    /* Each part must end where the next begins, up to the part that closes the array or fails. */
+    const struct document_part *last = document_part_at(parts, 0);
+    size_t n_used = 1;
+    for (; n_used < parts->n && !last->closed; n_used++) {
+        if (last->walker.at != parts->begins[n_used])
+            return walk_parts(parts, true, walker, error);
+        last = document_part_at(parts, n_used);
+    }
+    *walker = last->walker;
+    for (size_t i = n_used; i < parts->n; i++) /* parts after the array's end may have rows */
         ((struct document_part *)document_part_at(parts, i))->n = 0;
     return SUTRA_OK;
 }
@@ -459,48 +399,44 @@ bool document_make_room(struct document_part *part, size_t at) {
     return made;
 }
 
-static enum sutra_status add_member(struct document *document, struct json_place key, size_t value,
-                                    struct sutra_error *error) {
-    if (document->n_members == document->members_capacity) {
-        size_t capacity = document->members_capacity * 2 + 16;
-        void *members = reallocarray(document->members, capacity, sizeof *document->members);
-        if (!members)
-            return error_memory(error);
-        document->members = members;
-        document->members_capacity = capacity;
-    }
-    document->members[document->n_members++] = (struct document_member){key, value};
-    return SUTRA_OK;
-}
+/* ---- The document ---- */
 
 static enum sutra_status walk_members(struct document *document, struct document_parts *parts,
                                       struct sutra_error *error) {
     const char *array = parts->reader->array;
     struct json_walker walker = walk_from(&document->source, 0);
-    enum sutra_status status = SUTRA_OK;
-    for (bool more = walk_object(&walker); more && !status; more = !status && walk_member_end(&walker)) {
+    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker);
         if (walker.expected)
             break;
-        status = add_member(document, key, walker.at, error);
-        if (!status && array && walk_char(&walker) == '[' && place_is(&document->source, key, array)) {
+        if (document->n_members == document->members_capacity) {
+            size_t capacity = document->members_capacity * 2 + 16;
+            void *members = reallocarray(document->members, capacity, sizeof *document->members);
+            if (!members)
+                return error_memory(error);
+            document->members = members;
+            document->members_capacity = capacity;
+        }
+        document->members[document->n_members++] = (struct document_member){key, walker.at};
+        if (array && walk_char(&walker) == '[' && place_is(&document->source, key, array)) {
             document->array = document->n_members - 1;
-            /* Each attempt at parts may look at all of the file behind, so there is only one. */
+            /* Try parts only once: each attempt may walk all of the file after the array's beginning. */
             parts->open = walker.at;
-            status = walk_parts(parts, parts->list, &walker, error);
-        } else if (!status) {
+            enum sutra_status status = walk_parts(parts, parts->list, &walker, error);
+            if (status)
+                return status;
+        } else {
             walk_value(&walker);
         }
     }
-    if (!status)
-        status = walk_error(&walker, error);
+    enum sutra_status status = walk_error(&walker, error);
     if (!status && walker.at < document->source.size)
         status = source_error(&document->source, error, walker.at,
                               "malformed JSON: text after the end of the trace's object");
     return status;
 }
 
-/* What is no JSON object at all gets an error of its own kind. */
+/* Reports an error of its own kind for a file that is not a JSON object. */
 static enum sutra_status check_start(const struct document *document, struct sutra_error *error) {
     const char *text = document->source.bytes;
     if (memcmp(text, "\xef\xbb\xbf", 3) == 0)
@@ -531,19 +467,9 @@ static enum sutra_status walk_document(struct document *document, struct documen
     return status;
 }
 
-/* ---- Text that is no JSON ---- */
-
-/* What is said of a text that is to be read as it is. */
-static void name_remedy(const struct document *document, struct sutra_error *error) {
-    const char *text = document->source.bytes + strspn(document->source.bytes, " \t\r\n\xef\xbb\xbf");
-    size_t length = error ? strlen(error->message) : 0;
-    if (error && (*text == '{' || *text == '['))
-        snprintf(error->message + length, sizeof error->message - length, " (try 'sutra repair', or --lenient)");
-}
-
-/* Puts what can be mended of the text in its place. SUTRA_DATA: nothing can, and the error is what it was. */
-static enum sutra_status mend_source(struct document *document, const struct document_parts *parts,
-                                     struct sutra_error *error) {
+/* Replaces the text by the repaired text. SUTRA_DATA: it cannot be repaired, and *error is unchanged. */
+static enum sutra_status repair_source(struct document *document, const struct document_parts *parts,
+                                       struct sutra_error *error) {
     struct sutra_context *context = parts->context;
     struct source *source = &document->source;
     struct mend_report report = {0};
@@ -557,9 +483,9 @@ static enum sutra_status mend_source(struct document *document, const struct doc
     if (result == MEND_DONE)
         status = source_replace(source, &out, error);
     if (!status && !parts->reader->looks_only) {
-        char what[512];
-        repair_describe(&report, what, sizeof what);
-        context_warn(context, "%s: repaired: %s", source->name, what);
+        char repairs[512];
+        repair_describe(&report, repairs, sizeof repairs);
+        context_warn(context, "%s: repaired: %s", source->name, repairs);
     }
     mend_report_free(&report);
     buffer_free(&out);
@@ -567,7 +493,7 @@ static enum sutra_status mend_source(struct document *document, const struct doc
     return status;
 }
 
-/* Walks the document, and where the text is no JSON once more when it is mended. */
+/* Walks the document; malformed text is repaired and walked again in a lenient context. */
 static enum sutra_status read_text(struct document *document, struct document_parts *parts, struct sutra_error *error) {
     struct sutra_context *context = parts->context;
     if (document->source.is_rest && !parts->reader->looks_only)
@@ -577,12 +503,15 @@ static enum sutra_status read_text(struct document *document, struct document_pa
     if (status != SUTRA_DATA || parts->reader->as_it_is)
         return status;
     if (!context->options.lenient) {
-        name_remedy(document, error);
+        const char *text = document->source.bytes + strspn(document->source.bytes, " \t\r\n\xef\xbb\xbf");
+        size_t length = error ? strlen(error->message) : 0;
+        if (error && (*text == '{' || *text == '['))
+            snprintf(error->message + length, sizeof error->message - length, " (try 'sutra repair', or --lenient)");
         return status;
     }
     parts_free(parts);
     document->n_members = 0;
-    status = mend_source(document, parts, error);
+    status = repair_source(document, parts, error);
     return status ? status : walk_document(document, parts, error);
 }
 
@@ -619,18 +548,13 @@ struct json_place document_member_of(const struct document *document, size_t at,
     return found;
 }
 
-/* Whether an empty object or string begins at a byte. */
-static bool is_empty_value(const struct document *document, size_t at) {
-    const char *text = document->source.bytes;
-    if (text[at] == '"')
-        return text[at + 1] == '"';
-    return text[at] == '{' && text[space_end(text, at + 1)] == '}';
-}
+/* Bytes of the nodes that are searched for durations: many nodes, since not all are linked. */
+#define LINKED_BYTES ((size_t)1 << 20)
 
 bool nodes_have_durations(const char *bytes, size_t size) {
     static const char *const marks[] = {"\"exclusive_dur\"", "\"dur\""};
-    size_t most = size < LINKED_LOOK ? size : LINKED_LOOK;
-    return memmem(bytes, most, marks[0], strlen(marks[0])) || memmem(bytes, most, marks[1], strlen(marks[1]));
+    size_t n = size < LINKED_BYTES ? size : LINKED_BYTES;
+    return memmem(bytes, n, marks[0], strlen(marks[0])) || memmem(bytes, n, marks[1], strlen(marks[1]));
 }
 
 bool document_is_linked(const struct document *document) {
@@ -638,15 +562,18 @@ bool document_is_linked(const struct document *document) {
     return nodes && nodes_have_durations(document->source.bytes + nodes->value, document->source.size - nodes->value);
 }
 
-/* Whether the reader's array is there and an array; the error else names the kind that the file is of. */
+/* Checks that the reader's array exists and is an array. The error names the kind of the file. */
 static enum sutra_status check_kind(const struct document *document, const struct document_reader *reader,
                                     struct sutra_error *error) {
     const struct document_member *array = document_find(document, reader->array);
     const char *file = document->source.name;
     if (array && document->array == (size_t)(array - document->members))
         return SUTRA_OK;
-    if (array && reader->empty_counts && is_empty_value(document, array->value))
-        return SUTRA_OK;
+    if (array && reader->empty_counts) {
+        const char *text = document->source.bytes, *value = text + array->value;
+        if (*value == '"' ? value[1] == '"' : *value == '{' && text[space_end(text, array->value + 1)] == '}')
+            return SUTRA_OK;
+    }
     if (array)
         return source_error(&document->source, error, array->value, "\"%s\" is not an array", reader->array);
     if (document_find(document, reader->other_array) && document_is_linked(document))
@@ -660,23 +587,7 @@ static enum sutra_status check_kind(const struct document *document, const struc
 
 /* ---- Rows ---- */
 
-static enum sutra_status number_rows(struct document_parts *parts, struct sutra_error *error) {
-    uint64_t n = 0;
-    for (size_t i = 0; i < parts->n; i++) {
-        struct document_part *part = document_part_at(parts, i);
-        if (part->fields.failed)
-            return error_memory(error);
-        part->first_row = (row_t)n;
-        n += part->n;
-        if (n > ROW_LIMIT)
-            return error_file(error, SUTRA_DATA, parts->document->source.name, "more than %u %s", ROW_LIMIT,
-                              parts->reader->too_many);
-    }
-    parts->n_rows = (row_t)n;
-    return SUTRA_OK;
-}
-
-/* The columns that take in all rows: those that all parts share, those of the only part, or new ones. False: out of
+/* Selects the columns of all rows: those that all parts share, those of the only part, or new ones. False: out of
  * memory. */
 static bool choose_columns(struct document_parts *parts) {
     const struct document_reader *reader = parts->reader;
@@ -705,7 +616,7 @@ static void finish_part(void *arg, size_t number) {
         parts->reader->finish(part);
 }
 
-/* In the order of the file: no row is moved to where one stands that is still to be moved. */
+/* Moves the parts in file order, so that no row overwrites one that is still to be moved. */
 static void move_column(void *arg, size_t number) {
     const struct document_parts *parts = arg;
     const struct column_form *form = &parts->reader->columns[number];
@@ -718,29 +629,34 @@ static void move_column(void *arg, size_t number) {
 }
 
 static enum sutra_status join_rows(struct document_parts *parts, struct sutra_error *error) {
-    enum sutra_status status = parts->reader->join(parts, error);
+    const struct document_reader *reader = parts->reader;
+    struct pool *pool = parts->context->pool;
+    uint64_t n = 0;
+    if (!parts->list && !parts_begin(parts)) /* an empty value instead of the array */
+        return error_memory(error);
+    for (size_t i = 0; i < parts->n; i++) {
+        struct document_part *part = document_part_at(parts, i);
+        if (part->fields.failed)
+            return error_memory(error);
+        part->first_row = (row_t)n;
+        n += part->n;
+        if (n > ROW_LIMIT)
+            return error_file(error, SUTRA_DATA, parts->document->source.name, "more than %u %s", ROW_LIMIT,
+                              reader->too_many);
+    }
+    parts->n_rows = (row_t)n;
+    enum sutra_status status = reader->join(parts, error);
     if (status)
         return status;
     if (!choose_columns(parts))
         return error_memory(error);
     struct document_part *all = document_part_at(parts, parts->n + 1);
-    pool_run(parts->context->pool, parts->n, finish_part, parts);
-    pool_run(parts->context->pool, parts->reader->n_columns, move_column, parts);
-    all->capacity = all->n + 1; /* what was behind is given back */
-    parts->reader->take(all);
+    pool_run(pool, parts->n, finish_part, parts);
+    pool_run(pool, reader->n_columns, move_column, parts);
+    all->capacity = all->n + 1; /* memory after the rows was returned */
+    reader->take(all);
     all->shares = true;
-    return SUTRA_OK;
-}
-
-static enum sutra_status join_parts(struct document_parts *parts, struct sutra_error *error) {
-    stage_begin(parts->context, parts->reader->join_stage, parts->document->source.size);
-    enum sutra_status status = parts->list || parts_begin(parts) ? number_rows(parts, error) : error_memory(error);
-    if (!status)
-        status = join_rows(parts, error);
-    if (!status)
-        status = context_go_on(parts->context, error);
-    stage_end(parts->context);
-    return status;
+    return context_go_on(parts->context, error);
 }
 
 enum sutra_status document_open(struct document *document, struct sutra_context *context, const char *path,
@@ -749,25 +665,26 @@ enum sutra_status document_open(struct document *document, struct sutra_context 
                           context->options.most_input_bytes, error);
 }
 
-static enum sutra_status open_input(struct document *document, struct sutra_context *context, const char *stage,
-                                    const struct document_input *input, struct sutra_error *error) {
-    if (input->in_memory)
-        return source_copy(&document->source, input->name, input->bytes, input->size, error);
-    stage_begin(context, stage, 0);
-    return document_open(document, context, input->name, error);
-}
-
 enum sutra_status document_read_rows(struct document *document, struct sutra_context *context,
                                      const struct document_reader *reader, const struct document_input *input,
                                      void *trace, struct sutra_error *error) {
     struct document_parts parts = {.document = document, .context = context, .reader = reader, .trace = trace};
-    enum sutra_status status = open_input(document, context, reader->open_stage, input, error);
+    enum sutra_status status;
+    if (input->in_memory) {
+        status = source_copy(&document->source, input->name, input->bytes, input->size, error);
+    } else {
+        stage_begin(context, reader->open_stage, 0);
+        status = document_open(document, context, input->name, error);
+    }
     if (!status)
         status = read_text(document, &parts, error);
     if (!status)
         status = check_kind(document, reader, error);
-    if (!status)
-        status = join_parts(&parts, error);
+    if (!status) {
+        stage_begin(context, reader->join_stage, document->source.size);
+        status = join_rows(&parts, error);
+        stage_end(context);
+    }
     parts_free(&parts);
     stage_end(context);
     return status;

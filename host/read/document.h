@@ -1,22 +1,22 @@
 /*
- * document.h - a trace file as a whole: one object, of whose members one is a long array that is read in parts.
+ * document.h - reads a trace file: one object, whose longest member is an array that is walked in parallel parts.
  *
  *     {"schema": "...", "nodes": [ {..}, {..}, {..}, {..}, {..} ], "finish_ts": 1}
  *                                  |----- part 0 -----|- part 1-|
  *
- * Parts are walked in parallel. Each begins with an element that begins as the first one does, {"ph" for instance,
- * behind a comma: in well-formed JSON that cannot stand inside a string. Where it is an object inside an element, or
- * the text is malformed, the parts do not meet, and the array is walked once more in one part. Of several mistakes the
- * first in the file is told: a part counts only if those before it are right.
+ * Each part begins, after a comma, with an element that begins as the first one does, for instance with {"ph": in
+ * well-formed JSON these bytes cannot occur inside a string. If they begin an object inside an element, or the text is
+ * malformed, a part does not end where the next one begins, and the array is walked once more in one part. A part counts
+ * only if all earlier parts are correct, so the first error in the file is reported.
  *
- * A reader of a format says what an element is. Each part takes its elements in as rows, in columns that all parts
- * share: each has room for somewhat more rows than samples of its text let expect, so that they are moved together in
- * the end without other memory, each column by itself:
+ * A reader of a format defines the elements. Each part reads its elements as rows, into columns that all parts share. By
+ * samples of its text, each part has room for slightly more rows than expected, so that all rows are joined at the end
+ * without other memory, each column by itself:
  *
  *     | part 0 ... - | part 1 .... -- | part 2 ... - |   -->   | part 0 ... | part 1 .... | part 2 ... |
  *
- * A part that needs more room takes columns of its own; then all rows are copied into new ones. When all rows are there
- * and numbered in the order of the file, the reader joins what parts have in common:
+ * A part that needs more room allocates its own columns; then all rows are copied into new ones. When the rows are
+ * numbered in file order, the reader joins the data that parts have in common:
  *
  *     element() ... element()  in each part  -->  join()  once  -->  finish()  for each part  -->  take()  once
  */
@@ -36,13 +36,13 @@
 #include "read/source.h"
 
 /*
- * Reading values of the kinds that traces hold, from their place in the text.
+ * ---- Values ----
  *
- * A field is found first and read later, since in Python the last of repeated keys counts. Each reader returns false
- * for a value of another kind, with nothing changed.
+ * A field is found first and read later, since in Python the last of repeated keys counts. Each function returns false
+ * for a value of another type, with nothing changed.
  */
 
-/* What reading fields needs besides the text; one for each thread. */
+/* State for reading values; one per thread. */
 struct field_reader {
     const struct source *source;
     struct values *values;
@@ -59,7 +59,7 @@ bool field_integer(const char *value, int64_t *integer);
 /* Any value as an id. Lists and objects give KEY_UNHASHABLE. */
 value_key field_key(struct field_reader *reader, struct json_place place);
 
-/* What Python's int() makes of a value, as an id; false where int() would raise an exception. */
+/* The result of Python's int() for a value, as an id; false if int() raises an exception. */
 bool field_int(struct field_reader *reader, struct json_place place, value_key *key);
 
 /* A string, decoded into the reader's scratch buffer if it has escapes; valid until the next call. */
@@ -71,7 +71,7 @@ uint32_t field_intern(struct field_reader *reader, struct json_place place, stru
 /* A member of the top-level object. */
 struct document_member {
     struct json_place key;
-    size_t value; /* where its value begins */
+    size_t value; /* offset of the value */
 };
 
 struct document {
@@ -83,17 +83,17 @@ struct document {
 
 struct document_reader;
 
-/* One part of the array; a reader's own begins with it. */
+/* One part of the array; the reader's own struct begins with it. */
 struct document_part {
     struct field_reader fields;
     const struct document_reader *reader;
-    void *trace;       /* what is read, as the reader was told */
-    row_t n, capacity; /* rows; a reader's columns have room for so many */
-    row_t first_row;   /* of this part among those of all */
-    size_t first_text; /* where it begins */
-    size_t size;       /* of its text, about */
-    bool shares;       /* its columns are a piece of those that all parts share */
-    bool closed;       /* the array ends in this part, or what is malformed does not let it go on */
+    void *trace;       /* argument of document_read_rows() */
+    row_t n, capacity; /* rows; rows that the columns have room for */
+    row_t first_row;   /* row number of this part's first row */
+    size_t first_text; /* offset of the part */
+    size_t size;       /* of its text, estimated */
+    bool shares;       /* its columns are a range of those that all parts share */
+    bool closed;       /* the array ends in this part, or its text is malformed */
     struct json_walker walker;
 };
 
@@ -103,40 +103,39 @@ struct document_parts {
     struct sutra_context *context;
     const struct document_reader *reader;
     void *trace;
-    char *list; /* what the reader makes of a part: n of them, one that has the columns which these share, and one whose
-                   columns are those of all rows in the end */
+    char *list; /* the reader's parts: n of them, one with the shared columns, and one with the columns of all rows */
     size_t n;
     row_t n_rows;
     size_t open;      /* the array's opening bracket */
-    size_t beginning; /* bytes of an element's beginning that parts are looked for by, or 0 */
-    size_t *begins;   /* where each part begins: the first at the bracket, others at an element */
-    row_t *expected;  /* rows of each, less than ROW_LIMIT in all; there may be more */
+    size_t beginning; /* length of the bytes that begin an element, or 0 */
+    size_t *begins;   /* offset of each part: the first at the bracket, others at an element */
+    row_t *expected;  /* rows of each part, fewer than ROW_LIMIT in total; there may be more */
 };
 
-/* How a format is read. */
+/* A format. */
 struct document_reader {
-    const char *array; /* the array's key; NULL: none is read, and but for the stage nothing below counts */
-    const char *kind;  /* what a file with this array is called, and the other kind with its array */
+    const char *array; /* the array's key; NULL: read no array; then only read_stage and the flags are used */
+    const char *kind;  /* name of a file with this array; and the other array with its kind */
     const char *other_array, *other_kind;
-    const char *too_many; /* what there can be too many of, and what to do then: "nodes" */
-    bool as_it_is;        /* text that is no JSON is not mended, also where the context is lenient */
-    bool looks_only;      /* what is mended is told when the trace is read */
-    bool empty_counts;    /* an empty object or string in the array's place stands for an empty array */
+    const char *too_many; /* name of the rows, and advice if there are too many: "events: cut the trace" */
+    bool as_it_is;        /* do not repair malformed text, even if the context is lenient */
+    bool looks_only;      /* do not warn about repairs: another reader reads the same file */
+    bool empty_counts;    /* read an empty object or string as an empty array */
     const char *open_stage, *read_stage, *join_stage;
     size_t part_size;                  /* sizeof the reader's part */
     const struct column_form *columns; /* of rows */
-    size_t n_columns, columns_at;      /* where in a part the struct is that has them */
-    /* A part begins, all zeros but for what all parts have. False: out of memory. */
+    size_t n_columns, columns_at;      /* offset in a part of the struct with the columns */
+    /* Initializes a part, which is zero except for struct document_part. False: out of memory. May be NULL. */
     bool (*begin)(struct document_part *part);
-    /* Walks one element, at the walker, and makes a row of it if document_row() lets it. Errors go into the walker. */
+    /* Walks the element at the walker and appends a row if document_row() has room. Errors go into the walker. */
     void (*element)(struct document_part *part, struct json_walker *walker);
-    /* All is well-formed and numbered; parts without rows hold nothing that counts. */
+    /* Called when all parts are well-formed and numbered. Parts without rows are to be ignored. */
     enum sutra_status (*join)(struct document_parts *parts, struct sutra_error *error);
-    /* Changes what joining has changed for a part's rows, by any thread; NULL: nothing. */
+    /* Updates a part's rows after join(), on any thread; may be NULL. */
     void (*finish)(struct document_part *part);
-    /* Takes over the columns of all rows, which are those of this part. */
+    /* Moves the columns of all rows, those of this part, to the trace. */
     void (*take)(struct document_part *all);
-    /* Frees what a part has but its columns. */
+    /* Frees a part, except its columns. */
     void (*free)(struct document_part *part);
 };
 
@@ -146,13 +145,13 @@ static inline void *document_part_at(const struct document_parts *parts, size_t 
 
 bool document_make_room(struct document_part *part, size_t at);
 
-/* Whether there is room for one more row, whose element begins at byte `at`; then it is part->n, which the caller
- * counts up. Without memory the part fails. */
+/* Makes room for one more row, part->n, whose element begins at byte `at`; the caller increments part->n. False: out of
+ * memory, and the part has failed. */
 static inline bool document_row(struct document_part *part, size_t at) {
     return !part->fields.failed && (part->n < part->capacity || document_make_room(part, at));
 }
 
-/* Where the bytes of a document come from: the file `name`, or memory. */
+/* Source of a document: the file `name`, or memory. */
 struct document_input {
     const char *name;
     bool in_memory;
@@ -160,19 +159,19 @@ struct document_input {
     size_t size;
 };
 
-/* Reads a document of the reader's format, whose text is mended (mend.h) if it is no JSON and the context is lenient,
- * into its parts and from there into `trace`. The document is the caller's also when this fails. SUTRA_NO_INPUT: cannot
- * be read. SUTRA_DATA: malformed, another kind, too many rows. SUTRA_SYSTEM: out of memory. */
+/* Reads a document of the reader's format into `trace`. Malformed text is repaired (repair.h) if the context is lenient.
+ * The caller frees the document, also on failure. SUTRA_NO_INPUT: the file cannot be read. SUTRA_DATA: malformed,
+ * another kind, too many rows. SUTRA_SYSTEM: out of memory. */
 enum sutra_status document_read_rows(struct document *document, struct sutra_context *context,
                                      const struct document_reader *reader, const struct document_input *input,
                                      void *trace, struct sutra_error *error);
 
-/* Opens a document's source; a lenient context takes what is there of compressed bytes that are damaged or cut off. */
+/* Opens a document's source; a lenient context reads corrupt or truncated compressed data up to the error. */
 enum sutra_status document_open(struct document *document, struct sutra_context *context, const char *path,
                                 struct sutra_error *error);
 
-/* Walks all of the source, which the document then owns (also when this fails), for the stage of a reader without an
- * array. SUTRA_DATA: malformed; SUTRA_SYSTEM: out of memory. */
+/* Walks all of the source for a reader without an array. The document owns the source, also on failure. SUTRA_DATA:
+ * malformed; SUTRA_SYSTEM: out of memory. */
 enum sutra_status document_read(struct document *document, struct sutra_context *context,
                                 const struct document_reader *reader, struct sutra_error *error);
 void document_free(struct document *document);
@@ -180,22 +179,23 @@ void document_free(struct document *document);
 /* The last member with this name, or NULL. */
 const struct document_member *document_find(const struct document *document, const char *name);
 
-/* Whether this is ET+: the first of its nodes have durations, as those of a host trace have not. O(1). The same of the
- * text of a host trace from its nodes on. */
-bool nodes_have_durations(const char *bytes, size_t size);
+/* Whether this is ET+: its first nodes have durations, unlike those of a host trace. O(1). */
 bool document_is_linked(const struct document *document);
 
-/* The value of a member of the object at byte `at` of a document that was read; at 0 where there is none, or no object.
- * Of repeated names the last counts. O(length of the object). */
+/* The same, for the text of a host trace from its nodes on. */
+bool nodes_have_durations(const char *bytes, size_t size);
+
+/* The value of a member of the object at byte `at`; offset 0 if there is no such member or no object. Of repeated names
+ * the last counts. O(length of the object). */
 struct json_place document_member_of(const struct document *document, size_t at, const char *name);
 
-/* Whether the raw text of a string, which has escapes, stands for `name`. */
+/* Whether the raw text of a string with escapes decodes to `name`. */
 bool escaped_is(const char *raw, size_t length, const char *name);
 
-/* Whether the raw text at a place, a string, stands for `name`; escapes are read. */
+/* Whether a string decodes to `name`. */
 static inline bool place_is(const struct source *source, struct json_place place, const char *name) {
     const char *raw = source->bytes + place.at + 1;
-    if (*raw != *name && *raw != '\\' && *name) /* most often */
+    if (*raw != *name && *raw != '\\' && *name) /* the most frequent case */
         return false;
     size_t length = place.end - place.at - 1, wanted = strlen(name);
     if (length == wanted)
@@ -203,20 +203,14 @@ static inline bool place_is(const struct source *source, struct json_place place
     return length > wanted && length <= 6 * wanted && memchr(raw, '\\', length) && escaped_is(raw, length, name);
 }
 
-/*
- * Into which parts a document's array is cut, for threads to walk.
- */
-
-/* Finds where parts begin, of which there are parts->n then, one if one is wanted, and what rows each may expect; both
- * are the caller's, also on failure. False: out of memory. Cost: some of the text is looked at. */
+/* Finds the start of each part and its expected rows; one part, if `one`. The caller frees both arrays, also on failure.
+ * False: out of memory. Cost: reads samples of the text. */
 bool document_cut(struct document_parts *parts, bool one);
 
-/*
- * An attribute of a node of later schemas: {"name": "rf_id", "type": "uint64", "value": 883}.
- */
+/* ---- Attributes of nodes of later schemas: {"name": "rf_id", "type": "uint64", "value": 883} ---- */
 
 struct attribute_places {
-    struct json_place name, value; /* absent where `at` is 0 */
+    struct json_place name, value; /* absent if `at` is 0 */
 };
 
 /* Walks an attribute, an object. */
@@ -235,7 +229,7 @@ static inline struct attribute_places walk_any_attribute(struct json_walker *wal
     return found;
 }
 
-/* The same; the place of its value if it has this name. */
+/* Walks an attribute and returns its value if it has this name. */
 static inline struct json_place walk_attribute(struct json_walker *walker, const char *wanted) {
     struct attribute_places found = walk_any_attribute(walker);
     bool is_it = found.name.end && place_is(walker->source, found.name, wanted);
