@@ -6,12 +6,12 @@
  *
  * Each part begins, after a comma, with an element that begins as the first one does, for instance with {"ph": in
  * well-formed JSON these bytes cannot occur inside a string. If they begin an object inside an element, or the text is
- * malformed, a part does not end where the next one begins, and the array is walked once more in one part. A part counts
- * only if all earlier parts are correct, so the first error in the file is reported.
+ * malformed, a part does not end where the next one begins, and the array is walked once more in one part. A part
+ * counts only if all earlier parts are correct, so the first error in the file is reported.
  *
- * A reader of a format defines the elements. Each part reads its elements as rows, into columns that all parts share. By
- * samples of its text, each part has room for slightly more rows than expected, so that all rows are joined at the end
- * without other memory, each column by itself:
+ * A reader of a format defines the elements. Each part reads its elements as rows, into columns that all parts share.
+ * By samples of its text, each part has room for slightly more rows than expected, so that all rows are joined at the
+ * end without other memory, each column by itself:
  *
  *     | part 0 ... - | part 1 .... -- | part 2 ... - |   -->   | part 0 ... | part 1 .... | part 2 ... |
  *
@@ -159,9 +159,9 @@ struct document_input {
     size_t size;
 };
 
-/* Reads a document of the reader's format into `trace`. Malformed text is repaired (repair.h) if the context is lenient.
- * The caller frees the document, also on failure. SUTRA_NO_INPUT: the file cannot be read. SUTRA_DATA: malformed,
- * another kind, too many rows. SUTRA_SYSTEM: out of memory. */
+/* Reads a document of the reader's format into `trace`. Malformed text is repaired (repair.h) if the context is
+ * lenient. The caller frees the document, also on failure. SUTRA_NO_INPUT: the file cannot be read. SUTRA_DATA:
+ * malformed, another kind, too many rows. SUTRA_SYSTEM: out of memory. */
 enum sutra_status document_read_rows(struct document *document, struct sutra_context *context,
                                      const struct document_reader *reader, const struct document_input *input,
                                      void *trace, struct sutra_error *error);
@@ -203,8 +203,8 @@ static inline bool place_is(const struct source *source, struct json_place place
     return length > wanted && length <= 6 * wanted && memchr(raw, '\\', length) && escaped_is(raw, length, name);
 }
 
-/* Finds the start of each part and its expected rows; one part, if `one`. The caller frees both arrays, also on failure.
- * False: out of memory. Cost: reads samples of the text. */
+/* Finds the start of each part and its expected rows; one part, if `one`. The caller frees both arrays, also on
+ * failure. False: out of memory. Cost: reads samples of the text. */
 bool document_cut(struct document_parts *parts, bool one);
 
 /* ---- Attributes of nodes of later schemas: {"name": "rf_id", "type": "uint64", "value": 883} ---- */

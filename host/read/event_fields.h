@@ -146,7 +146,8 @@ struct named_fields {
 /* Walks one event, an object. Of repeated keys the last counts. `learned` may be NULL. */
 void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_places *places);
 
-/* As walk_event(), and finds named fields: found[0..named->n). All calls with the same `learned` pass the same names. */
+/* As walk_event(), and finds named fields: found[0..named->n). All calls with the same `learned` pass equal names. */
+ * names. */
 void walk_event_named(struct json_walker *walker, struct event_forms *learned, const struct named_fields *named,
                       struct event_places *places, struct json_place *found);
 

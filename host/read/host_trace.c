@@ -27,8 +27,8 @@ struct host_places {
 /* Most values of a node that is learned. */
 #define LEAVES_MAX 64
 
-/* The values of a node: the bytes between them are learned (event_fields.h). Names in "attrs" belong to the bytes, since
- * they define the meaning of an attribute. */
+/* The values of a node: the bytes between them are learned (event_fields.h). Names in "attrs" belong to the bytes,
+ * since they define the meaning of an attribute. */
 struct node_leaves {
     struct {
         size_t at, end;

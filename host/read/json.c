@@ -5,9 +5,9 @@
  *
  *     [[2048, 256, 1], [64, 1], []]        ["float", "", "ScalarList"]
  *
- * plain_list_end() checks such a list 64 bytes at once, with a bit per byte in a few words: strings are the bits between
- * quotes; outside of strings, the kind of each byte restricts the kind of the next. With AVX-512 both kinds come from
- * tables; otherwise the bits of each kind are shifted by one. All other values are parsed token by token. O(length).
+ * plain_list_end() checks such a list 64 bytes at once, with a bit per byte in a few words: strings are the bits
+ * between quotes; outside of strings, the kind of each byte restricts the kind of the next. With AVX-512 both kinds
+ * come from tables; otherwise the bits of each kind are shifted by one. All other values are parsed token by token. O(length).
  */
 #include <stdbool.h>
 #include <stddef.h>

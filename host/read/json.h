@@ -2,10 +2,10 @@
  * json.h - walks the tokens of a JSON text and checks the grammar, the strings and the numbers on the way.
  *
  * A walker is at a token: `at` is the token's first byte (at the end the text's size, where a zero byte is). Values are
- * walked in one pass without recursion, strings and white space 16 bytes at a time. At malformed text the walker records
- * the expected token and moves to the end, so that loops end without a check; walk_error() converts it to an error. A
- * string that was walked over is valid: UTF-8, no control characters, legal escapes. No function that is not inlined
- * gets the walker's address, so a local walker is in registers.
+ * walked in one pass without recursion, strings and white space 16 bytes at a time. At malformed text the walker
+ * records the expected token and moves to the end, so that loops end without a check; walk_error() converts it to an
+ * error. A string that was walked over is valid: UTF-8, no control characters, legal escapes. No function that is not
+ * inlined gets the walker's address, so a local walker is in registers.
  */
 #ifndef READ_JSON_H
 #define READ_JSON_H
@@ -18,8 +18,8 @@
 #include "text/numbers.h"
 #include "text/strings.h"
 
-/* Deepest nesting of brackets: slightly more than Python's json module reads by default. Output is indented, so that its
- * size grows with the square of the depth. */
+/* Deepest nesting of brackets: slightly more than Python's json module reads by default. Output is indented, so that
+ * its size grows with the square of the depth. */
 #define DEPTH_MAX      1024
 #define DEPTH_MAX_TEXT "1,024"
 
