@@ -2,7 +2,8 @@
  * options.h - structs of the public interface that later versions make longer; `size`, their first member, says how
  * much of one the caller knows.
  *
- *     options   the caller fills them     what the caller does not know is 0, the default; what we do not know must be 0
+ *     options   the caller fills them     what the caller does not know is 0, the default; what we do not know must be
+ * 0
  *     reports   the library fills them    what the caller does not know is left out; what we do not know is 0
  */
 #ifndef BASE_OPTIONS_H

@@ -8,7 +8,8 @@
  *     external, rf, correlation, stream    ids from args: "External id" (absent: -1), "Record function id",
  *                   "correlation" (absent: -1), "stream"
  *     text          byte offset of the event in the file
- *     device        args "device" where that is an integer below DEVICE_ABSENT, as it mostly is; or one of the two beyond
+ *     device        args "device" where that is an integer below DEVICE_ABSENT, as it mostly is; or one of the two
+ * beyond
  *     phase         the character of "ph"; 0: absent, PHASE_OTHER: anything else
  *     flags         EVENT_... bits
  */

@@ -147,7 +147,6 @@ struct named_fields {
 void walk_event(struct json_walker *walker, struct event_forms *learned, struct event_places *places);
 
 /* As walk_event(), and finds named fields: found[0..named->n). All calls with the same `learned` pass equal names. */
- * names. */
 void walk_event_named(struct json_walker *walker, struct event_forms *learned, const struct named_fields *named,
                       struct event_places *places, struct json_place *found);
 

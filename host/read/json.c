@@ -7,7 +7,8 @@
  *
  * plain_list_end() checks such a list 64 bytes at once, with a bit per byte in a few words: strings are the bits
  * between quotes; outside of strings, the kind of each byte restricts the kind of the next. With AVX-512 both kinds
- * come from tables; otherwise the bits of each kind are shifted by one. All other values are parsed token by token. O(length).
+ * come from tables; otherwise the bits of each kind are shifted by one. All other values are parsed token by token.
+ * O(length).
  */
 #include <stdbool.h>
 #include <stddef.h>

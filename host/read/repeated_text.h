@@ -3,7 +3,8 @@
  *
  * Events repeat a few kinds of names, shapes, types and attributes millions of times. Equal raw text means equal
  * values, so a value whose bytes equal those of an earlier value is neither parsed nor interned again, and results are
- * the same as without a cache. One cache per thread and text, direct-mapped, zeros at the start. Cost: O(bytes compared).
+ * the same as without a cache. One cache per thread and text, direct-mapped, zeros at the start. Cost: O(bytes
+ * compared).
  */
 #ifndef READ_REPEATED_TEXT_H
 #define READ_REPEATED_TEXT_H

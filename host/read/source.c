@@ -1,8 +1,8 @@
 /*
- * source.c - opening, mapping, reading and decompressing an input.
+ * source.c - implements source.h: opens, maps, reads and decompresses an input.
  *
- * A plain file is mapped over the start of an anonymous mapping that is a page longer, so that the bytes behind its end
- * are there and zero even if the file fills its last page.
+ * A plain file is mapped over the start of an anonymous mapping that is at least a page longer, so that the bytes after
+ * its end are readable zeros even if the file fills its last page.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,60 +25,46 @@
 #include "columns/column.h"
 #include "read/source.h"
 
-/*
- * How much of an input is held in memory at most: of what comes through a pipe, and of what compressed
- * bytes stand for. Mapped files have no limit. `most` is the user's own limit, which takes the place of these; 0: none.
- */
+/* ---- Memory limits: of piped input, and of decompressed bytes. Mapped files have no limit. ---- */
 
-/* Compressed bytes may stand for so many times their number, and for what is small in any case. */
+/* Limit of decompressed bytes per compressed byte, and a limit that small files always have. */
 #define EXPANSION_MAX   1000
 #define EXPANSION_SMALL ((size_t)16 << 20)
 
-/*
- * Asking the system how much memory there is.
- */
-
-static size_t least(size_t a, uint64_t b) {
+static size_t min_limit(size_t a, uint64_t b) {
     return b < a ? (size_t)b : a;
 }
 
-/* Of the control group, version 2; "max" is no number. */
-static uint64_t memory_of_group(void) {
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
-    unsigned long long bytes = 0;
-    int n = file ? fscanf(file, "%llu", &bytes) : 0;
-    if (file)
-        fclose(file);
-    return n == 1 ? bytes : UINT64_MAX;
-}
-
-/* Half of the memory that this process may have: of the machine's, of its control group's, of its address space a
- * quarter, since buffers grow by doubling. */
-static size_t input_limit(uint64_t most) {
+/* The user's limit, or if it is 0 half of the memory that this process may use: of the machine, of its control group
+ * (version 2), and a quarter of its address space, since buffers grow by doubling. */
+static size_t input_limit(uint64_t user_limit) {
     struct rlimit space;
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t limit = SIZE_MAX / 2;
-    if (most)
-        return least(limit, most);
+    if (user_limit)
+        return min_limit(limit, user_limit);
     if (pages > 0 && page > 0)
-        limit = least(limit, (uint64_t)pages * (uint64_t)page / 2);
-    limit = least(limit, memory_of_group() / 2);
+        limit = min_limit(limit, (uint64_t)pages * (uint64_t)page / 2);
+    unsigned long long group_bytes = 0;
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
+    if (file && fscanf(file, "%llu", &group_bytes) == 1) /* not "max" */
+        limit = min_limit(limit, group_bytes / 2);
+    if (file)
+        fclose(file);
     if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-        limit = least(limit, space.rlim_cur / 4);
+        limit = min_limit(limit, space.rlim_cur / 4);
     return limit;
 }
 
-/* The same for what `size` compressed bytes stand for. */
-static size_t input_limit_expanded(size_t size, uint64_t most) {
-    if (most)
-        return input_limit(most);
+/* The limit of the text that `size` compressed bytes decompress to. */
+static size_t expanded_limit(size_t size, uint64_t user_limit) {
+    if (user_limit)
+        return input_limit(user_limit);
     size_t expanded = size < SIZE_MAX / EXPANSION_MAX ? size * EXPANSION_MAX : SIZE_MAX;
-    return least(input_limit(0), expanded < EXPANSION_SMALL ? EXPANSION_SMALL : expanded);
+    return min_limit(input_limit(0), expanded < EXPANSION_SMALL ? EXPANSION_SMALL : expanded);
 }
 
-/*
- * Gzip through libdeflate (whole members, the output grown until they fit) and zstd as a stream.
- */
+/* ---- Gzip by libdeflate (complete members; the output grows until a member fits) and zstd as a stream ---- */
 
 /* Deflate cannot expand its input by more than this, so a larger output buffer never helps. */
 #define DEFLATE_RATIO_MAX 1032
@@ -87,7 +73,7 @@ bool is_gzip(const char *bytes, size_t size) {
     return size >= 2 && memcmp(bytes, "\x1f\x8b", 2) == 0;
 }
 
-/* A frame, or one that is to be skipped, which some compressors put first. */
+/* A frame, or a skippable frame, which some compressors write first. */
 bool is_zstd(const char *bytes, size_t size) {
     return size >= 4 && (memcmp(bytes, "\x28\xb5\x2f\xfd", 4) == 0 ||
                          (((unsigned char)bytes[0] & 0xf0) == 0x50 && memcmp(bytes + 1, "\x2a\x4d\x18", 3) == 0));
@@ -101,44 +87,36 @@ static enum sutra_status too_large(const char *name, size_t size, size_t limit, 
         size, (double)limit / 1e6);
 }
 
-/* A first guess of a member's size: the last four bytes of the file say it for a single member below 4 GiB. */
-static size_t first_guess(const char *bytes, size_t size) {
-    uint32_t stated = 0;
-    if (size >= 4)
-        memcpy(&stated, bytes + size - 4, 4);
-    return stated / DEFLATE_RATIO_MAX <= size ? (size_t)stated + SOURCE_PADDING : 4 * size;
-}
-
-/* Decompresses the member at `bytes`; *used is its length. */
-static enum libdeflate_result one_member(struct libdeflate_decompressor *decompressor, const char *bytes, size_t size,
-                                         size_t guess, size_t limit, struct buffer *out, size_t *used) {
-    for (size_t room = guess < 4096 ? 4096 : guess;; room *= 2) {
-        size_t made = 0, left = limit - out->length;
-        room = room < left ? room : left;
-        char *to = buffer_reserve(out, room);
-        if (!to)
-            return LIBDEFLATE_INSUFFICIENT_SPACE;
-        memory_on_large_pages(to, room);
-        enum libdeflate_result result = libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, room, used, &made);
-        if (result == LIBDEFLATE_SUCCESS)
-            out->length += made;
-        if (result != LIBDEFLATE_INSUFFICIENT_SPACE || room / DEFLATE_RATIO_MAX > size || room == left)
-            return result;
-    }
-}
-
 enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
                                   struct sutra_error *error) {
     struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
     if (!decompressor)
         return error_memory(error);
     enum libdeflate_result result = LIBDEFLATE_SUCCESS;
-    size_t limit = input_limit_expanded(size, most);
+    size_t limit = expanded_limit(size, most);
     for (size_t at = 0, used = 0; at < size && result == LIBDEFLATE_SUCCESS; at += used) {
         if (at > 0 && !is_gzip(bytes + at, size - at))
-            break; /* padding behind the last member, which gzip ignores too */
-        size_t guess = at ? size : first_guess(bytes, size);
-        result = one_member(decompressor, bytes + at, size - at, guess, limit, out, &used);
+            break; /* padding after the last member, which gzip ignores too */
+        /* First guess of the member's size: the last four bytes of the file, correct for a single member below 4
+         * GiB. */
+        uint32_t stated = 0;
+        if (size >= 4)
+            memcpy(&stated, bytes + size - 4, 4);
+        size_t room = at ? size : stated / DEFLATE_RATIO_MAX <= size ? (size_t)stated + SOURCE_PADDING : 4 * size;
+        for (room = room < 4096 ? 4096 : room;; room *= 2) {
+            size_t made = 0, left = limit - out->length;
+            room = room < left ? room : left;
+            char *to = buffer_reserve(out, room);
+            result = LIBDEFLATE_INSUFFICIENT_SPACE;
+            if (!to)
+                break;
+            memory_on_large_pages(to, room);
+            result = libdeflate_gzip_decompress_ex(decompressor, bytes + at, size - at, to, room, &used, &made);
+            if (result == LIBDEFLATE_SUCCESS)
+                out->length += made;
+            if (result != LIBDEFLATE_INSUFFICIENT_SPACE || room / DEFLATE_RATIO_MAX > size - at || room == left)
+                break;
+        }
     }
     libdeflate_free_decompressor(decompressor);
     if (out->failed)
@@ -160,7 +138,7 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
     const ZSTD_bounds windows = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);
     size_t left = ZSTD_DCtx_setParameter(stream, ZSTD_d_windowLogMax, windows.upperBound); /* as --long=31 writes */
     ZSTD_inBuffer in = {bytes, size, 0};
-    size_t step = ZSTD_DStreamOutSize(), limit = input_limit_expanded(size, most);
+    size_t step = ZSTD_DStreamOutSize(), limit = expanded_limit(size, most);
     while (!ZSTD_isError(left) && !out->failed && out->length <= limit) {
         char *to = buffer_reserve(out, step);
         if (!to)
@@ -183,40 +161,17 @@ enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t si
     return SUTRA_OK;
 }
 
-/* The decompressor copies words, so that some bytes behind what it came to may be written and wrong: less than so
- * many. */
-#define REST_UNSURE 64
+/* The decompressor copies words, so that fewer than this many bytes at the end of its output may be wrong. */
+#define UNSURE_BYTES 64
 
-/* It does not tell how far it came, but what it did not write stays zero, and text has no zeros. The room is doubled
- * until the data ends before it. */
-static size_t decompress_rest(struct libdeflate_decompressor *decompressor, const char *bytes, size_t size,
-                              size_t limit, struct buffer *out) {
-    size_t used, made;
-    for (size_t room = 4 * size + 4096;; room *= 2) {
-        room = room < limit ? room : limit;
-        char *to = buffer_reserve(out, room);
-        if (!to)
-            return 0;
-        memset(to, 0, room);
-        enum libdeflate_result result =
-            libdeflate_gzip_decompress_ex(decompressor, bytes, size, to, room, &used, &made);
-        if (result == LIBDEFLATE_INSUFFICIENT_SPACE && room < limit)
-            continue;
-        size_t n = room;
-        while (n > 0 && to[n - 1] == 0)
-            n--;
-        return n;
-    }
-}
-
-/* Of gzip data that is damaged or cut off, of which `out` holds the whole members: appends what can be had of the next
- * one. The last bytes of that are not known for sure, and are left out. */
+/* For gzip data that is corrupt or truncated, after its complete members in `out`: appends the readable text of the
+ * next member, except for its last, unsure bytes. */
 static void gzip_rest(const char *bytes, size_t size, uint64_t most, struct buffer *out) {
     struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
-    size_t limit = input_limit_expanded(size, most), at = 0, done = 0, used, made;
+    size_t limit = expanded_limit(size, most), at = 0, done = 0, used, made;
     if (!decompressor)
         return;
-    while (done < out->length) { /* over the members that are whole */
+    while (done < out->length) { /* skip the complete members */
         char *scratch = buffer_reserve(out, out->length - done);
         if (!scratch || libdeflate_gzip_decompress_ex(decompressor, bytes + at, size - at, scratch, out->length - done,
                                                       &used, &made) != LIBDEFLATE_SUCCESS)
@@ -224,15 +179,30 @@ static void gzip_rest(const char *bytes, size_t size, uint64_t most, struct buff
         at += used;
         done += made;
     }
-    if (done == out->length && at < size && out->length < limit) {
-        size_t n = decompress_rest(decompressor, bytes + at, size - at, limit - out->length, out);
-        out->length += n > REST_UNSURE ? n - REST_UNSURE : 0;
+    /* libdeflate does not report how much it wrote before an error. But bytes that it did not write are still zero, and
+     * text has no zeros. The room doubles until the data ends before it. */
+    bool more = done == out->length && at < size && out->length < limit;
+    limit -= out->length;
+    for (size_t room = 4 * (size - at) + 4096; more; room *= 2) {
+        room = room < limit ? room : limit;
+        char *to = buffer_reserve(out, room);
+        if (!to)
+            break;
+        memset(to, 0, room);
+        enum libdeflate_result result =
+            libdeflate_gzip_decompress_ex(decompressor, bytes + at, size - at, to, room, &used, &made);
+        more = result == LIBDEFLATE_INSUFFICIENT_SPACE && room < limit;
+        size_t n = room;
+        while (n > 0 && to[n - 1] == 0 && !more)
+            n--;
+        if (!more)
+            out->length += n > UNSURE_BYTES ? n - UNSURE_BYTES : 0;
     }
     libdeflate_free_decompressor(decompressor);
 }
 
-/* The decompressor wants room for a whole member, but fills what it has. Should it ever not, the bytes look like the
- * beginning of an object, and nothing is told too early. */
+/* libdeflate wants room for a complete member, but fills the room that it has. If it did not, the bytes would look like
+ * the beginning of an object, so that no other format is recognized by mistake. */
 size_t gzip_begin(const char *bytes, size_t size, char *to, size_t n) {
     size_t made = n, used;
     struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
@@ -258,17 +228,17 @@ size_t zstd_begin(const char *bytes, size_t size, char *to, size_t n) {
 }
 
 /*
- * Finding where members or frames begin and how large they become, then one task for each.
+ * ---- Members or frames in parallel: find their offsets and sizes, then decompress each as one task ----
  *
- * A zstd frame tells both. A gzip member tells its text's size in its last bytes, but not where it ends: wherever what
- * a member begins with stands another one may begin, and if one of them did not, the one before it fails its check, and
- * nothing is made of any. O(bytes), and as many bytes of memory as the text takes.
+ * A zstd frame contains both. A gzip member contains the size of its text in its last bytes, but not its own length. So
+ * a member may begin wherever the first bytes of a member occur. If one of these is no member, the check of the member
+ * before it fails, and nothing is decompressed here. O(bytes), and memory for the text.
  */
 
-/* The least that a member takes: 10 bytes before what is compressed, 8 behind it. */
-#define MEMBER_LEAST 18
+/* Shortest member: 10 bytes before the compressed data, 8 after it. */
+#define MEMBER_MIN 18
 
-/* Where a member or frame stands, and where its text belongs. */
+/* Offsets of a member or frame, and of its text. */
 struct piece {
     size_t at, length;
     size_t text, text_length;
@@ -278,7 +248,7 @@ struct pieces {
     const char *bytes;
     struct piece *list;
     uint64_t n, capacity;
-    size_t text_length; /* of all */
+    size_t text_length; /* of all pieces */
     char *to;
     atomic_bool failed;
 };
@@ -293,20 +263,18 @@ static bool add_piece(struct pieces *pieces, size_t at, size_t length, size_t te
     return true;
 }
 
-/* What is compressed has the first three of these bytes by chance every 16 MB, with all that can stand behind them
- * seldom enough: flags, four bytes of time, how hard it was tried, and the system. */
-static bool may_begin_member(const char *bytes) {
-    uint8_t flags = (uint8_t)bytes[3], tried = (uint8_t)bytes[8], where = (uint8_t)bytes[9];
-    return flags < 0x20 && (tried == 0 || tried == 2 || tried == 4) && (where <= 13 || where == 255);
-}
-
-/* Where the next member may begin from byte `at` on; the end of all bytes, if none does. */
+/* The offset of the next possible member at or after byte `at`, or `size`. Compressed data contains the first three
+ * bytes by chance every 16 MB; with the following bytes (flags, four bytes of time, compression level, system) rarely
+ * enough. */
 static size_t next_member(const char *bytes, size_t at, size_t size) {
-    while (size - at >= MEMBER_LEAST) {
-        const char *found = memmem(bytes + at, size - at - MEMBER_LEAST + 3, "\x1f\x8b\x08", 3);
-        if (!found || may_begin_member(found))
-            return found ? (size_t)(found - bytes) : size;
-        at = (size_t)(found - bytes) + 1;
+    for (; size - at >= MEMBER_MIN; at++) {
+        const char *found = memmem(bytes + at, size - at - MEMBER_MIN + 3, "\x1f\x8b\x08", 3);
+        if (!found)
+            return size;
+        uint8_t flags = (uint8_t)found[3], level = (uint8_t)found[8], system = (uint8_t)found[9];
+        at = (size_t)(found - bytes);
+        if (flags < 0x20 && (level == 0 || level == 2 || level == 4) && (system <= 13 || system == 255))
+            return at;
     }
     return size;
 }
@@ -314,9 +282,9 @@ static size_t next_member(const char *bytes, size_t at, size_t size) {
 static bool find_members(struct pieces *pieces, size_t size, size_t limit) {
     for (size_t at = 0, end; at < size; at = end) {
         uint32_t text_length;
-        if (size - at < MEMBER_LEAST)
+        if (size - at < MEMBER_MIN)
             return false;
-        end = next_member(pieces->bytes, at + MEMBER_LEAST, size);
+        end = next_member(pieces->bytes, at + MEMBER_MIN, size);
         memcpy(&text_length, pieces->bytes + end - sizeof text_length, sizeof text_length);
         if (!add_piece(pieces, at, end - at, text_length, limit))
             return false;
@@ -360,39 +328,38 @@ static void expand_frame(void *arg, size_t number) {
         atomic_store_explicit(&pieces->failed, true, memory_order_relaxed);
 }
 
-/* Without memory nothing is told: the plain way needs as much. */
-static bool run(struct pieces *pieces, void (*task)(void *arg, size_t number), struct pool *pool, struct buffer *out) {
+/* Out of memory is not reported: decompressing in one piece needs as much. */
+static bool decompress_pieces(struct pieces *pieces, void (*task)(void *arg, size_t number), struct pool *pool,
+                              struct buffer *out) {
     struct buffer text = {0};
     pieces->to = buffer_reserve(&text, pieces->text_length + 1);
     memory_on_large_pages(pieces->to, pieces->text_length);
     if (pieces->to)
         pool_run(pool, pieces->n, task, pieces);
-    bool whole = pieces->to && !atomic_load_explicit(&pieces->failed, memory_order_relaxed);
+    bool complete = pieces->to && !atomic_load_explicit(&pieces->failed, memory_order_relaxed);
     text.length = pieces->text_length;
-    if (whole)
+    if (complete)
         *out = text;
     else
         buffer_free(&text);
-    return whole;
+    return complete;
 }
 
 bool gzip_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out) {
     struct pieces pieces = {.bytes = bytes};
-    bool made = find_members(&pieces, size, limit) && run(&pieces, inflate_member, pool, out);
+    bool made = find_members(&pieces, size, limit) && decompress_pieces(&pieces, inflate_member, pool, out);
     free(pieces.list);
     return made;
 }
 
 bool zstd_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out) {
     struct pieces pieces = {.bytes = bytes};
-    bool made = find_frames(&pieces, size, limit) && run(&pieces, expand_frame, pool, out);
+    bool made = find_frames(&pieces, size, limit) && decompress_pieces(&pieces, expand_frame, pool, out);
     free(pieces.list);
     return made;
 }
 
-/*
- * The table of first bytes.
- */
+/* ---- Kinds of files that are not JSON ---- */
 
 #define DOWNLOAD   ": download the file itself"
 #define RECOMPRESS ": decompress it, or compress it with gzip or zstd"
@@ -400,7 +367,7 @@ bool zstd_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool
 #define ET_REMEDY  ": use 'sutra info', 'sutra simulate' or 'sutra jsonize'"
 #define RECORD     ": record a JSON trace with torch.profiler and export_chrome_trace()"
 
-/* Bytes before the text of a kind with `skips_space` may be white space. */
+/* White space may precede the bytes of a kind with `skips_space`. */
 static const struct {
     const char *bytes;
     size_t size;
@@ -429,9 +396,9 @@ static const struct {
 #undef KIND
 };
 
-/* Databases are told apart by their tables' names, which are in their first pages. */
+/* Databases are recognized by the names of their tables, in their first pages. */
 #define SQLITE_MAGIC "SQLite format 3"
-#define SQLITE_LOOK  ((size_t)1 << 16)
+#define SQLITE_BYTES ((size_t)1 << 16)
 
 static const struct {
     const char *table;
@@ -455,13 +422,6 @@ bool may_be_json(const char *bytes, size_t size) {
     return at == size || bytes[at] == '{' || bytes[at] == '[' || bytes[at] == '\xef';
 }
 
-static struct file_kind database_kind(const char *bytes, size_t size) {
-    size_t i = 0;
-    while (!memmem(bytes, size < SQLITE_LOOK ? size : SQLITE_LOOK, databases[i].table, strlen(databases[i].table)))
-        i++;
-    return databases[i].kind;
-}
-
 /* Reads a length of protobuf from the bytes; false: they end, or the length is above 28 bits. */
 static bool read_length(const unsigned char **at, const unsigned char *end, size_t *length) {
     *length = 0;
@@ -475,7 +435,7 @@ static bool read_length(const unsigned char **at, const unsigned char *end, size
 }
 
 /* Whether the bytes begin with the length of a message and its first field: the version (a string), or an attribute
- * that begins with its name. A text that begins with a letter and a line break has no such field behind it. */
+ * that begins with its name. Text that begins with a letter and a line break does not continue with such a field. */
 static bool is_et(const unsigned char *bytes, size_t size) {
     const unsigned char *at = bytes, *end = bytes + size;
     size_t message, field, name;
@@ -490,14 +450,6 @@ static bool is_et(const unsigned char *bytes, size_t size) {
     return field > 2 && at < end && *at++ == 0x0a && read_length(&at, end, &name) && name > 0 && name <= field - 2;
 }
 
-static bool is_text(const char *bytes, size_t size) {
-    size_t n = size < 256 ? size : 256;
-    for (size_t i = 0; i < n; i++)
-        if (((unsigned char)bytes[i] < ' ' && !memchr("\t\n\v\f\r\033", bytes[i], 6)) || bytes[i] == 0x7f)
-            return false;
-    return n > 0;
-}
-
 struct file_kind file_kind(const char *bytes, size_t size) {
     size_t spaces = skip_spaces(bytes, size);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -505,19 +457,28 @@ struct file_kind file_kind(const char *bytes, size_t size) {
         if (size - at >= kinds[i].size && memcmp(bytes + at, kinds[i].bytes, kinds[i].size) == 0)
             return kinds[i].kind;
     }
-    if (size >= sizeof SQLITE_MAGIC && memcmp(bytes, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0)
-        return database_kind(bytes, size);
+    if (size >= sizeof SQLITE_MAGIC && memcmp(bytes, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0) {
+        size_t i = 0, n = size < SQLITE_BYTES ? size : SQLITE_BYTES;
+        while (!memmem(bytes, n, databases[i].table, strlen(databases[i].table)))
+            i++;
+        return databases[i].kind;
+    }
     if (is_et((const unsigned char *)bytes, size))
         return (struct file_kind){ET_NAME, ET_REMEDY, true};
     if (size > 0 && bytes[0] == 0)
         return (struct file_kind){"binary data that begins with a zero byte", "", false};
-    if (spaces < size && is_text(bytes, size))
+    bool text = spaces < size;
+    for (size_t i = 0; i < size && i < 256; i++)
+        text &= ((unsigned char)bytes[i] >= ' ' || memchr("\t\n\v\f\r\033", bytes[i], 6)) && bytes[i] != 0x7f;
+    if (text)
         return (struct file_kind){"text that does not begin with '{'",
                                   ": use the JSON file of torch.profiler or of ExecutionTraceObserver", false};
     return (struct file_kind){NULL, "", false};
 }
 
-/* Bytes that tell whether an input is JSON. */
+/* ---- Sources ---- */
+
+/* Bytes that decide whether an input has the expected format. */
 #define BEGINNING ((size_t)1 << 16)
 
 static enum sutra_status map_file(struct source *source, int file, size_t size, struct sutra_error *error) {
@@ -539,7 +500,7 @@ static enum sutra_status map_file(struct source *source, int file, size_t size, 
     return SUTRA_OK;
 }
 
-/* Takes over a buffer as the source's memory, with padding behind. */
+/* Moves a buffer to the source and adds the padding. */
 static enum sutra_status keep_buffer(struct source *source, struct buffer *buffer, struct sutra_error *error) {
     char *end = buffer_reserve(buffer, SOURCE_PADDING);
     if (!end)
@@ -552,23 +513,23 @@ static enum sutra_status keep_buffer(struct source *source, struct buffer *buffe
     return SUTRA_OK;
 }
 
-/* Whether what begins so is not of the kind that is wanted. */
-static bool is_other(const struct source *source, const char *bytes, size_t n) {
+/* Whether an input that begins with these bytes has another format. */
+static bool is_other_format(const struct source *source, const char *bytes, size_t n) {
     return source->begins && !source->begins(bytes, n);
 }
 
-/* Whether the rest of an input need not be read: it is of another kind, and not compressed. */
-static bool is_told(const struct source *source, const struct buffer *buffer) {
-    return buffer->length >= BEGINNING && is_other(source, buffer->bytes, buffer->length) &&
+/* Whether the rest of an input need not be read: it has another format, and is not compressed. */
+static bool is_rejected(const struct source *source, const struct buffer *buffer) {
+    return buffer->length >= BEGINNING && is_other_format(source, buffer->bytes, buffer->length) &&
            !is_gzip(buffer->bytes, buffer->length) && !is_zstd(buffer->bytes, buffer->length);
 }
 
-/* A stream may have no end. */
+/* Reads a stream, which may be endless. */
 static enum sutra_status read_all(struct source *source, int file, struct sutra_error *error) {
     struct buffer buffer = {0};
     enum sutra_status status = SUTRA_OK;
     size_t limit = input_limit(source->most);
-    while (!status && !is_told(source, &buffer)) {
+    while (!status && !is_rejected(source, &buffer)) {
         char *to = buffer_reserve(&buffer, 1 << 16);
         if (!to) {
             status = error_memory(error);
@@ -589,7 +550,7 @@ static enum sutra_status read_all(struct source *source, int file, struct sutra_
                            "(--max-input)",
                            (double)limit / 1e6);
     }
-    source->is_beginning = is_told(source, &buffer);
+    source->is_beginning = is_rejected(source, &buffer);
     if (!status)
         status = keep_buffer(source, &buffer, error);
     buffer_free(&buffer);
@@ -604,22 +565,17 @@ static void drop_bytes(struct source *source) {
     source->memory = NULL;
 }
 
-/* Of compressed bytes that stand for another kind the beginning is enough: it is all that is told of them. */
+/* Whether compressed bytes have another format: then *buffer becomes their beginning, which is enough for the error. */
 static bool keep_beginning(const struct source *source, bool gzip, struct buffer *buffer) {
     char beginning[BEGINNING];
     size_t n = (gzip ? gzip_begin : zstd_begin)(source->bytes, source->size, beginning, sizeof beginning);
-    if (n < sizeof beginning || !is_other(source, beginning, n))
+    if (n < sizeof beginning || !is_other_format(source, beginning, n))
         return false;
     buffer_append(buffer, beginning, n);
     return !buffer->failed;
 }
 
-static bool expand_pieces(const struct source *source, bool gzip, struct buffer *buffer) {
-    size_t limit = input_limit_expanded(source->size, source->most);
-    return source->pool && (gzip ? gzip_pieces : zstd_pieces)(source->bytes, source->size, limit, source->pool, buffer);
-}
-
-/* Replaces compressed bytes by what they stand for. */
+/* Replaces compressed bytes by the decompressed ones. */
 static enum sutra_status expand(struct source *source, struct sutra_error *error) {
     bool gzip = is_gzip(source->bytes, source->size);
     if (!gzip && !is_zstd(source->bytes, source->size))
@@ -631,11 +587,13 @@ static enum sutra_status expand(struct source *source, struct sutra_error *error
         return keep_buffer(source, &buffer, error);
     }
     enum sutra_status status = SUTRA_OK;
-    if (!expand_pieces(source, gzip, &buffer))
+    size_t limit = expanded_limit(source->size, source->most);
+    bool expanded =
+        source->pool && (gzip ? gzip_pieces : zstd_pieces)(source->bytes, source->size, limit, source->pool, &buffer);
+    if (!expanded)
         status = (gzip ? gzip_decompress : zstd_decompress)(source->name, source->bytes, source->size, source->most,
                                                             &buffer, error);
-    if (status == SUTRA_DATA && source->keep_rest &&
-        buffer.length <= input_limit_expanded(source->size, source->most)) {
+    if (status == SUTRA_DATA && source->keep_rest && buffer.length <= limit) {
         if (gzip)
             gzip_rest(source->bytes, source->size, source->most, &buffer);
         source->is_rest = buffer.length > 0;
@@ -657,17 +615,6 @@ enum sutra_status source_replace(struct source *source, struct buffer *bytes, st
     return keep_buffer(source, bytes, error);
 }
 
-static enum sutra_status load(struct source *source, int file, struct sutra_error *error) {
-    struct stat info;
-    if (fstat(file, &info))
-        return error_file(error, SUTRA_NO_INPUT, source->name, "cannot be read: %s", strerror(errno));
-    if (S_ISDIR(info.st_mode))
-        return error_file(error, SUTRA_NO_INPUT, source->name, "is a directory: give the trace file in it");
-    if (S_ISREG(info.st_mode) && info.st_size > 0)
-        return map_file(source, file, (size_t)info.st_size, error);
-    return read_all(source, file, error);
-}
-
 static enum sutra_status finish_open(struct source *source, enum sutra_status status, struct sutra_error *error) {
     if (!status)
         status = expand(source, error);
@@ -684,18 +631,25 @@ static enum sutra_status refuse_empty(struct source *source, enum sutra_status s
     return status;
 }
 
-/* Opens `path`; the source says what is wanted, how much of it, and by whom. */
+/* Opens `path` with the options that are set in *source. */
 static enum sutra_status open_source(struct source *source, const char *path, struct sutra_error *error) {
     bool standard = strcmp(path, "-") == 0;
     source->name = strdup(standard ? "standard input" : path);
     if (!source->name)
         return error_memory(error);
     int file = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    struct stat info;
     enum sutra_status status;
     if (file < 0)
         status = error_file(error, SUTRA_NO_INPUT, path, "cannot be opened: %s", strerror(errno));
+    else if (fstat(file, &info))
+        status = error_file(error, SUTRA_NO_INPUT, source->name, "cannot be read: %s", strerror(errno));
+    else if (S_ISDIR(info.st_mode))
+        status = error_file(error, SUTRA_NO_INPUT, source->name, "is a directory: give the trace file in it");
+    else if (S_ISREG(info.st_mode) && info.st_size > 0)
+        status = map_file(source, file, (size_t)info.st_size, error);
     else
-        status = load(source, file, error);
+        status = read_all(source, file, error);
     if (file >= 0 && !standard)
         close(file);
     return finish_open(source, status, error);

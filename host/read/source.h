@@ -1,9 +1,10 @@
 /*
- * source.h - the bytes of an input: mapped, or read and decompressed (gzip, zstd; told by their first bytes).
+ * source.h - the bytes of an input: mapped, or read and decompressed (gzip or zstd, recognized by their first bytes).
  *
- *     bytes   the JSON text, `size` bytes, then at least SOURCE_PADDING zero bytes that may be read
+ *     bytes   the text, `size` bytes, then at least SOURCE_PADDING readable zero bytes
  *
- * Plain files are mapped and cost no memory of ours; everything else is held in memory, up to a limit (input_limit.h).
+ * Plain files are mapped and cost no memory of the process; other inputs are read into memory, up to a limit: the
+ * user's, or half of the memory that the process may use.
  */
 #ifndef READ_SOURCE_H
 #define READ_SOURCE_H
@@ -16,44 +17,36 @@
 #include "base/threads.h"
 #include "sutra/error.h"
 
-/*
- * Gzip and zstd in memory, any number of members or frames one after the other.
- */
+/* ---- Gzip and zstd in memory: any number of members or frames in a row ---- */
 
 bool is_gzip(const char *bytes, size_t size);
 bool is_zstd(const char *bytes, size_t size);
 
-/* Appends the decompressed bytes to `out`, at most as many as input_limit_expanded() says of `most`. SUTRA_DATA:
- * damaged, cut off, or more than that; `name` stands in the error. */
+/* Appends the decompressed bytes to `out`, at most `most` bytes (0: by default, 1000 times `size` and half of the
+ * memory). SUTRA_DATA: corrupt, truncated, or too large; the error contains `name`. */
 enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
                                   struct sutra_error *error);
 enum sutra_status zstd_decompress(const char *name, const char *bytes, size_t size, uint64_t most, struct buffer *out,
                                   struct sutra_error *error);
 
-/* The first bytes that they would give, up to n; returns how many. Fewer, or none, are no error. */
+/* Decompresses the first n bytes; returns their number. Fewer bytes, or none, are no error. */
 size_t gzip_begin(const char *bytes, size_t size, char *to, size_t n);
 size_t zstd_begin(const char *bytes, size_t size, char *to, size_t n);
 
-/*
- * Compressed text of many members or frames, which all threads decompress side by side.
- */
-
-/* What gzip members or zstd frames stand for, where there are two at least, they tell their sizes, and they are whole:
- * at most `limit` bytes. False: `out`, which is empty, stays so, and decompress.h says what is there. */
+/* Decompress the members or frames in parallel, at most `limit` bytes. False: fewer than two, of unknown size, or
+ * corrupt; then `out`, which is empty, is unchanged, and the caller uses the functions above. */
 bool gzip_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out);
 bool zstd_pieces(const char *bytes, size_t size, size_t limit, struct pool *pool, struct buffer *out);
 
-/*
- * The kind of a file that is not JSON, by its first bytes.
- */
+/* ---- The kind of a file that is not JSON, by its first bytes ---- */
 
-/* Whether a text that begins so may be JSON, as far as these bytes go: an object, an array, spaces only, or a byte
- * order mark, which readers have words for. */
+/* Whether text that begins with these bytes may be JSON: an object, an array, white space only, or a byte order mark,
+ * which readers report. */
 bool may_be_json(const char *bytes, size_t size);
 
 struct file_kind {
     const char *name;   /* such as "an SQLite database"; NULL: unknown */
-    const char *remedy; /* ": " and what the user can do who has a trace to read; "" where there is no advice */
+    const char *remedy; /* ": " and advice to the user, or "" */
     bool is_et;
 };
 
@@ -69,47 +62,46 @@ struct source {
     char *name;
     const char *bytes;
     size_t size;
-    void *mapping; /* what to unmap, or NULL */
+    void *mapping; /* or NULL */
     size_t mapping_size;
-    char *memory;          /* what to free, or NULL */
+    char *memory;          /* malloc(), or NULL */
     source_format *begins; /* the expected format, or NULL: any */
-    bool is_beginning;     /* of another format, and a stream or compressed: only its first bytes were read */
-    struct pool *pool;     /* of threads that decompress, or NULL */
-    uint64_t most;         /* bytes to hold in memory, as input_limit() takes them */
-    bool keep_rest;        /* of compressed bytes that are damaged or cut off what can be had counts; */
-    bool is_rest;          /* this is all that could be had */
+    bool is_beginning;     /* another format, streamed or compressed: only its first bytes were read */
+    struct pool *pool;     /* threads for decompression, or NULL */
+    uint64_t most;         /* limit of bytes in memory; 0: the default */
+    bool keep_rest;        /* read corrupt or truncated compressed data up to the error; */
+    bool is_rest;          /* the data ended with an error */
 };
 
-/* Opens `path`; "-" is standard input. Of what is no JSON by its first bytes, and comes in a stream or compressed,
- * there may be no more than these. `most` is for input_limit.h. */
+/* Opens `path`; "-" is standard input. Of a streamed or compressed input that is not JSON only the first bytes are
+ * read. `most` limits the bytes in memory; 0: the default. SUTRA_DATA: empty, too large or corrupt. */
 enum sutra_status source_open(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
 
-/* The same; of compressed bytes that are damaged or cut off what stands before that counts, and `is_rest` says so. */
+/* The same, but reads corrupt or truncated compressed data up to the error, and sets is_rest. */
 enum sutra_status source_open_rest(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
 
-/* One of both, decompressed by all threads where it can be. */
+/* The same with all options: is_rest, parallel decompression. */
 enum sutra_status source_open_by(struct source *source, const char *path, bool rest, struct pool *pool, uint64_t most,
                                  struct sutra_error *error);
 
-/* The same from bytes in memory, which are copied (and decompressed if they are compressed). */
+/* The same for bytes in memory, which are copied or decompressed. */
 enum sutra_status source_copy(struct source *source, const char *name, const void *bytes, size_t size,
                               struct sutra_error *error);
 
 /* Opens an input of any format, which may be empty. */
 enum sutra_status source_open_any(struct source *source, const char *path, uint64_t most, struct sutra_error *error);
 
-/* The same for one format: of another one that comes in a stream or compressed only the first bytes are read, and
- * `is_beginning` is set. */
+/* The same for one format: of a streamed or compressed input of another format only the first bytes are read, and
+ * is_beginning is set. */
 enum sutra_status source_open_format(struct source *source, const char *path, source_format *begins, uint64_t most,
                                      struct sutra_error *error);
 enum sutra_status source_copy_any(struct source *source, const char *name, const void *bytes, size_t size,
                                   struct sutra_error *error);
 
-/* Puts other bytes in place of the source's, and takes them over. */
+/* Replaces the source's bytes by those of the buffer, which the source then owns. */
 enum sutra_status source_replace(struct source *source, struct buffer *bytes, struct sutra_error *error);
 
-/* Bytes from..to were passed: pages of a mapped file among them count no longer as memory of ours, and are there again
- * when they are looked at. */
+/* Returns the pages of a mapped file between these bytes to the system; they are mapped again on access. */
 void source_give_back(const struct source *source, size_t from, size_t to);
 
 void source_close(struct source *source);
