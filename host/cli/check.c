@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/check.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/paths.h"
@@ -18,11 +17,35 @@
 #include "text/quantities.h"
 #include "write/json.h"
 
-/*
- * Prints the findings of a linked job, from the records in its directory.
- */
+struct check_job {
+    struct job job;
+    struct sutra_et_check_options options;
+    bool json;
+    bool is_linked_job; /* the operand is the directory of a linked job */
+    struct sutra_et *et;
+    struct sutra_et_check *check;
+};
 
-static void print_text_check_folder(const struct job_whole *whole) {
+static const char *const feeders[] = {"v3", "v1", NULL}; /* in the order of enum sutra_et_feeder */
+
+static const struct stage_share stages[] = {{"read .et", 60, true}, {"check", 40, true}, {0}};
+
+static const struct option_row options[] = {
+    {"groups", 'g', OPTION_FILE, "FILE", AT(check_job, options.groups),
+     .help = "read process groups from ASTRA-sim's comm_group.json, such as {\"3\": [0, 1]}"},
+    {"feeder", 0, OPTION_CHOICE, "FEEDER", AT(check_job, options.feeder), .choices = feeders,
+     .help = "check for ASTRA-sim's reader v3 (current) or v1 (older) (default: v3)"},
+    {"roofline", 0, OPTION_FLAG, AT(check_job, options.roofline),
+     .help = "check for runs with ASTRA-sim's roofline model enabled"},
+    {"json", 'j', OPTION_FLAG, AT(check_job, json), .help = "print one JSON object"},
+    JOB_ROW_INPUT,
+    JOB_ROW_QUIET("print only errors that prevent the check; the exit code is the result"),
+    {0},
+};
+
+/* ---- A linked job: findings from the records in its directory ---- */
+
+static void print_linked_job(const struct job_whole *whole) {
     for (uint64_t i = 0; i < whole->n_findings; i++) {
         const struct job_finding *finding = &whole->findings[i];
         printf("%-8s %s%s%s\n         ", check_severity_names[finding->severity], finding->rule,
@@ -35,25 +58,22 @@ static void print_text_check_folder(const struct job_whole *whole) {
            counted_text(whole->n_errors, "error", "errors").text);
 }
 
-static void print_finding_json_check_folder(const struct job_finding *finding) {
-    const char *const texts[][2] = {{"{\"severity\": ", check_severity_names[finding->severity]},
-                                    {", \"rule\": ", finding->rule},
-                                    {", \"ranks\": ", finding->ranks},
-                                    {", \"text\": ", finding->text}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        fputs(texts[i][0], stdout);
-        json_string_print(stdout, texts[i][1]);
-    }
-    putchar('}');
-}
-
-static void print_json_check_folder(const struct job_whole *whole) {
+static void print_linked_job_json(const struct job_whole *whole) {
     printf("{\n  \"world_size\": %" PRId64 ",\n  \"linked\": %zu,\n  \"collectives\": %" PRIu64
            ",\n  \"errors\": %" PRIu64 ",\n  \"findings\": [",
            whole->world_size, whole->n_done, whole->calls.n, whole->n_errors);
     for (uint64_t i = 0; i < whole->n_findings; i++) {
         printf("%s\n    ", i ? "," : "");
-        print_finding_json_check_folder(&whole->findings[i]);
+        const struct job_finding *finding = &whole->findings[i];
+        const char *const texts[][2] = {{"{\"severity\": ", check_severity_names[finding->severity]},
+                                        {", \"rule\": ", finding->rule},
+                                        {", \"ranks\": ", finding->ranks},
+                                        {", \"text\": ", finding->text}};
+        for (size_t k = 0; k < COUNT_OF(texts); k++) {
+            fputs(texts[k][0], stdout);
+            json_string_print(stdout, texts[k][1]);
+        }
+        putchar('}');
     }
     printf("%s],\n  \"clocks\": [", whole->n_findings ? "\n  " : "");
     for (row_t i = 0; i < whole->n_hosts; i++) {
@@ -66,21 +86,12 @@ static void print_json_check_folder(const struct job_whole *whole) {
     printf("%s]\n}\n", whole->n_hosts ? "\n  " : "");
 }
 
-/* Whether a path is a directory with the records of a job, as 'sutra link HOSTS DEVICES -o DIR' writes them. */
-static bool is_linked_job(const char *folder) {
-    char *plan = NULL;
-    bool is_job = path_is_folder(folder) && record_read(folder, "plan", &plan, NULL) != SUTRA_NO_INPUT;
-    free(plan);
-    return is_job;
-}
-
-/* Prints it as a table or JSON, unless `quiet`; returns the exit code, SUTRA_DATA where there are errors. */
-static int check_folder(const char *folder, bool json, bool quiet) {
+static int check_linked_job(const struct job *job) {
     struct job_whole whole;
     struct sutra_error error;
-    enum sutra_status status = job_whole_read(&whole, folder, &error);
-    if (!status && !quiet)
-        (json ? print_json_check_folder : print_text_check_folder)(&whole);
+    enum sutra_status status = job_whole_read(&whole, job->operands.words[0], &error);
+    if (!status && !job->quiet)
+        (((const struct check_job *)job)->json ? print_linked_job_json : print_linked_job)(&whole);
     bool good = whole.n_errors == 0;
     job_whole_free(&whole);
     if (status)
@@ -88,63 +99,7 @@ static int check_folder(const char *folder, bool json, bool quiet) {
     return good ? SUTRA_OK : SUTRA_DATA;
 }
 
-/*
- * Opens and closes the context and the .et file of a command.
- */
-
-enum sutra_status et_job_start(struct et_job *job, const struct job_values *values, struct sutra_error *error) {
-    *job = (struct et_job){.job = job_start(values, !values->quiet, !values->quiet, false)};
-    return job_open(&job->job, values->output, error);
-}
-
-enum sutra_status et_job_read(struct et_job *job, const char *path, const struct sutra_et_read_options *options,
-                              struct sutra_error *error) {
-    sutra_et_free(job->et);
-    job->et = NULL;
-    enum sutra_status status = sutra_et_read(job->job.context, path, options, &job->et, error);
-    progress_clear(&job->job.watch.progress);
-    return status;
-}
-
-int et_job_end(struct et_job *job, enum sutra_status status, const struct sutra_error *error) {
-    sutra_et_free(job->et);
-    return job_end(&job->job, status, error);
-}
-
-struct check_values {
-    struct job_values job;
-    const char *groups;
-    int feeder;
-    bool roofline, json;
-};
-
-static const char *const feeders[] = {"v3", "v1", NULL}; /* in the order of enum sutra_et_feeder */
-
-static const struct stage_share stages[] = {{"read .et", 60, true}, {"check", 40, true}, {0}};
-
-#define AT(field) .offset = offsetof(struct check_values, field)
-
-static const struct option_row options[] = {
-    {"groups", 'g', OPTION_FILE, "FILE", AT(groups),
-     .help = "read process groups from ASTRA-sim's comm_group.json, such as {\"3\": [0, 1]}"},
-    {"feeder", 0, OPTION_CHOICE, "FEEDER", AT(feeder), .choices = feeders,
-     .help = "check for ASTRA-sim's reader v3 (current) or v1 (older) (default: v3)"},
-    {"roofline", 0, OPTION_FLAG, AT(roofline), .help = "check for runs with ASTRA-sim's roofline model enabled"},
-    {"json", 'j', OPTION_FLAG, AT(json), .help = "print one JSON object"},
-    JOB_ROW_INPUT(job.most_input_bytes),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet),
-     .help = "print only errors that prevent the check; the exit code is the result"},
-    {0},
-};
-
-/* ---- Text ---- */
-
-static void print_ids(const struct sutra_et_finding *finding) {
-    for (uint32_t i = 0; i < finding->n_ids; i++)
-        printf("%s%" PRIu64, i ? ", " : " (", finding->ids[i]);
-    if (finding->n_ids > 0)
-        printf("%s)", finding->count > finding->n_ids ? ", ..." : "");
-}
+/* ---- .et files: text ---- */
 
 static void print_finding(const struct sutra_et_finding *finding) {
     printf("%s: %s %s: %s", finding->file ? finding->file : "the job", finding->is_error ? "error" : "warning",
@@ -152,12 +107,15 @@ static void print_finding(const struct sutra_et_finding *finding) {
     if (finding->n_ids > 0 || finding->count > 1) {
         int length = (int)strlen(finding->unit) - (finding->count == 1);
         printf(": %s %.*s", count_text(finding->count).text, length, finding->unit);
-        print_ids(finding);
+        for (uint32_t i = 0; i < finding->n_ids; i++)
+            printf("%s%" PRIu64, i ? ", " : " (", finding->ids[i]);
+        if (finding->n_ids > 0)
+            printf("%s)", finding->count > finding->n_ids ? ", ..." : "");
     }
     printf("%s%s. %s %s\n", *finding->detail ? ": " : "", finding->detail, finding->why, finding->mend);
 }
 
-static void print_text_check(const struct sutra_et_check *check, const struct sutra_et_check_report *report) {
+static void print_report(const struct sutra_et_check *check, const struct sutra_et_check_report *report) {
     struct sutra_et_finding finding;
     for (uint64_t i = 0; sutra_et_check_finding(check, i, &finding); i++)
         print_finding(&finding);
@@ -166,14 +124,14 @@ static void print_text_check(const struct sutra_et_check *check, const struct su
            count_text(report->n_warnings).text, report->n_warnings == 1 ? "warning" : "warnings");
 }
 
-/* ---- JSON ---- */
+/* ---- .et files: JSON ---- */
 
 static void print_member(const char *name, const char *text) {
     printf(", \"%s\": ", name);
     json_string_print(stdout, text);
 }
 
-static void print_finding_json_check(const struct sutra_et_finding *finding) {
+static void print_finding_json(const struct sutra_et_finding *finding) {
     printf("{\"file\": ");
     if (finding->file)
         json_string_print(stdout, finding->file);
@@ -194,73 +152,63 @@ static void print_finding_json_check(const struct sutra_et_finding *finding) {
     printf("}");
 }
 
-static void print_json_check(const struct sutra_et_check *check, const struct sutra_et_check_report *report) {
+static void print_report_json(const struct sutra_et_check *check, const struct sutra_et_check_report *report) {
     struct sutra_et_finding finding;
     printf("{\n  \"files\": %" PRIu64 ",\n  \"errors\": %" PRIu64 ",\n  \"warnings\": %" PRIu64 ",\n  \"findings\": [",
            report->n_files, report->n_errors, report->n_warnings);
     for (uint64_t i = 0; sutra_et_check_finding(check, i, &finding); i++) {
         printf("%s\n    ", i ? "," : "");
-        print_finding_json_check(&finding);
+        print_finding_json(&finding);
     }
     printf("%s]\n}\n", report->n_errors + report->n_warnings > 0 ? "\n  " : "");
 }
 
 /* ---- The command ---- */
 
-static enum sutra_status check_files(struct et_job *job, struct sutra_et_check *check, const struct trace_list *files,
-                                     struct sutra_error *error) {
+static int check(struct job *job) {
+    struct check_job *check = (struct check_job *)job;
+    const char *path = job->operands.words[0];
+    if (job->operands.n == 1 && path_is_folder(path)) {
+        char *plan = NULL;
+        check->is_linked_job = record_read(path, "plan", &plan, NULL) != SUTRA_NO_INPUT;
+        free(plan);
+    }
+    return check->is_linked_job ? SUTRA_OK : job_list_inputs(job, NAMES_ET);
+}
+
+static int check_files(struct job *job) {
+    struct check_job *check = (struct check_job *)job;
     const struct sutra_et_read_options damaged = {.size = sizeof damaged, .damaged = true};
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < files->n && !status; i++) {
-        status = et_job_read(job, files->paths[i], &damaged, error);
-        if (!status)
-            status = sutra_et_check_add(check, job->et, error);
-    }
-    return status ? status : sutra_et_check_finish(check, error);
-}
-
-static int check_list(struct check_values *values, const struct trace_list *files) {
-    const struct sutra_et_check_options check_options = {.size = sizeof check_options,
-                                                         .feeder = (enum sutra_et_feeder)values->feeder,
-                                                         .roofline = values->roofline,
-                                                         .groups = values->groups};
-    struct et_job job;
-    struct sutra_error error;
-    struct sutra_et_check *check = NULL;
     struct sutra_et_check_report report = {.size = sizeof report};
-    values->job.n_inputs = files->n;
-    enum sutra_status status = et_job_start(&job, &values->job, &error);
+    struct sutra_error error;
+    if (check->is_linked_job)
+        return check_linked_job(job);
+    enum sutra_status status = job_open(job, NULL, &error);
     if (!status)
-        status = sutra_et_check_create(job.job.context, &check_options, &check, &error);
-    if (!status)
-        status = check_files(&job, check, files, &error);
-    progress_clear(&job.job.watch.progress);
-    if (!status) {
-        sutra_et_check_report(check, &report);
-        if (!values->job.quiet)
-            (values->json ? print_json_check : print_text_check)(check, &report);
+        status = sutra_et_check_create(job->context, &check->options, &check->check, &error);
+    for (size_t i = 0; i < job->n_inputs && !status; i++) {
+        sutra_et_free(check->et);
+        check->et = NULL;
+        status = sutra_et_read(job->context, job->inputs[i], &damaged, &check->et, &error);
+        progress_clear(&job->watch.progress);
+        if (!status)
+            status = sutra_et_check_add(check->check, check->et, &error);
     }
-    sutra_et_check_free(check);
-    int exit_code = et_job_end(&job, status, &error);
-    return exit_code == SUTRA_OK && report.n_errors > 0 ? (int)SUTRA_DATA : exit_code;
+    if (!status)
+        status = sutra_et_check_finish(check->check, &error);
+    if (status)
+        return job_fail(job, &error);
+    progress_clear(&job->watch.progress);
+    sutra_et_check_report(check->check, &report);
+    if (!job->quiet)
+        (check->json ? print_report_json : print_report)(check->check, &report);
+    return report.n_errors > 0 ? SUTRA_DATA : SUTRA_OK;
 }
 
-static int run(const struct command *command, int argc, char **argv) {
-    struct check_values values = {.job.stages = stages};
-    struct operands operands;
-    struct trace_list files;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if (operands.n == 0)
-        return message_fail(SUTRA_USAGE, "the file is missing; see '%s --help'", command->called);
-    if (operands.n == 1 && is_linked_job(operands.words[0]))
-        return check_folder(operands.words[0], values.json, values.job.quiet);
-    exit_code = trace_list_make(&files, &operands, NAMES_ET);
-    if (exit_code == SUTRA_OK)
-        exit_code = check_list(&values, &files);
-    trace_list_free(&files);
-    return exit_code;
+static void release(struct job *job) {
+    struct check_job *check = (struct check_job *)job;
+    sutra_et_check_free(check->check);
+    sutra_et_free(check->et);
 }
 
 static const char *const synopses[] = {"FILE.et... [OPTIONS]", "DIR [OPTIONS]", NULL};
@@ -293,6 +241,12 @@ const struct command check_command = {
     .description = description,
     .options = options,
     .examples = examples,
+    .n_operands_min = 1,
     .n_operands_max = OPERANDS_ANY,
-    .run = run,
+    .missing = "the file is missing",
+    .size = sizeof(struct check_job),
+    .defaults = &(const struct check_job){.job.stages = stages, .options.size = sizeof(struct sutra_et_check_options)},
+    .check = check,
+    .work = check_files,
+    .release = release,
 };

@@ -1,5 +1,8 @@
 /*
- * command.c - parses a command line by the command's table of options.
+ * command.c - parses a command line by the command's table of options, and runs the command.
+ *
+ * Accepted forms: --name VALUE, --name=VALUE, a unique prefix of a long name, -x VALUE, -xVALUE, -xyz for flags,
+ * options and operands in any order, -- before operands that begin with a dash.
  *
  * Not getopt_long: it suggests no similar option names, and keeps its position in global variables.
  */
@@ -9,54 +12,42 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/job.h"
+#include "cli/paths.h"
+#include "cli/progress.h"
 #include "text/names.h"
 
 /* Shorter values get the list of values, but no suggestion: "gpu" is near to "cpu". */
 #define SUGGESTED_MIN 4
 
-struct reader {
-    const struct command *command;
-    char **next; /* the words that are left; NULL ends them */
-    void *values;
-    struct operands *operands;
-    bool help;
-};
-
-static int number_fail(const struct option_row *option, const char *text) {
+/* Reads an integer with an optional factor k, M or G. */
+static int read_number(const struct option_row *option, const char *text, uint64_t *value) {
+    static const struct {
+        const char *letters;
+        uint64_t factor;
+    } units[] = {{"", 1}, {"k", 1000}, {"M", 1000000}, {"G", 1000000000}};
+    char *end;
+    uint64_t number = 0, factor = 0;
+    errno = 0;
+    unsigned long long digits = strtoull(text, &end, 10);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcasecmp(units[i].letters, end) == 0)
+            factor = units[i].factor;
+    bool valid = *text >= '0' && *text <= '9' && errno == 0 && factor != 0 &&
+                 !__builtin_mul_overflow((uint64_t)digits, factor, &number);
+    if (valid && number >= option->minimum && number <= option->maximum) {
+        *value = number;
+        return SUTRA_OK;
+    }
     if (option->maximum == UINT64_MAX)
         return message_fail(SUTRA_USAGE, "--%s: '%s' is not a number of at least %" PRIu64, option->name, text,
                             option->minimum);
     return message_fail(SUTRA_USAGE, "--%s: '%s' is not a number from %" PRIu64 " to %" PRIu64, option->name, text,
                         option->minimum, option->maximum);
-}
-
-/* The factor that a number's last letter stands for; 0 for none that we know. */
-static uint64_t unit(const char *letters) {
-    static const struct {
-        const char *letters;
-        uint64_t factor;
-    } units[] = {{"", 1}, {"k", 1000}, {"M", 1000000}, {"G", 1000000000}};
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcasecmp(units[i].letters, letters) == 0)
-            return units[i].factor;
-    return 0;
-}
-
-static int read_number(const struct option_row *option, const char *text, uint64_t *value) {
-    char *end;
-    uint64_t number;
-    errno = 0;
-    unsigned long long digits = strtoull(text, &end, 10);
-    bool valid = *text >= '0' && *text <= '9' && errno == 0 && unit(end) != 0 &&
-                 !__builtin_mul_overflow((uint64_t)digits, unit(end), &number);
-    if (!valid || number < option->minimum || number > option->maximum)
-        return number_fail(option, text);
-    *value = number;
-    return SUTRA_OK;
 }
 
 static int read_choice(const struct option_row *option, const char *text, size_t length, int *value) {
@@ -78,66 +69,77 @@ static int read_choice(const struct option_row *option, const char *text, size_t
     return message_fail(SUTRA_USAGE, "--%s: unknown value '%.*s'; use one of %s", option->name, (int)length, text, all);
 }
 
-/* A word; behind the last of them may stand a colon and a number. */
-static int read_device(const struct option_row *option, const char *text, struct device_word *value) {
-    size_t length = strcspn(text, ":"), last = 0;
+/* A choice; the last choice may be followed by a colon and a number. */
+static int read_device(const struct option_row *option, const char *text, struct device_choice *value) {
+    size_t length = strcspn(text, ":");
     uint64_t number = 0;
     int choice = 0, status = read_choice(option, text, length, &choice);
-    for (size_t i = 1; option->choices[i]; i++)
-        last = i;
-    if (status == SUTRA_OK && text[length] && (size_t)choice != last)
-        status = message_fail(SUTRA_USAGE, "--%s: '%s': only %s accepts a number", option->name, text,
-                              option->choices[last]);
-    if (status == SUTRA_OK && text[length])
+    if (status == SUTRA_OK && text[length]) {
+        if (option->choices[choice + 1]) {
+            const char *const *last = option->choices;
+            while (last[1])
+                last++;
+            return message_fail(SUTRA_USAGE, "--%s: '%s': only %s accepts a number", option->name, text, *last);
+        }
         status = read_number(option, text + length + 1, &number);
+    }
     if (status == SUTRA_OK)
-        *value = (struct device_word){choice, (uint32_t)number};
+        *value = (struct device_choice){choice, (uint32_t)number};
     return status;
 }
 
-static int read_word(const struct option_row *option, const char *text, struct word_list *list) {
-    if (list->n == WORDS_MAX)
-        return message_fail(SUTRA_USAGE, "--%s: more than %d values", option->name, WORDS_MAX);
-    list->words[list->n++] = text;
-    return SUTRA_OK;
-}
-
-static int store(const struct option_row *option, const char *text, void *values) {
-    void *place = (char *)values + option->offset;
+/* Stores an option's argument (NULL for flags) in its member of the command's struct. */
+static int store_value(const struct option_row *option, const char *text, struct job *job) {
+    void *member = (char *)job + option->offset;
+    struct option_list *list = member;
+    uint64_t number;
+    int status;
     switch (option->kind) {
     case OPTION_FLAG:
-        *(bool *)place = true;
+        *(bool *)member = true;
         return SUTRA_OK;
     case OPTION_FILE:
         if (!*text)
             return message_fail(SUTRA_USAGE, "--%s: the file name is empty", option->name);
-        *(const char **)place = text;
+        *(const char **)member = text;
         return SUTRA_OK;
     case OPTION_NUMBER:
-        return read_number(option, text, place);
-    case OPTION_TEXT:
-        *(const char **)place = text;
+    case OPTION_REAL:
+        if ((status = read_number(option, text, &number)) != SUTRA_OK)
+            return status;
+        if (option->kind == OPTION_REAL)
+            *(double *)member = (double)number;
+        else if (option->size == sizeof(uint32_t))
+            *(uint32_t *)member = (uint32_t)number;
+        else
+            *(uint64_t *)member = number;
         return SUTRA_OK;
-    case OPTION_WORDS:
-        return read_word(option, text, place);
+    case OPTION_TEXT:
+        *(const char **)member = text;
+        return SUTRA_OK;
+    case OPTION_LIST:
+        if (list->n == LIST_MAX)
+            return message_fail(SUTRA_USAGE, "--%s: more than %d values", option->name, LIST_MAX);
+        list->texts[list->n++] = text;
+        return SUTRA_OK;
     case OPTION_CHOICE:
-        return read_choice(option, text, strlen(text), place);
+        return read_choice(option, text, strlen(text), member);
     case OPTION_DEVICE:
-        return read_device(option, text, place);
+        return read_device(option, text, member);
     }
     return SUTRA_INTERNAL;
 }
 
-/* The option's value, from the same word if it is there, else from the next. */
-static int take(struct reader *reader, const struct option_row *option, const char *attached) {
+/* Reads the value of an option: `attached` to the option, or else the next word, which **next advances over. */
+static int read_value(struct job *job, char ***next, const struct option_row *option, const char *attached) {
     if (option->kind == OPTION_FLAG && attached)
         return message_fail(SUTRA_USAGE, "--%s accepts no argument", option->name);
-    if (option->kind != OPTION_FLAG && !attached && !(attached = *reader->next++))
+    if (option->kind != OPTION_FLAG && !attached && !(attached = *(*next)++))
         return message_fail(SUTRA_USAGE, "--%s needs an argument: %s", option->name, option->argument);
-    return store(option, attached, reader->values);
+    return store_value(option, attached, job);
 }
 
-/* Matches of a long name in one table: all of it decides at once, its beginning counts. */
+/* Counts the options of a table whose name begins with `name`; an equal name is the only match. */
 static void find_long(const struct option_row *table, const char *name, size_t length, const struct option_row **found,
                       unsigned *n_found) {
     for (const struct option_row *option = table; option->name; option++) {
@@ -145,8 +147,7 @@ static void find_long(const struct option_row *table, const char *name, size_t l
             return;
         if (strncmp(option->name, name, length) != 0)
             continue;
-        bool whole = strlen(option->name) == length;
-        *n_found = whole ? 1 : *n_found + 1;
+        *n_found = strlen(option->name) == length ? 1 : *n_found + 1;
         *found = option;
     }
 }
@@ -163,6 +164,7 @@ int option_unknown(const struct option_row *table, const char *called, const cha
     return message_fail(SUTRA_USAGE, "unknown option '--%s'; see '%s --help'", typed, called);
 }
 
+/* Appends the options of a table whose name begins with `name` to the text `all`. */
 static void list_candidates(const struct option_row *table, const char *name, size_t length, char *all, size_t size) {
     for (const struct option_row *option = table; option->name; option++) {
         size_t n = strlen(all);
@@ -171,90 +173,128 @@ static void list_candidates(const struct option_row *table, const char *name, si
     }
 }
 
-static int ambiguous(const struct reader *reader, const char *name, size_t length) {
-    char all[600] = "";
-    list_candidates(reader->command->options, name, length, all, sizeof all);
-    list_candidates(common_options, name, length, all, sizeof all);
-    return message_fail(SUTRA_USAGE, "option '--%.*s' is ambiguous: use one of %s", (int)length, name, all);
-}
-
-static int read_long(struct reader *reader, const char *word) {
+/* Reads --name, --name=VALUE or --name VALUE; *help: it is --help. */
+static int read_long(struct job *job, char ***next, const char *word, bool *help) {
+    const struct command *command = job->command;
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     const struct option_row *found = NULL;
     unsigned n_found = 0;
-    find_long(reader->command->options, word, length, &found, &n_found);
+    find_long(command->options, word, length, &found, &n_found);
     find_long(common_options, word, length, &found, &n_found);
     if (n_found == 0 || length == 0)
-        return option_unknown(reader->command->options, reader->command->called, word, length);
-    if (n_found > 1)
-        return ambiguous(reader, word, length);
-    if (found == &common_options[0]) {
-        reader->help = true;
-        return SUTRA_OK;
+        return option_unknown(command->options, command->called, word, length);
+    if (n_found > 1) {
+        char all[600] = "";
+        list_candidates(command->options, word, length, all, sizeof all);
+        list_candidates(common_options, word, length, all, sizeof all);
+        return message_fail(SUTRA_USAGE, "option '--%.*s' is ambiguous: use one of %s", (int)length, word, all);
     }
-    return take(reader, found, equals ? equals + 1 : NULL);
+    *help = found == &common_options[0];
+    return *help ? SUTRA_OK : read_value(job, next, found, equals ? equals + 1 : NULL);
 }
 
-static const struct option_row *find_letter(const struct command *command, char letter) {
-    for (const struct option_row *option = command->options; option->name; option++)
-        if (option->letter == letter)
-            return option;
-    return NULL;
-}
-
-/* The letters after a single dash: flags, and at most one option whose argument is the rest or the next word. */
-static int read_letters(struct reader *reader, const char *letters) {
+/* Reads the letters after a single dash: flags, and at most one option whose argument is the rest or the next word. */
+static int read_letters(struct job *job, char ***next, const char *letters, bool *help) {
     for (; *letters; letters++) {
         if (*letters == 'h') {
-            reader->help = true;
+            *help = true;
             return SUTRA_OK;
         }
-        const struct option_row *option = find_letter(reader->command, *letters);
-        if (!option)
-            return message_fail(SUTRA_USAGE, "unknown option '-%c'; see '%s --help'", *letters,
-                                reader->command->called);
+        const struct option_row *option = job->command->options;
+        while (option->name && option->letter != *letters)
+            option++;
+        if (!option->name)
+            return message_fail(SUTRA_USAGE, "unknown option '-%c'; see '%s --help'", *letters, job->command->called);
         if (option->kind != OPTION_FLAG)
-            return take(reader, option, letters[1] ? letters + 1 : NULL);
-        store(option, "", reader->values);
+            return read_value(job, next, option, letters[1] ? letters + 1 : NULL);
+        store_value(option, NULL, job);
     }
     return SUTRA_OK;
 }
 
-static int read_operand(struct reader *reader, char *word) {
-    if (reader->operands->n == reader->command->n_operands_max)
-        return message_fail(SUTRA_USAGE, "unexpected argument '%s'; see '%s --help'", word, reader->command->called);
-    if (!*word)
-        return message_fail(SUTRA_USAGE, "an argument is empty");
-    reader->operands->words[reader->operands->n++] = word;
-    return SUTRA_OK;
-}
-
-static int read_words(struct reader *reader) {
+/* Parses options and operands in any order; "--" precedes operands that begin with a dash. *help: help is requested. */
+static int parse_arguments(struct job *job, char **next, bool *help) {
+    const struct command *command = job->command;
     bool only_operands = false;
     int status = SUTRA_OK;
-    while (*reader->next && status == SUTRA_OK && !reader->help) {
-        char *word = *reader->next++;
-        if (only_operands || word[0] != '-' || !word[1])
-            status = read_operand(reader, word);
-        else if (strcmp(word, "--") == 0)
+    while (*next && status == SUTRA_OK && !*help) {
+        char *word = *next++;
+        if (only_operands || word[0] != '-' || !word[1]) {
+            if (job->operands.n == command->n_operands_max)
+                return message_fail(SUTRA_USAGE, "unexpected argument '%s'; see '%s --help'", word, command->called);
+            if (!*word)
+                return message_fail(SUTRA_USAGE, "an argument is empty");
+            job->operands.words[job->operands.n++] = word;
+        } else if (strcmp(word, "--") == 0) {
             only_operands = true;
-        else if (word[1] == '-')
-            status = read_long(reader, word + 2);
-        else
-            status = read_letters(reader, word + 1);
+        } else if (word[1] == '-') {
+            status = read_long(job, &next, word + 2, help);
+        } else {
+            status = read_letters(job, &next, word + 1, help);
+        }
     }
     return status;
 }
 
-bool arguments_parse(const struct command *command, int argc, char **argv, void *values, struct operands *operands,
-                     int *exit_code) {
-    *operands = (struct operands){.words = argv};
-    struct reader reader = {command, argc > 0 ? argv + 1 : argv, values, operands, false};
-    *exit_code = read_words(&reader);
-    if (*exit_code != SUTRA_OK)
-        return false;
-    if (reader.help)
+/* Checks the arguments, and that no output overwrites an input. */
+static int check_arguments(struct job *job) {
+    const struct command *command = job->command;
+    int exit_code = SUTRA_OK;
+    if (job->operands.n < command->n_operands_min)
+        return message_fail(SUTRA_USAGE, "%s; see '%s --help'", command->missing, command->called);
+    if (job->quiet && job->verbose)
+        return message_fail(SUTRA_USAGE, "--quiet and --verbose exclude each other");
+    if (job->options.strict && job->options.lenient)
+        return message_fail(SUTRA_USAGE, "--strict and --lenient exclude each other");
+    job->inputs = (const char *const *)job->operands.words;
+    job->n_inputs = job->operands.n;
+    if (job->quiet && job->log_level < (command->warns_if_quiet ? LOG_WARNING : LOG_ERROR))
+        job->log_level = command->warns_if_quiet ? LOG_WARNING : LOG_ERROR;
+    if (job->verbose)
+        job->log_level = LOG_DEBUG;
+    if (command->check && (exit_code = command->check(job)) != SUTRA_OK)
+        return exit_code;
+    for (size_t i = 0; job->output && i < job->n_inputs; i++)
+        if (job->inputs[i] && paths_same(job->output, job->inputs[i]))
+            return message_fail(SUTRA_USAGE, "%s: output and input are the same file", job->output);
+    return job_check_stats(job->stats, job->output, job->inputs, job->n_inputs);
+}
+
+int command_run(const struct command *command, int argc, char **argv, const struct job_team *team) {
+    /* A word that is neither a file nor a file name must be the name of a subcommand. */
+    const char *word = command->commands && argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+    const struct command *subcommand = word ? command_find(command->commands, word) : NULL;
+    if (subcommand)
+        return command_run(subcommand, argc - 1, argv + 1, team);
+    if (word && !strpbrk(word, "./") && access(word, F_OK))
+        return command_unknown(command->commands, command->called, word);
+    if (team && !command->is_shared)
+        return message_fail(SUTRA_USAGE, "%s runs in one process: call sutra without mpirun", command->called);
+
+    size_t size = command->size ? command->size : sizeof(struct job);
+    struct job *job = calloc(1, size);
+    if (!job)
+        return message_fail(SUTRA_SYSTEM, "out of memory");
+    if (command->defaults)
+        memcpy(job, command->defaults, size);
+    job->command = command;
+    job->team = team;
+    job->operands.words = argv;
+    job->log_level = LOG_INFO;
+    bool help = false;
+    int exit_code = parse_arguments(job, argc > 0 ? argv + 1 : argv, &help);
+    if (exit_code == SUTRA_OK && help)
         help_command_print(command);
-    return !reader.help;
+    else if (exit_code == SUTRA_OK && (exit_code = check_arguments(job)) == SUTRA_OK) {
+        job_start(job);
+        exit_code = command->work(job);
+        progress_clear(&job->watch.progress);
+    }
+    if (command->release)
+        command->release(job);
+    sutra_context_free(job->context);
+    trace_list_free(&job->traces);
+    free(job);
+    return exit_code;
 }

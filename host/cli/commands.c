@@ -56,7 +56,7 @@ const struct exit_code exit_codes[] = {
     {0},
 };
 
-void commands_each(void (*call)(const struct command *above, const struct command *command)) {
+void commands_each(void (*call)(const struct command *parent, const struct command *command)) {
     for (size_t i = 0; commands[i]; i++) {
         call(NULL, commands[i]);
         for (size_t j = 0; commands[i]->commands && commands[i]->commands[j]; j++)

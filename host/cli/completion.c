@@ -31,7 +31,7 @@ static void print_operands(const struct command *command) {
         print_words(command->operand_words);
 }
 
-/* Text inside single quotes of a shell; zsh gives square brackets and colons a meaning of its own there. */
+/* Prints text for single quotes of a shell. Characters in `escaped` get a backslash: [, ] and : are special in zsh. */
 static void print_quoted(const char *text, const char *escaped) {
     for (; *text; text++) {
         if (*text == '\'')
@@ -41,8 +41,8 @@ static void print_quoted(const char *text, const char *escaped) {
     }
 }
 
-/* bash: words before the cursor decide; an empty answer means file names (-o default). In bash and zsh a command below
- * another is known as "analyze hta". */
+/* bash: the previous word selects the completions; none means file names (-o default). In bash and zsh, a subcommand is
+ * named "analyze hta". */
 
 static void bash_option_words(const struct option_row *table) {
     for (const struct option_row *option = table; option->name; option++) {
@@ -52,8 +52,13 @@ static void bash_option_words(const struct option_row *table) {
     }
 }
 
-static void bash_choices(const struct option_row *table) {
-    for (const struct option_row *option = table; option->name; option++) {
+static void bash_command(const struct command *parent, const struct command *command) {
+    if (parent)
+        printf("    \"%s %s\")\n", parent->name, command->name);
+    else
+        printf("    %s)\n", command->name);
+    printf("        case \"$previous\" in\n");
+    for (const struct option_row *option = command->options; option->name; option++) {
         if (option->kind == OPTION_FLAG)
             continue;
         printf("        --%s", option->name);
@@ -63,15 +68,6 @@ static void bash_choices(const struct option_row *table) {
         print_words(option->choices);
         printf("\" ;;\n");
     }
-}
-
-static void bash_command(const struct command *above, const struct command *command) {
-    if (above)
-        printf("    \"%s %s\")\n", above->name, command->name);
-    else
-        printf("    %s)\n", command->name);
-    printf("        case \"$previous\" in\n");
-    bash_choices(command->options);
     printf("        *)\n            words=\"");
     print_operands(command);
     printf("\"\n            [[ $current == -* ]] && words=\"");
@@ -80,14 +76,14 @@ static void bash_command(const struct command *above, const struct command *comm
     printf("\"\n            ;;\n        esac\n        ;;\n");
 }
 
-/* In a shell's script: the word behind one of these commands belongs to the command's name. */
-static void print_names_of_two_words(const char *pattern) {
+/* Prints the pattern for each command with subcommands. */
+static void print_commands_with_subcommands(const char *pattern) {
     for (size_t i = 0; commands[i]; i++)
         if (commands[i]->commands)
             printf(pattern, commands[i]->name);
 }
 
-/* In a shell's script: something for each other name of the program. */
+/* Prints the pattern for each other name of the program. */
 static void print_other_names(const char *pattern) {
     for (size_t i = 0; other_names[i]; i++)
         printf(pattern, other_names[i]->name);
@@ -101,7 +97,7 @@ static void print_bash(void) {
            "    [[ $COMP_CWORD == 1 ]] && command=\"\"\n");
     for (size_t i = 0; other_names[i]; i++)
         printf("    [[ ${COMP_WORDS[0]##*/} == %s ]] && command=%s\n", other_names[i]->name, other_names[i]->name);
-    print_names_of_two_words("    [[ $command == %s && $COMP_CWORD != 2 ]] && command+=\" ${COMP_WORDS[2]}\"\n");
+    print_commands_with_subcommands("    [[ $command == %s && $COMP_CWORD != 2 ]] && command+=\" ${COMP_WORDS[2]}\"\n");
     printf("    case \"$command\" in\n"
            "    \"\")\n        words=\"");
     print_command_names(commands);
@@ -118,7 +114,7 @@ static void print_bash(void) {
     printf("\n");
 }
 
-/* zsh: _arguments does the work. */
+/* zsh: _arguments completes options and operands. */
 
 static void zsh_option(const char *dashes, const char *name, const struct option_row *option) {
     printf(" \\\n            '%s%s[", dashes, name);
@@ -146,9 +142,9 @@ static void zsh_options(const struct option_row *table) {
     }
 }
 
-static void zsh_command(const struct command *above, const struct command *command) {
-    if (above)
-        printf("    \"%s %s\")\n        _arguments", above->name, command->name);
+static void zsh_command(const struct command *parent, const struct command *command) {
+    if (parent)
+        printf("    \"%s %s\")\n        _arguments", parent->name, command->name);
     else
         printf("    %s)\n        _arguments", command->name);
     zsh_options(command->options);
@@ -186,11 +182,11 @@ static void print_zsh(void) {
            "        words=(\"${(@)words[2,-1]}\")\n"
            "        ((CURRENT--))\n"
            "    fi\n");
-    print_names_of_two_words("    if [[ $command == %s ]] && ((CURRENT > 2)); then\n"
-                             "        command+=\" ${words[2]}\"\n"
-                             "        words=(\"${(@)words[2,-1]}\")\n"
-                             "        ((CURRENT--))\n"
-                             "    fi\n");
+    print_commands_with_subcommands("    if [[ $command == %s ]] && ((CURRENT > 2)); then\n"
+                                    "        command+=\" ${words[2]}\"\n"
+                                    "        words=(\"${(@)words[2,-1]}\")\n"
+                                    "        ((CURRENT--))\n"
+                                    "    fi\n");
     printf("    case $command in\n");
     commands_each(zsh_command);
     for (size_t i = 0; other_names[i]; i++)
@@ -200,7 +196,7 @@ static void print_zsh(void) {
     printf("\nfi\n");
 }
 
-/* fish: one line an option. */
+/* fish: one line per option. */
 
 static void fish_options(const struct option_row *table, const char *condition) {
     for (const struct option_row *option = table; option->name; option++) {
@@ -222,10 +218,10 @@ static void fish_options(const struct option_row *table, const char *condition) 
     }
 }
 
-static void fish_command(const struct command *above, const struct command *command) {
+static void fish_command(const struct command *parent, const struct command *command) {
     char condition[128];
-    if (above)
-        printf("complete -c sutra -n '__fish_seen_subcommand_from %s' -f -a %s -d '", above->name, command->name);
+    if (parent)
+        printf("complete -c sutra -n '__fish_seen_subcommand_from %s' -f -a %s -d '", parent->name, command->name);
     else
         printf("complete -c sutra -n __fish_use_subcommand -f -a %s -d '", command->name);
     print_quoted(command->summary, "");
@@ -252,24 +248,19 @@ static void print_fish(void) {
     }
 }
 
-static const struct {
-    const char *name;
-    void (*print)(void);
-} shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
-
-static int completion_run(const struct command *command, int argc, char **argv) {
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, NULL, &operands, &exit_code))
-        return exit_code;
-    if (operands.n == 0)
+static int print_completion(struct job *job) {
+    static const struct {
+        const char *name;
+        void (*print)(void);
+    } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+    if (job->operands.n == 0)
         return message_fail(SUTRA_USAGE, "the shell is missing: use one of bash, zsh, fish");
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
-        if (strcmp(shells[i].name, operands.words[0]) == 0) {
+    for (size_t i = 0; i < COUNT_OF(shells); i++)
+        if (strcmp(shells[i].name, job->operands.words[0]) == 0) {
             shells[i].print();
             return SUTRA_OK;
         }
-    return message_fail(SUTRA_USAGE, "unknown shell '%s'; use one of bash, zsh, fish", operands.words[0]);
+    return message_fail(SUTRA_USAGE, "unknown shell '%s'; use one of bash, zsh, fish", job->operands.words[0]);
 }
 
 static const char *const synopses[] = {"bash|zsh|fish", NULL};
@@ -294,5 +285,5 @@ const struct command completion_command = {
     .n_operands_max = 1,
     .operand_kind = OPERAND_WORD,
     .operand_words = operand_words,
-    .run = completion_run,
+    .work = print_completion,
 };

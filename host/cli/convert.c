@@ -1,89 +1,34 @@
 /*
- * convert.c - `sutra convert`: converts ET+ to a Chakra .et file. Also chakra_converter: the same work with that
- * program's name and command line.
+ * convert.c - `sutra convert`: converts ET+ to a Chakra .et file, or JSON lines of `sutra jsonize --lines` back to an
+ * .et file. Also chakra_converter: the same work with that program's name and command line.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/convert.h"
 #include "cli/job.h"
 #include "cli/link.h"
 #include "cli/paths.h"
-#include "cli/progress.h"
 #include "sutra/convert.h"
 
-/*
- * Converts JSON lines to an .et file, and prints the summary.
- */
-
-struct lines_result {
-    uint64_t n_nodes;
-    const struct run_figures *figures;
+struct convert_job {
+    struct job job;
+    struct sutra_convert_options options; /* keep_times: --faithful */
+    struct faithful_values faithful;
+    const char *input, *compat_input, *compat_output, *log_file;
+    const char *astra; /* directory for the configuration of ASTRA-sim */
+    uint64_t n_ranks;
+    bool simulate, lines;
+    struct sutra_converted *converted;
+    struct sutra_et *et; /* of lines */
 };
 
-/* Whether a file, not a stream and not compressed, begins as such lines do. */
-static bool convert_lines_known(const char *input) {
-    bool known = false;
-    return path_size(input) > 0 && sutra_is_et_lines(input, &known, NULL) == SUTRA_OK && known;
-}
-
-static void print_stats(FILE *file, const void *data) {
-    const struct lines_result *result = data;
-    const struct named_count count = {"n_nodes", result->n_nodes};
-    run_counts_print_json(file, &count, 1, NULL, 0);
-    run_figures_print_json(file, result->figures);
-}
-
-static int tell_convert_lines(struct job *job, const char *input, const struct sutra_et *et) {
-    const struct lines_result result = {sutra_et_nodes(et), &job->figures};
-    const char *output = job->values->output;
-    const struct summary_row row = {result.n_nodes, "nodes written", true};
-    job_measure_inputs(job, &input, 1);
-    if (!job->values->quiet) {
-        fprintf(stderr, "sutra: converted into %s\n", path_is_stream(output) ? "standard output" : output);
-        summary_print(&row, 1);
-        run_figures_print(&job->figures);
-    }
-    return job->values->stats ? (int)stats_write(job->values->stats, print_stats, &result) : SUTRA_OK;
-}
-
-/* Makes the file; returns an exit code. */
-static int convert_lines(const struct job_values *values, const char *input) {
-    struct job job = job_start(values, !values->quiet, true, values->verbose);
-    struct sutra_et *et = NULL;
-    struct sutra_error error;
-    enum sutra_status status = job_open(&job, values->output, &error);
-    if (!status)
-        status = sutra_et_read_lines(job.context, input, &et, &error);
-    if (!status)
-        status = sutra_et_write(job.context, et, values->output, &job.figures.output_bytes, &error);
-    int told = status ? SUTRA_OK : tell_convert_lines(&job, input, et);
-    sutra_et_free(et);
-    int exit_code = job_end(&job, status, &error);
-    return exit_code ? exit_code : told;
-}
-
-/*
- * Closing lines and --stats of `sutra convert`.
- */
-
-struct convert_result {
-    struct sutra_convert_report report;
-    const struct run_figures *figures;
-    const struct sutra_faithful_report *faithful; /* NULL: the file has no measured times */
+static const struct stage_share stages[] = {
+    {"open", 5, false},         {"index", 10, false},      {"read", 45, false},  {"join", 5, false},
+    {"order nodes", 10, false}, {"make nodes", 10, false}, {"write", 15, false}, {0},
 };
-
-/*
- * Prints the closing lines of `sutra convert`, one count per line, and --stats.
- */
 
 /* X(field, words, whether the summary shows a count of 0) */
 #define COUNTS(X)                                                                                                      \
@@ -111,337 +56,216 @@ struct convert_result {
     X(n_rings, "dependencies that closed a cycle: skipped", false)                                                     \
     X(n_attributes, "attributes that are missing or of the wrong type: skipped", false)
 
-/* Prints a few aligned lines on standard error. */
-static void convert_summary_print(const struct convert_result *result) {
-    const struct summary_row rows[] = {
-#define ROW(field, words, always) {result->report.field, words, always},
-        COUNTS(ROW)
-#undef ROW
-    };
-    fprintf(stderr, "sutra: converted into %s\n",
-            path_is_stream(result->figures->output) ? "standard output" : result->figures->output);
-    summary_print(rows, sizeof rows / sizeof *rows);
-    if (result->faithful) {
-        faithful_summary_print(result->faithful);
-        fputs("sutra: not modeled, because ET+ does not record them: launches, most synchronizing calls, and\n"
-              "streams that wait for each other. 'sutra link HOST DEVICE -o X.et' reads them from the device trace\n",
-              stderr);
-    }
-    run_figures_print(result->figures);
-}
-
-static void print_all(FILE *file, const void *data) {
-    const struct convert_result *result = data;
-    const struct named_count counts[] = {
-#define COUNT(field, words, always) {#field, result->report.field},
-        COUNTS(COUNT)
-#undef COUNT
-    };
-    _Static_assert(sizeof counts / sizeof *counts ==
-                       (sizeof(struct sutra_convert_report) - sizeof(size_t)) / sizeof(uint64_t),
-                   "every field of the report is printed");
-    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
-    run_figures_print_json(file, result->figures);
-}
-
-/* Writes one JSON object to a file; "-" is standard output. SUTRA_NO_OUTPUT, SUTRA_IO. */
-static enum sutra_status convert_stats_write(const struct convert_result *result, const char *path) {
-    return stats_write(path, print_all, result);
-}
-
-/*
- * Runs `dot`.
- */
-
-/* What a program is started with instead of our standard streams; -1: ours. */
-struct child_streams {
-    int input, output;
-    bool quiet; /* its complaints go nowhere */
-};
-
-static bool start_program(char *const *words, struct child_streams streams, pid_t *child) {
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions))
-        return false;
-    if (streams.input >= 0)
-        posix_spawn_file_actions_adddup2(&actions, streams.input, STDIN_FILENO);
-    if (streams.output >= 0)
-        posix_spawn_file_actions_adddup2(&actions, streams.output, STDOUT_FILENO);
-    if (streams.quiet)
-        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 0, 0);
-    int failed = posix_spawnp(child, words[0], &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return !failed;
-}
-
-/* A program's exit status. */
-static int wait_for(pid_t child) {
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return 127;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
-}
-
-int layout_check(void) {
-    char *const words[] = {(char[]){"dot"}, (char[]){"-V"}, NULL};
-    pid_t child;
-    if (start_program(words, (struct child_streams){-1, -1, true}, &child) && wait_for(child) == 0)
-        return SUTRA_OK;
-    return message_fail(SUTRA_UNAVAILABLE,
-                        "SVG output needs the program 'dot' (apt install graphviz); or write .dot or "
-                        ".graphml");
-}
-
-static void on_temporary(void *arg, const char *path) {
-    (void)arg;
-    interrupt_guard_set(path);
-}
-
-/* Should dot end early, writing to it fails instead of ending us. */
-static bool start_dot(struct svg_layout *layout) {
-    char *const words[] = {(char[]){"dot"}, (char[]){"-Tsvg"}, NULL};
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC))
-        return false;
-    signal(SIGPIPE, SIG_IGN);
-    bool started = start_program(words, (struct child_streams){ends[0], layout->beside.file, false}, &layout->dot);
-    close(ends[0]);
-    if (!started)
-        close(ends[1]);
-    layout->pipe = ends[1];
-    snprintf(layout->graph, sizeof layout->graph, "/dev/fd/%d", ends[1]);
-    return started;
-}
-
-int layout_begin(struct svg_layout *layout, const char *path, bool force) {
-    struct sutra_error error;
-    *layout = (struct svg_layout){.path = path, .beside.file = -1};
-    if (!path_is_stream(path) &&
-        beside_open(&layout->beside, path, &(struct beside_options){.force = force, .temporary = on_temporary}, &error))
-        return message_error(&error);
-    if (start_dot(layout))
-        return SUTRA_OK;
-    if (!path_is_stream(path))
-        beside_close(&layout->beside, false);
-    return message_fail(SUTRA_INTERNAL, "cannot start 'dot'");
-}
-
-int layout_end(struct svg_layout *layout, bool whole) {
-    close(layout->pipe);
-    int status = wait_for(layout->dot);
-    bool keep = whole && status == 0;
-    int failure = path_is_stream(layout->path) ? 0 : beside_close(&layout->beside, keep);
-    if (status)
-        return message_fail(SUTRA_INTERNAL, "'dot' failed with exit code %d", status);
-    if (failure)
-        return message_fail(SUTRA_IO, "%s: cannot write: %s", layout->path, strerror(failure));
-    return SUTRA_OK;
-}
-
-struct convert_values {
-    struct job_values job;
-    const char *input, *compat_input, *compat_output, *log_file;
-    const char *astra;
-    uint64_t n_ranks;
-    struct faithful_values how;
-    bool compat, simulate, lines, faithful;
-    bool keep_absent, keep_metadata, drop_rootless, keep_group_names, no_start_times;
-    bool no_peers, no_work, refuse_types, refuse_nested;
-};
-
-static const struct stage_share stages[] = {
-    {"open", 5, false},         {"index", 10, false},      {"read", 45, false},  {"join", 5, false},
-    {"order nodes", 10, false}, {"make nodes", 10, false}, {"write", 15, false}, {0},
-};
-
-#define AT(field) .offset = offsetof(struct convert_values, field)
-
-#define ROWS_OF_ORIGINAL                                                                                               \
-    {"input",          0,                                                                                              \
-     OPTION_FILE,      "IN",                                                                                           \
-     AT(compat_input), .help = "read ET+ from IN, as chakra_converter does; implies --compat"},                        \
-        {"output",          0,                                                                                         \
-         OPTION_FILE,       "OUT",                                                                                     \
-         AT(compat_output), .help = "write the .et file to OUT, as chakra_converter does; implies --compat"},          \
-        {"log-filename", 0,                                                                                            \
-         OPTION_FILE,    "FILE",                                                                                       \
-         AT(log_file),   .help = "accept this option of chakra_converter; sutra does not write to FILE"},              \
+#define ROWS_OF_CHAKRA_CONVERTER                                                                                       \
+    {"input",                                                                                                          \
+     0,                                                                                                                \
+     OPTION_FILE,                                                                                                      \
+     "IN",                                                                                                             \
+     AT(convert_job, compat_input),                                                                                    \
+     .help = "read ET+ from IN, as chakra_converter does; implies --compat"},                                          \
+        {"output",                                                                                                     \
+         0,                                                                                                            \
+         OPTION_FILE,                                                                                                  \
+         "OUT",                                                                                                        \
+         AT(convert_job, compat_output),                                                                               \
+         .help = "write the .et file to OUT, as chakra_converter does; implies --compat"},                             \
+        {"log-filename",                                                                                               \
+         0,                                                                                                            \
+         OPTION_FILE,                                                                                                  \
+         "FILE",                                                                                                       \
+         AT(convert_job, log_file),                                                                                    \
+         .help = "accept this option of chakra_converter; sutra does not write to FILE"},                              \
     {                                                                                                                  \
-        "simulate", 0, OPTION_FLAG, AT(simulate), .help = "accept this option of chakra_converter; it has no effect"   \
+        "simulate", 0, OPTION_FLAG, AT(convert_job, simulate),                                                         \
+            .help = "accept this option of chakra_converter; it has no effect"                                         \
     }
 #define ROWS_HOW                                                                                                       \
-    {"threads",                                                                                                        \
-     'T',                                                                                                              \
-     OPTION_NUMBER,                                                                                                    \
-     "N",                                                                                                              \
-     AT(job.where.n_threads),                                                                                          \
-     .maximum = 256,                                                                                                   \
-     .help = "use N threads, 0 for one per available CPU (default: 0)"},                                               \
-        JOB_ROW_INPUT(job.most_input_bytes), JOB_ROW_FORCE(job.force), JOB_ROW_STATS(job),                             \
-        {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print only warnings and errors"}, JOB_ROW_VERBOSE(job)
+    JOB_ROW_THREADS, JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS, JOB_ROW_QUIET("print only warnings and errors"),     \
+        JOB_ROW_VERBOSE
 
 static const struct option_row options[] = {
-    {"output-file", 'o', OPTION_FILE, "OUT", AT(job.output),
+    {"output-file", 'o', OPTION_FILE, "OUT", AT(job, output),
      .help = "write the .et file (protobuf) to OUT, compressed if OUT ends in .gz or .zst; - is standard output"},
-    {"compat", 0, OPTION_FLAG, AT(compat),
+    {"compat", 0, OPTION_FLAG, AT(convert_job, options.compat),
      .help = "write the same bytes as chakra_converter, even if no simulator can read the file"},
-    {"faithful", 0, OPTION_FLAG, AT(faithful),
+    {"faithful", 0, OPTION_FLAG, AT(convert_job, options.keep_times),
      .help = "reproduce the measured time as far as ET+ allows; ET+ lacks launches and most waits, which "
              "'sutra link HOST DEVICE -o OUT.et' reads from the device trace"},
-    FAITHFUL_ROWS(how, "--faithful output"),
-    {"lines", 'l', OPTION_FLAG, AT(lines),
+    FAITHFUL_ROWS(convert_job, "--faithful output"),
+    {"lines", 'l', OPTION_FLAG, AT(convert_job, lines),
      .help = "read JSON lines of 'sutra jsonize --lines'; uncompressed JSON lines are detected without this option"},
-    {"astra", 0, OPTION_FILE, "DIR", AT(astra),
+    {"astra", 0, OPTION_FILE, "DIR", AT(convert_job, astra),
      .help = "also write ASTRA-sim's comm_group.json, system.json, network.yml and memory.json to DIR"},
-    {"ranks", 0, OPTION_NUMBER, "N", AT(n_ranks), .maximum = 1000000,
+    {"ranks", 0, OPTION_NUMBER, "N", AT(convert_job, n_ranks), .maximum = 1000000,
      .help = "write the files of --astra for N ranks, or for the ranks in the trace if N is 0 (default: 0)"},
-    {"keep-absent", 0, OPTION_FLAG, AT(keep_absent),
+    {"keep-absent", 0, OPTION_FLAG, AT(convert_job, options.keep_absent),
      .help = "keep dependencies on absent nodes, which ASTRA-sim rejects"},
-    {"keep-metadata", 0, OPTION_FLAG, AT(keep_metadata),
+    {"keep-metadata", 0, OPTION_FLAG, AT(convert_job, options.keep_metadata),
      .help = "keep nodes that define process groups, which stop ASTRA-sim"},
-    {"drop-rootless", 0, OPTION_FLAG, AT(drop_rootless), .help = "omit nodes that are not below a thread"},
-    {"keep-group-names", 0, OPTION_FLAG, AT(keep_group_names),
+    {"drop-rootless", 0, OPTION_FLAG, AT(convert_job, options.drop_rootless),
+     .help = "omit nodes that are not below a thread"},
+    {"keep-group-names", 0, OPTION_FLAG, AT(convert_job, options.keep_group_names),
      .help = "keep names of process groups that are not numbers"},
-    {"no-start-times", 0, OPTION_FLAG, AT(no_start_times), .help = "omit start times of nodes"},
-    {"no-peers", 0, OPTION_FLAG, AT(no_peers), .help = "omit peers and tags of sends and receives"},
-    {"no-flops", 0, OPTION_FLAG, AT(no_work), .help = "omit operations and bytes of kernels (num_ops, tensor_size)"},
-    {"refuse-types", 0, OPTION_FLAG, AT(refuse_types),
+    {"no-start-times", 0, OPTION_FLAG, AT(convert_job, options.no_start_times), .help = "omit start times of nodes"},
+    {"no-peers", 0, OPTION_FLAG, AT(convert_job, options.no_peers),
+     .help = "omit peers and tags of sends and receives"},
+    {"no-flops", 0, OPTION_FLAG, AT(convert_job, options.no_work),
+     .help = "omit operations and bytes of kernels (num_ops, tensor_size)"},
+    {"refuse-types", 0, OPTION_FLAG, AT(convert_job, options.refuse_types),
      .help = "fail on collectives unknown to chakra_converter: reduce, gather, scatter, unknown names"},
-    {"refuse-nested", 0, OPTION_FLAG, AT(refuse_nested),
+    {"refuse-nested", 0, OPTION_FLAG, AT(convert_job, options.refuse_nested),
      .help =
          "fail on communication of lists of lists of tensors, as chakra_converter does, instead of adding their sizes"},
-    {"strict", 0, OPTION_FLAG, AT(job.strict), .help = "fail on a dependency cycle instead of removing a dependency"},
-    ROWS_OF_ORIGINAL,
+    {"strict", 0, OPTION_FLAG, AT(job, options.strict),
+     .help = "fail on a dependency cycle instead of removing a dependency"},
+    ROWS_OF_CHAKRA_CONVERTER,
     ROWS_HOW,
     {0},
 };
 
 static const struct option_row converter_options[] = {
-    ROWS_OF_ORIGINAL,
+    ROWS_OF_CHAKRA_CONVERTER,
     ROWS_HOW,
     {0},
 };
 
-/* Joins the words for the files: operands and -o, or --input and --output. */
-static int take_files(struct convert_values *values, const struct operands *operands, const struct command *command) {
-    values->compat |= values->compat_input || values->compat_output || command == &converter_command;
-    if (command == &convert_command && operands->n > 0)
-        values->input = operands->words[0];
-    if (values->compat_input && values->input)
-        return message_fail(SUTRA_USAGE, "two inputs: --input and '%s'; pass only one", values->input);
-    if (values->compat_output && values->job.output)
-        return message_fail(SUTRA_USAGE, "--output and --output-file exclude each other");
-    if (values->compat_input)
-        values->input = values->compat_input;
-    if (values->compat_output)
-        values->job.output = values->compat_output;
-    if (!values->input)
-        return message_fail(SUTRA_USAGE, "missing input; see '%s --help'", command->called);
-    if (!values->job.output)
-        return message_fail(SUTRA_USAGE, "missing output; see '%s --help'", command->called);
-    return SUTRA_OK;
-}
+static int check(struct job *job) {
+    struct convert_job *convert = (struct convert_job *)job;
+    const struct command *command = job->command;
+    const char *format = job->operands.n > 0 ? job->operands.words[0] : "";
+    if (command == &converter_command && strcmp(format, "PyTorch") != 0)
+        return message_fail(SUTRA_USAGE, "missing format: expected PyTorch; see '%s --help'", command->called);
+    bool *compat = &convert->options.compat, faithful = convert->options.keep_times;
+    *compat |= convert->compat_input || convert->compat_output || command == &converter_command;
 
-static int check_files(const struct convert_values *values) {
-    const char *output = values->job.output;
-    if (paths_same(output, values->input))
-        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", output);
-    if (!values->compat && path_ends_in(output, ".json"))
+    /* Input and output: the operand and -o, or --input and --output. */
+    if (command == &convert_command && job->operands.n > 0)
+        convert->input = job->operands.words[0];
+    if (convert->compat_input && convert->input)
+        return message_fail(SUTRA_USAGE, "two inputs: --input and '%s'; pass only one", convert->input);
+    if (convert->compat_output && job->output)
+        return message_fail(SUTRA_USAGE, "--output and --output-file exclude each other");
+    if (convert->compat_input)
+        convert->input = convert->compat_input;
+    if (convert->compat_output)
+        job->output = convert->compat_output;
+    if (!convert->input)
+        return message_fail(SUTRA_USAGE, "missing input; see '%s --help'", command->called);
+    if (!job->output)
+        return message_fail(SUTRA_USAGE, "missing output; see '%s --help'", command->called);
+    job->inputs = &convert->input;
+    job->n_inputs = 1;
+
+    if (paths_same(job->output, convert->input))
+        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", job->output);
+    if (!*compat && path_ends_in(job->output, ".json"))
         return message_fail(SUTRA_USAGE,
                             "%s: convert writes protobuf, not JSON; use -o NAME.et, then 'sutra jsonize NAME.et -o %s'",
-                            output, output);
-    if (values->faithful && (values->compat || values->lines))
-        return message_fail(SUTRA_USAGE, "--faithful and --%s exclude each other", values->compat ? "compat" : "lines");
-    if (faithful_is_asked(&values->how) && !values->faithful)
+                            job->output, job->output);
+    if (faithful && (*compat || convert->lines))
+        return message_fail(SUTRA_USAGE, "--faithful and --%s exclude each other", *compat ? "compat" : "lines");
+    if (faithful_is_requested(&convert->faithful) && !faithful)
         return message_fail(SUTRA_USAGE, "--gpu and --min-idle-us need --faithful");
-    if (values->astra && values->compat)
+    if (convert->astra && *compat)
         return message_fail(SUTRA_USAGE,
                             "--astra and --compat exclude each other: ASTRA-sim rejects the files of --compat");
-    if (job_check_stats(values->job.stats, output, &values->input, 1) != SUTRA_OK)
-        return SUTRA_USAGE;
-    return job_check_flags(&values->job);
+
+    /* Uncompressed JSON lines in a regular file are detected by content. */
+    bool is_lines = false;
+    if (!*compat && path_size(convert->input) > 0 && sutra_is_et_lines(convert->input, &is_lines, NULL) == SUTRA_OK)
+        convert->lines |= is_lines;
+    return faithful_check(&convert->faithful);
 }
 
-/* Writes the .et file and what ASTRA-sim needs; a new folder for it is removed again if the file cannot be written. */
-static enum sutra_status write_results(struct job *job, const struct convert_values *values,
-                                       const struct sutra_converted *converted, struct sutra_error *error) {
-    bool makes_folder = values->astra && !path_is_folder(values->astra);
-    enum sutra_status status = values->astra ? folder_create(values->astra, error) : SUTRA_OK;
-    if (status)
-        return status;
-    status = sutra_converted_write(job->context, converted, values->job.output, &job->figures.output_bytes, error);
-    if (!status && values->astra)
-        status = sutra_converted_write_astra(job->context, converted, values->astra, (uint32_t)values->n_ranks, error);
-    if (status && makes_folder)
-        rmdir(values->astra);
-    return status;
-}
-
-static enum sutra_status convert(struct job *job, const struct convert_values *values,
-                                 struct sutra_converted **converted, struct sutra_faithful_report *faithful,
-                                 struct sutra_error *error) {
-    const struct sutra_convert_options what = {.size = sizeof what,
-                                               .compat = values->compat,
-                                               .keep_absent = values->keep_absent,
-                                               .keep_metadata = values->keep_metadata,
-                                               .drop_rootless = values->drop_rootless,
-                                               .keep_group_names = values->keep_group_names,
-                                               .no_start_times = values->no_start_times,
-                                               .no_peers = values->no_peers,
-                                               .no_work = values->no_work,
-                                               .refuse_types = values->refuse_types,
-                                               .refuse_nested = values->refuse_nested,
-                                               .keep_times = values->faithful};
-    const struct sutra_faithful_options how = faithful_options(&values->how);
-    enum sutra_status status = job_open(job, values->job.output, error);
-    if (!status)
-        status = sutra_convert(job->context, values->input, &what, converted, error);
-    if (!status && values->faithful)
-        status = sutra_converted_run_faithful(job->context, *converted, NULL, &how, faithful, error);
-    return status ? status : write_results(job, values, *converted, error);
-}
-
-static int tell_convert(struct job *job, const struct convert_values *values, const struct sutra_converted *converted,
-                        const struct sutra_faithful_report *faithful) {
-    struct convert_result result = {
-        .report.size = sizeof result.report, .figures = &job->figures, .faithful = values->faithful ? faithful : NULL};
-    job_measure_inputs(job, &values->input, 1);
-    sutra_converted_report(converted, &result.report);
-    if (values->faithful)
-        faithful_warn(faithful);
-    if (!values->job.quiet)
-        convert_summary_print(&result);
-    return values->job.stats ? (int)convert_stats_write(&result, values->job.stats) : SUTRA_OK;
-}
-
-static int convert_file(const struct convert_values *values) {
-    struct job job = job_start(&values->job, !values->job.quiet, true, values->job.verbose);
-    struct sutra_converted *converted = NULL;
-    struct sutra_faithful_report faithful = {.size = sizeof faithful};
+static int convert_lines(struct convert_job *convert) {
+    struct job *job = &convert->job;
     struct sutra_error error;
-    enum sutra_status status = convert(&job, values, &converted, &faithful, &error);
-    int told = status ? SUTRA_OK : tell_convert(&job, values, converted, &faithful);
-    sutra_converted_free(converted);
-    int exit_code = job_end(&job, status, &error);
-    return exit_code ? exit_code : told;
+    if (job_open(job, job->output, &error) || sutra_et_read_lines(job->context, convert->input, &convert->et, &error) ||
+        sutra_et_write(job->context, convert->et, job->output, &job->figures.output_bytes, &error))
+        return job_fail(job, &error);
+    job_measure_inputs(job);
+    const struct named_count count = {"n_nodes", sutra_et_nodes(convert->et)};
+    if (!job->quiet) {
+        fprintf(stderr, "sutra: converted into %s\n", output_name(job->output));
+        summary_print(&(const struct summary_row){count.count, "nodes written", true}, 1);
+        run_figures_print(&job->figures);
+    }
+    return job_write_stats(job, NULL, &count, 1, NULL, 0);
 }
 
-static int run(const struct command *command, int argc, char **argv) {
-    struct convert_values values = {.job.where.device.choice = SUTRA_DEVICE_CPU, .job.stages = stages};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if (command == &converter_command && (operands.n == 0 || strcmp(operands.words[0], "PyTorch") != 0))
-        return message_fail(SUTRA_USAGE, "missing format: expected PyTorch; see '%s --help'", command->called);
-    if ((exit_code = take_files(&values, &operands, command)) != SUTRA_OK)
-        return exit_code;
-    if ((exit_code = check_files(&values)) != SUTRA_OK || (exit_code = faithful_check(&values.how)) != SUTRA_OK)
-        return exit_code;
-    values.lines |= !values.compat && convert_lines_known(values.input);
-    return values.lines ? convert_lines(&values.job, values.input) : convert_file(&values);
+/* Prints the summary, one count per line, and writes --stats. `faithful`: NULL without measured times. */
+static int report_counts(const struct job *job, const struct sutra_convert_report *report,
+                         const struct sutra_faithful_report *faithful) {
+    const struct summary_row rows[] = {
+#define ROW(field, words, always) {report->field, words, always},
+        COUNTS(ROW)
+#undef ROW
+    };
+    const struct named_count counts[] = {
+#define COUNT(field, words, always) {#field, report->field},
+        COUNTS(COUNT)
+#undef COUNT
+    };
+    _Static_assert(COUNT_OF(counts) == (sizeof(struct sutra_convert_report) - sizeof(size_t)) / sizeof(uint64_t),
+                   "every field of the report is printed");
+    if (faithful)
+        faithful_warn(faithful);
+    if (!job->quiet) {
+        fprintf(stderr, "sutra: converted into %s\n", output_name(job->output));
+        summary_print(rows, COUNT_OF(rows));
+        if (faithful) {
+            faithful_summary_print(faithful);
+            fputs(
+                "sutra: not modeled, because ET+ does not record them: launches, most synchronizing calls, and\n"
+                "streams that wait for each other. 'sutra link HOST DEVICE -o X.et' reads them from the device trace\n",
+                stderr);
+        }
+        run_figures_print(&job->figures);
+    }
+    return job_write_stats(job, NULL, counts, COUNT_OF(counts), NULL, 0);
 }
+
+static int convert_file(struct job *job) {
+    struct convert_job *convert = (struct convert_job *)job;
+    struct sutra_faithful_report faithful = {.size = sizeof faithful};
+    struct sutra_convert_report report = {.size = sizeof report};
+    struct sutra_error error;
+    if (convert->lines)
+        return convert_lines(convert);
+    enum sutra_status status = job_open(job, job->output, &error);
+    if (!status)
+        status = sutra_convert(job->context, convert->input, &convert->options, &convert->converted, &error);
+    if (!status && convert->options.keep_times)
+        status = sutra_converted_run_faithful(job->context, convert->converted, NULL, &convert->faithful.options,
+                                              &faithful, &error);
+    /* A new directory for ASTRA-sim is removed if a file cannot be written. */
+    bool new_folder = convert->astra && !path_is_folder(convert->astra);
+    if (!status && convert->astra)
+        status = folder_create(convert->astra, &error);
+    if (status)
+        return job_fail(job, &error);
+    status = sutra_converted_write(job->context, convert->converted, job->output, &job->figures.output_bytes, &error);
+    if (!status && convert->astra)
+        status = sutra_converted_write_astra(job->context, convert->converted, convert->astra,
+                                             (uint32_t)convert->n_ranks, &error);
+    if (status && new_folder)
+        rmdir(convert->astra);
+    if (status)
+        return job_fail(job, &error);
+    job_measure_inputs(job);
+    sutra_converted_report(convert->converted, &report);
+    return report_counts(job, &report, convert->options.keep_times ? &faithful : NULL);
+}
+
+static void release(struct job *job) {
+    struct convert_job *convert = (struct convert_job *)job;
+    sutra_converted_free(convert->converted);
+    sutra_et_free(convert->et);
+}
+
+static const struct convert_job defaults = {.job = {.device.choice = SUTRA_DEVICE_CPU, .stages = stages},
+                                            .options.size = sizeof(struct sutra_convert_options),
+                                            .faithful.options.size = sizeof(struct sutra_faithful_options)};
 
 static const char *const synopses[] = {
     "ET+ -o OUT [OPTIONS]",
@@ -484,7 +308,12 @@ const struct command convert_command = {
     .options = options,
     .examples = examples,
     .n_operands_max = 1,
-    .run = run,
+    .size = sizeof(struct convert_job),
+    .defaults = &defaults,
+    .warns_if_quiet = true,
+    .check = check,
+    .work = convert_file,
+    .release = release,
 };
 
 static const char *const formats[] = {"PyTorch", NULL};
@@ -512,5 +341,10 @@ const struct command converter_command = {
     .n_operands_max = 1,
     .operand_kind = OPERAND_WORD,
     .operand_words = formats,
-    .run = run,
+    .size = sizeof(struct convert_job),
+    .defaults = &defaults,
+    .warns_if_quiet = true,
+    .check = check,
+    .work = convert_file,
+    .release = release,
 };

@@ -12,10 +12,7 @@
 #include "sutra/critical_path.h"
 #include "text/quantities.h"
 
-/*
- * Prints the critical path in 50 lines: coverage, breakdown, operators and kernels with the most
- * time, longest edges.
- */
+/* ---- The page: coverage, breakdown, operators and kernels with the most time, longest edges ---- */
 
 #define N_TOP       10
 #define NAME_COLUMN 41
@@ -38,16 +35,15 @@ static const char *const step_words[SUTRA_PATH_N_KINDS] = {
 struct path_page {
     const struct sutra_critical_path *path;
     struct sutra_critical_path_report report;
-    const struct sutra_path_share *operators[N_TOP], *kernels[N_TOP];
-    struct sutra_path_step steps[N_TOP];
+    const struct sutra_path_share *operators[N_TOP], *kernels[N_TOP]; /* by descending time */
+    struct sutra_path_step steps[N_TOP];                              /* longest edges */
     size_t n_operators, n_kernels, n_steps;
-    struct shortened names[N_LISTS * N_TOP];
+    struct shortened names[N_LISTS * N_TOP]; /* of operators, kernels and steps: equal names are shortened equally */
 };
-/* ---- What stands on the page ---- */
 
-/* The largest shares of a kind, which stand by falling time. */
-static size_t take_shares(const struct sutra_critical_path_report *report, enum sutra_path_kind kind,
-                          const struct sutra_path_share **shares) {
+/* Collects the largest shares of a kind; the report lists shares by descending time. */
+static size_t collect_shares(const struct sutra_critical_path_report *report, enum sutra_path_kind kind,
+                             const struct sutra_path_share **shares) {
     size_t n = 0;
     for (uint64_t i = 0; i < report->n_shares && n < N_TOP; i++)
         if (report->shares[i].kind == kind && report->shares[i].name)
@@ -55,27 +51,24 @@ static size_t take_shares(const struct sutra_critical_path_report *report, enum 
     return n;
 }
 
-/* Puts a stretch to its place among the longest; of equal ones the earlier comes first. */
-static void keep_longest(struct path_page *page, const struct sutra_path_step *step) {
-    size_t place = page->n_steps < N_TOP ? page->n_steps++ : N_TOP;
-    for (; place > 0 && page->steps[place - 1].us < step->us; place--)
-        if (place < N_TOP)
-            page->steps[place] = page->steps[place - 1];
-    if (place < N_TOP)
-        page->steps[place] = *step;
-}
+static void collect_rows(struct path_page *page) {
+    page->n_operators = collect_shares(&page->report, SUTRA_PATH_OPERATOR, page->operators);
+    page->n_kernels = collect_shares(&page->report, SUTRA_PATH_KERNEL, page->kernels);
 
-static void take_steps(struct path_page *page) {
+    /* Insert each edge into the list of the longest; of equal edges the earlier one comes first. */
     struct sutra_path_step step = {.size = sizeof step};
     for (uint64_t i = 0; i + 1 < page->report.n_path_nodes; i++) {
         sutra_critical_path_step(page->path, i, &step);
-        if (step.us > 0)
-            keep_longest(page, &step);
+        if (!(step.us > 0))
+            continue;
+        size_t at = page->n_steps < N_TOP ? page->n_steps++ : N_TOP;
+        for (; at > 0 && page->steps[at - 1].us < step.us; at--)
+            if (at < N_TOP)
+                page->steps[at] = page->steps[at - 1];
+        if (at < N_TOP)
+            page->steps[at] = step;
     }
-}
 
-/* The same name looks the same wherever it stands. */
-static void take_names(struct path_page *page) {
     const char *names[N_LISTS * N_TOP];
     size_t n = 0;
     for (size_t i = 0; i < page->n_operators; i++)
@@ -87,18 +80,7 @@ static void take_names(struct path_page *page) {
     short_names(names, n, screen_columns() - NAME_COLUMN, page->names);
 }
 
-/* ---- Lines ---- */
-
-static void print_rules(const struct sutra_critical_path_report *report) {
-    if (!report->extended)
-        printf("  rules    HTA\n");
-    else if (*report->reason)
-        printf("  rules    extended, because HTA finds no path:\n           %s\n",
-               short_text(report->reason, screen_columns() - 11).text);
-    else
-        printf("  rules    extended, for stream 0, HIP, graphs or equal streams of several devices\n");
-}
-
+/* Prints the time before or after the path. */
 static void print_outside(const char *where, const struct sutra_path_outside *outside) {
     if (!(outside->us > 0))
         return;
@@ -124,7 +106,13 @@ static void print_head(const struct path_page *page, const char *trace) {
     const char *window = report->window ? report->window : "the whole trace";
     printf("critical path of %s\n", short_path(trace, screen_columns() - 17).text);
     printf("  window   %s, %s\n", short_text(window, screen_columns() - 30).text, time_text(report->window_us).text);
-    print_rules(report);
+    if (!report->extended)
+        printf("  rules    HTA\n");
+    else if (*report->reason)
+        printf("  rules    extended, because HTA finds no path:\n           %s\n",
+               short_text(report->reason, screen_columns() - 11).text);
+    else
+        printf("  rules    extended, for stream 0, HIP, graphs or equal streams of several devices\n");
     printf("  covers   %s (%s), ", time_text(report->us).text, share_text(report->us, report->window_us).text);
     printf("from %s ", time_text(report->begin_us).text);
     printf("to %s of the window\n", time_text(report->end_us).text);
@@ -136,13 +124,6 @@ static void print_row(double us, double whole, uint64_t n, const char *name) {
     printf("  %10s %8s %10s  %s\n", time_text(us).text, share_text(us, whole).text, count_text(n).text, name);
 }
 
-static void print_kinds(const struct sutra_critical_path_report *report) {
-    printf("\n        time    share      edges  kind\n");
-    for (int kind = 0; kind < SUTRA_PATH_N_KINDS; kind++)
-        if (report->kind_edges[kind] > 0)
-            print_row(report->kind_us[kind], report->us, report->kind_edges[kind], kind_words[kind]);
-}
-
 static void print_shares(const struct path_page *page, const struct sutra_path_share *const *shares, size_t n,
                          const struct shortened *names, const char *title) {
     if (n == 0)
@@ -152,38 +133,39 @@ static void print_shares(const struct path_page *page, const struct sutra_path_s
         print_row(shares[i]->us, page->report.us, shares[i]->n_edges, names[i].text);
 }
 
-static void print_steps(const struct path_page *page, const struct shortened *names) {
+static void critical_path_page_print(const struct sutra_critical_path *path, const char *trace) {
+    struct path_page page = {.path = path, .report.size = sizeof page.report};
+    const struct sutra_critical_path_report *report = &page.report;
+    sutra_critical_path_report(path, &page.report);
+    collect_rows(&page);
+    print_head(&page, trace);
+    printf("\n        time    share      edges  kind\n");
+    for (int kind = 0; kind < SUTRA_PATH_N_KINDS; kind++)
+        if (report->kind_edges[kind] > 0)
+            print_row(report->kind_us[kind], report->us, report->kind_edges[kind], kind_words[kind]);
+    const struct shortened *names = page.names;
+    print_shares(&page, page.operators, page.n_operators, names, "operators");
+    print_shares(&page, page.kernels, page.n_kernels, names += page.n_operators, "kernels, memcpy and memset");
+    names += page.n_kernels;
     printf("\n          at       time  longest edges (--all prints all %s)\n",
-           count_text(page->report.n_path_nodes > 0 ? page->report.n_path_nodes - 1 : 0).text);
-    for (size_t i = 0; i < page->n_steps; i++) {
-        const struct sutra_path_step *step = &page->steps[i];
+           count_text(report->n_path_nodes > 0 ? report->n_path_nodes - 1 : 0).text);
+    for (size_t i = 0; i < page.n_steps; i++) {
+        const struct sutra_path_step *step = &page.steps[i];
         printf("  %10s %10s  %-14s  %s\n", time_text(step->at_us).text, time_text(step->us).text,
                step_words[step->kind], names[i].text);
     }
 }
 
-static void critical_path_page_print(const struct sutra_critical_path *path, const char *trace) {
-    struct path_page page = {.path = path, .report.size = sizeof page.report};
-    sutra_critical_path_report(path, &page.report);
-    page.n_operators = take_shares(&page.report, SUTRA_PATH_OPERATOR, page.operators);
-    page.n_kernels = take_shares(&page.report, SUTRA_PATH_KERNEL, page.kernels);
-    take_steps(&page);
-    take_names(&page);
-    const struct shortened *of_kernels = page.names + page.n_operators;
-    print_head(&page, trace);
-    print_kinds(&page.report);
-    print_shares(&page, page.operators, page.n_operators, page.names, "operators");
-    print_shares(&page, page.kernels, page.n_kernels, of_kernels, "kernels, memcpy and memset");
-    print_steps(&page, of_kernels + page.n_kernels);
-}
+/* ---- The command ---- */
 
-struct path_values {
-    struct job_values job;
-    const char *trace, *annotation;
-    uint64_t instance;
-    const char *data_loading;
-    int format, rules, hta_version, edges;
-    bool all, only_critical;
+struct path_job {
+    struct job job;
+    struct sutra_critical_path_options options;
+    int format, rules;
+    bool all;
+    struct sutra_device_trace *trace;
+    struct sutra_critical_path *path; /* by the rules of HTA */
+    struct sutra_full_path *full_path;
 };
 
 enum { RULES_HTA, RULES_FULL, RULES_HTA_0_6 };
@@ -195,125 +177,88 @@ static const char *const formats[] = {"text", "json", "chrome", NULL}; /* in the
 static const struct stage_share stages[] = {
     STAGES_READ("device trace", 50), {"critical path", 35, false}, {"write", 15, false}, {0}};
 
-#define AT(field) .offset = offsetof(struct path_values, field)
-
 static const struct option_row options[] = {
-    JOB_ROW_OUTPUT(job),
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+    JOB_ROW_OUTPUT,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(path_job, format), .choices = formats,
      .help = "write text, json with map, nodes, edges and path, or chrome, the trace with the path marked (default: "
              "json if OUT ends in .json, else text)"},
-    {"all", 0, OPTION_FLAG, AT(all), .help = "print every edge of the path on a terminal, not only the longest"},
-    {"rules", 0, OPTION_CHOICE, "RULES", AT(rules), .choices = rule_sets,
+    {"all", 0, OPTION_FLAG, AT(path_job, all),
+     .help = "print every edge of the path on a terminal, not only the longest"},
+    {"rules", 0, OPTION_CHOICE, "RULES", AT(path_job, rules), .choices = rule_sets,
      .help = "apply the rules of Holistic Trace Analysis (hta), of its version 0.6 (hta-0.6, as --hta-version 0.6), or "
              "find the longest path through all recorded dependencies, which spans the whole window (full; text or "
              "json only) (default: hta)"},
-    {"hta-version", 0, OPTION_CHOICE, "VERSION", AT(hta_version), .choices = hta_versions,
+    {"hta-version", 0, OPTION_CHOICE, "VERSION", AT(path_job, options.hta_version), .choices = hta_versions,
      .help = "apply the rules of this HTA version: 0.6 connects the backward thread to the forward thread, makes calls "
              "wait for the CUDA runtime's lock, and ignores kernel gaps of 1.5 ms or more (default: 0.5)"},
-    {"data-loading", 0, OPTION_TEXT, "NAME", AT(data_loading),
+    {"data-loading", 0, OPTION_TEXT, "NAME", AT(path_job, options.data_loading),
      .help = "treat events whose name contains NAME as data loading on the path (needs --hta-version 0.6)"},
-    {"annotation", 'a', OPTION_TEXT, "NAME", AT(annotation),
+    {"annotation", 'a', OPTION_TEXT, "NAME", AT(path_job, options.annotation),
      .help = "find the path within an event whose name contains NAME; '' is the whole trace (default: ProfilerStep if "
              "the trace has one, else the whole trace)"},
-    {"instance", 'i', OPTION_NUMBER, "N", AT(instance), .maximum = UINT32_MAX,
+    {"instance", 'i', OPTION_NUMBER, "N", AT(path_job, options.instance), .maximum = UINT32_MAX,
      .help = "select event N of the events with that name, counted from 0 (default: 0)"},
-    {"only-critical", 0, OPTION_FLAG, AT(only_critical),
+    {"only-critical", 0, OPTION_FLAG, AT(path_job, options.only_critical),
      .help = "omit spans off the path from the marked trace, except annotations and Python functions"},
-    {"edges", 0, OPTION_CHOICE, "EDGES", AT(edges), .choices = arrows,
+    {"edges", 0, OPTION_CHOICE, "EDGES", AT(path_job, options.arrows), .choices = arrows,
      .help = "draw arrows in the marked trace for all edges of the path (path), for its dependencies, launch latencies "
              "and synchronization (arrows), or for all edges of the graph (all) (default: path)"},
-    WHERE_ROWS(job.where),
-    JOB_ROW_LENIENT(job),
-    JOB_ROW_INPUT(job.most_input_bytes),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress and no warnings"},
-    JOB_ROW_VERBOSE(job),
+    JOB_ROWS_DEVICE,
+    JOB_ROW_LENIENT,
+    JOB_ROW_INPUT,
+    JOB_ROW_QUIET("print no progress and no warnings"),
+    JOB_ROW_VERBOSE,
     {0},
 };
 
-static enum sutra_status show_path(struct job *job, const struct path_values *values,
-                                   const struct sutra_device_trace *trace,
-                                   const struct sutra_critical_path_options *how, struct sutra_error *error) {
-    struct sutra_critical_path *path = NULL;
-    enum sutra_status status = sutra_critical_path_find(job->context, trace, how, &path, error);
-    progress_clear(&job->watch.progress);
-    if (!status && values->format == SUTRA_PATH_TEXT && !values->all && screen_shows(values->job.output))
-        critical_path_page_print(path, values->trace);
-    else if (!status)
-        status = sutra_critical_path_write(job->context, path, (enum sutra_path_format)values->format,
-                                           values->job.output, error);
-    sutra_critical_path_free(path);
-    return status;
-}
-
-static enum sutra_status show_full_path(struct job *job, const struct path_values *values,
-                                        const struct sutra_device_trace *trace,
-                                        const struct sutra_critical_path_options *how, struct sutra_error *error) {
-    struct sutra_full_path *path = NULL;
-    enum sutra_status status = sutra_full_path_find(job->context, trace, how, &path, error);
-    if (!status)
-        status = sutra_full_path_write(job->context, path, (enum sutra_path_format)values->format, values->job.output,
-                                       error);
-    sutra_full_path_free(path);
-    return status;
-}
-
-static enum sutra_status find_path(struct job *job, const struct path_values *values, struct sutra_error *error) {
-    struct sutra_critical_path_options path_options = {.size = sizeof path_options,
-                                                       .annotation = values->annotation,
-                                                       .instance = values->instance,
-                                                       .hta_version = (enum sutra_hta_version)values->hta_version,
-                                                       .data_loading = values->data_loading,
-                                                       .only_critical = values->only_critical,
-                                                       .arrows = (enum sutra_path_arrows)values->edges};
-    struct sutra_device_trace *trace = NULL;
-    enum sutra_status status = job_open(job, values->job.output, error);
-    if (!status)
-        status = sutra_device_trace_read(job->context, values->trace, &trace, error);
-    if (!status)
-        status = (values->rules == RULES_FULL ? show_full_path : show_path)(job, values, trace, &path_options, error);
-    sutra_device_trace_free(trace);
-    return status;
-}
-
-/* Which options go together. */
-static int check_rules(struct path_values *values) {
-    bool full = values->rules == RULES_FULL;
-    if (full && values->format == SUTRA_PATH_CHROME)
+static int check(struct job *job) {
+    struct path_job *path = (struct path_job *)job;
+    struct sutra_critical_path_options *rules = &path->options;
+    bool full = path->rules == RULES_FULL;
+    if (full && path->format == SUTRA_PATH_CHROME)
         return message_fail(SUTRA_USAGE, "--rules full and --format chrome exclude each other: use text or json");
-    if (full && (values->hta_version || values->data_loading))
+    if (full && (rules->hta_version || rules->data_loading))
         return message_fail(SUTRA_USAGE, "%s needs --rules hta",
-                            values->hta_version ? "--hta-version" : "--data-loading");
-    if (values->rules == RULES_HTA_0_6)
-        values->hta_version = SUTRA_HTA_VERSION_0_6;
-    if (values->data_loading && values->hta_version != SUTRA_HTA_VERSION_0_6)
+                            rules->hta_version ? "--hta-version" : "--data-loading");
+    if (path->rules == RULES_HTA_0_6)
+        rules->hta_version = SUTRA_HTA_VERSION_0_6;
+    if (rules->data_loading && rules->hta_version != SUTRA_HTA_VERSION_0_6)
         return message_fail(SUTRA_USAGE, "--data-loading needs --hta-version 0.6");
-    if ((values->only_critical || values->edges) && values->format != SUTRA_PATH_CHROME)
+    if ((rules->only_critical || rules->arrows) && path->format != SUTRA_PATH_CHROME)
         return message_fail(SUTRA_USAGE, "%s needs --format chrome",
-                            values->only_critical ? "--only-critical" : "--edges");
+                            rules->only_critical ? "--only-critical" : "--edges");
+    if (path->format < 0)
+        path->format = path_ends_in(job->output, ".json") ? SUTRA_PATH_JSON : SUTRA_PATH_TEXT;
     return SUTRA_OK;
 }
 
-static int run(const struct command *command, int argc, char **argv) {
-    struct path_values values = {.job.output = "-", .job.stages = stages, .format = -1};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if (operands.n == 0)
-        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
-    if ((exit_code = job_check_flags(&values.job)) != SUTRA_OK)
-        return exit_code;
-    if ((exit_code = check_rules(&values)) != SUTRA_OK)
-        return exit_code;
-    values.trace = operands.words[0];
-    if (paths_same(values.job.output, values.trace))
-        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", values.job.output);
-    if (values.format < 0)
-        values.format = path_ends_in(values.job.output, ".json") ? SUTRA_PATH_JSON : SUTRA_PATH_TEXT;
-    struct job job = job_start(&values.job, !values.job.quiet, !values.job.quiet, values.job.verbose);
+static int find_path(struct job *job) {
+    struct path_job *path = (struct path_job *)job;
+    enum sutra_path_format format = (enum sutra_path_format)path->format;
     struct sutra_error error;
-    enum sutra_status status = find_path(&job, &values, &error);
-    return job_end(&job, status, &error);
+    enum sutra_status status = job_open(job, job->output, &error);
+    if (!status)
+        status = sutra_device_trace_read(job->context, job->inputs[0], &path->trace, &error);
+    if (!status && path->rules == RULES_FULL) {
+        status = sutra_full_path_find(job->context, path->trace, &path->options, &path->full_path, &error);
+        if (!status)
+            status = sutra_full_path_write(job->context, path->full_path, format, job->output, &error);
+    } else if (!status) {
+        status = sutra_critical_path_find(job->context, path->trace, &path->options, &path->path, &error);
+        progress_clear(&job->watch.progress);
+        if (!status && format == SUTRA_PATH_TEXT && !path->all && screen_shows(job->output))
+            critical_path_page_print(path->path, job->inputs[0]);
+        else if (!status)
+            status = sutra_critical_path_write(job->context, path->path, format, job->output, &error);
+    }
+    return status ? job_fail(job, &error) : SUTRA_OK;
+}
+
+static void release(struct job *job) {
+    struct path_job *path = (struct path_job *)job;
+    sutra_critical_path_free(path->path);
+    sutra_full_path_free(path->full_path);
+    sutra_device_trace_free(path->trace);
 }
 
 static const char *const synopses[] = {
@@ -353,6 +298,14 @@ const struct command critical_path_command = {
     .description = description,
     .options = options,
     .examples = examples,
+    .n_operands_min = 1,
     .n_operands_max = 1,
-    .run = run,
+    .missing = "the trace is missing",
+    .size = sizeof(struct path_job),
+    .defaults = &(const struct path_job){.job = {.output = "-", .stages = stages},
+                                         .options.size = sizeof(struct sutra_critical_path_options),
+                                         .format = -1},
+    .check = check,
+    .work = find_path,
+    .release = release,
 };

@@ -14,14 +14,13 @@
 #include "text/quantities.h"
 #include "write/json.h"
 
-struct devices_values {
+struct devices_job {
+    struct job job;
     bool json;
 };
 
-#define AT(field) .offset = offsetof(struct devices_values, field)
-
 static const struct option_row options[] = {
-    {"json", 'j', OPTION_FLAG, AT(json), .help = "print one JSON object"},
+    {"json", 'j', OPTION_FLAG, AT(devices_job, json), .help = "print one JSON object"},
     {0},
 };
 
@@ -44,18 +43,7 @@ static void print_device_json(uint32_t number, const struct sutra_device_info *d
     putchar('}');
 }
 
-static enum sutra_status print_list(uint32_t n, bool json, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t i = 0; i < n && !status; i++) {
-        struct sutra_device_info device = {.size = sizeof device};
-        status = sutra_device_describe(i, &device, error);
-        if (!status)
-            (json ? print_device_json : print_device)(i, &device);
-    }
-    return status;
-}
-
-/* What --device auto does; `none` tells why there is no device, or is "". */
+/* Prints the choice of --device auto. `none` is the reason why there is no device, or "". */
 static void print_auto(const char *none, bool json) {
     char why[400];
     if (*none)
@@ -80,19 +68,19 @@ static void print_auto(const char *none, bool json) {
     printf("}\n}\n");
 }
 
-static int run(const struct command *command, int argc, char **argv) {
-    struct devices_values values = {0};
-    struct operands operands;
+static int list_devices(struct job *job) {
+    bool json = ((const struct devices_job *)job)->json;
     struct sutra_error error = {.message = ""};
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
     uint32_t n = sutra_device_count(&error);
-    if (values.json)
+    if (json)
         printf("{\n  \"devices\": [");
-    if (print_list(n, values.json, &error))
-        return message_error(&error);
-    print_auto(n ? "" : error.message, values.json);
+    for (uint32_t i = 0; i < n; i++) {
+        struct sutra_device_info device = {.size = sizeof device};
+        if (sutra_device_describe(i, &device, &error))
+            return message_error(&error);
+        (json ? print_device_json : print_device)(i, &device);
+    }
+    print_auto(n ? "" : error.message, json);
     return SUTRA_OK;
 }
 
@@ -116,5 +104,6 @@ const struct command devices_command = {
     .description = description,
     .options = options,
     .examples = examples,
-    .run = run,
+    .size = sizeof(struct devices_job),
+    .work = list_devices,
 };

@@ -1,5 +1,8 @@
 /*
- * diff.c - `sutra diff`: compares two traces or jobs; reports the differences in time.
+ * diff.c - `sutra diff`: compares two traces or jobs; reports the differences in time, and decides as a gate of
+ * continuous integration whether the step time regressed.
+ *
+ *     A, B --sutra_diff_run--> tables --> page, markdown or JSON; decision --> exit code
  */
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +14,7 @@
 #include <string.h>
 
 #include "cli/analyze/analysis.h"
-#include "cli/analyze/analyze_operators.h"
+#include "cli/terminal.h"
 #include "sutra/diff.h"
 #include "sutra/report.h"
 #include "text/names.h"
@@ -19,9 +22,27 @@
 #include "text/quantities.h"
 #include "write/json.h"
 
-/*
- * Whether the step time of B regressed, as a gate of continuous integration decides it.
- */
+enum diff_compat { DIFF_COMPAT_NONE, DIFF_COMPAT_HTA };
+enum diff_format { DIFF_TEXT, DIFF_JSON, DIFF_MARKDOWN };
+
+struct diff_analysis {
+    struct analysis analysis;
+    int compat, format; /* enum diff_compat, enum diff_format */
+    bool fail_on_unclear;
+    const char *step_b, *fail_above;
+    double fail_above_percent; /* NaN: no limit */
+    struct option_list map;
+    struct sutra_rename renames[LIST_MAX]; /* of map */
+    struct trace_list sides[2];
+    struct sutra_diff *diff;
+};
+
+/* The sides as named by the user, and the directory of the tables or NULL. */
+struct diff_names {
+    const char *sides[2], *folder;
+};
+
+/* ---- The gate ---- */
 
 /* Columns of the table diff_steps. Its first row is the step time. */
 enum {
@@ -62,7 +83,7 @@ struct diff_reason {
  * share of N.
  */
 
-/* More steps than that are no advice. */
+/* Larger recommendations are limited to this number. */
 #define STEPS_MAX 1e9
 
 static uint64_t steps_needed(const struct sutra_diff *diff, const struct sutra_diff_summary *summary, double growth_us,
@@ -116,31 +137,24 @@ static struct diff_reason diff_gate_reason(const struct sutra_diff *diff, const 
     return reason;
 }
 
-/*
- * Terminal report of `sutra diff`: the faster side, the difference, and the operators and kernels that
- * cause it.
- */
-
-/* The sides as people named them, and the folder of the tables or NULL. */
-struct diff_page_names {
-    const char *sides[2], *folder;
-};
-
-/*
- * Prints the comparison of two traces: the steps, then the rows of each table with the largest
- * differences.
- *
- *     B is slower: a step takes 46.300 ms instead of 41.200 ms, +12.4 %
- */
+/* ---- The page: the faster side, the difference, and the rows of each table with the largest differences ---- */
 
 #define N_TOP      6
 #define NAME_WIDTH 42
 #define PATH_WIDTH 54
 
-/* Places of columns, as the tables have them: of steps, of rows with a name, of paths. */
+/* Columns of the tables: of paths, of collectives, and of all tables, relative to the number of key columns. */
 enum { PATH_A, PATH_B, PATH_KERNELS_A, PATH_KERNELS_B };
-enum { MET_WAIT_A = 17, MET_WAIT_B, MET_WAIT_DIFFERENCE, MET_BUS_A, MET_BUS_B };
-enum { OF_CHANGE, OF_CALLS_A, OF_CALLS_B, OF_DEVICE_A, OF_DEVICE_B, OF_DIFFERENCE, OF_PERCENT }; /* behind the key */
+enum { COLLECTIVE_WAIT_A = 17, COLLECTIVE_WAIT_B, COLLECTIVE_WAIT_DIFFERENCE, COLLECTIVE_BUS_A, COLLECTIVE_BUS_B };
+enum {
+    ROW_CHANGE,
+    ROW_CALLS_A,
+    ROW_CALLS_B,
+    ROW_DEVICE_A,
+    ROW_DEVICE_B,
+    ROW_DIFFERENCE,
+    ROW_PERCENT
+}; /* after the key */
 
 /* ---- Numbers ---- */
 
@@ -172,8 +186,8 @@ static struct figure signed_percent(double percent) {
     return figure;
 }
 
-/* "48 calls", "48 -> 50.5 calls": of a step. */
-static struct figure calls_words(double a, double b) {
+/* "48 calls", "48 -> 50.5 calls": per step. */
+static struct figure calls_text(double a, double b) {
     struct figure figure;
     if (a == b)
         snprintf(figure.text, sizeof figure.text, "%.4g call%s", b, b == 1 ? "" : "s");
@@ -184,43 +198,33 @@ static struct figure calls_words(double a, double b) {
 
 /* ---- The head ---- */
 
-static void print_side(const struct sutra_diff_summary *summary, int side, const char *path) {
-    printf("%c  %-44s  ", side ? 'B' : 'A', short_path(path, 44).text);
-    if (summary->n_ranks[side] > 1)
-        printf("%s, ", counted_text(summary->n_ranks[side], "rank", "ranks").text);
-    if (summary->has_steps[side])
-        printf("%s\n", counted_text(summary->n_steps[side], "step", "steps").text);
-    else
-        printf("no steps: counts as one step\n");
-}
-
-static const char *step_words(const struct sutra_diff_summary *summary) {
+static const char *step_phrase(const struct sutra_diff_summary *summary) {
     return summary->has_steps[1] ? "a step takes" : "the trace takes";
 }
 
-/* The part of a step that most of the growth is in; parts stand between the step and the work of the device. */
+/* Prints the part of a step with most of the growth; parts are the rows between the step and the GPU activity. */
 static void print_cause(const struct sutra_table *steps, double growth) {
-    double most = 0;
+    double largest = 0;
     uint64_t cause = 0;
     for (uint64_t row = 1; row + 1 < sutra_table_rows(steps); row++) {
         double difference = real_at(steps, STEP_DIFFERENCE, row);
-        if (difference * growth > 0 && fabs(difference) > most) {
-            most = fabs(difference);
+        if (difference * growth > 0 && fabs(difference) > largest) {
+            largest = fabs(difference);
             cause = row;
         }
     }
     if (cause)
-        printf("Largest part: %s (%s)\n", signed_time(growth > 0 ? most : -most).text,
+        printf("Largest part: %s (%s)\n", signed_time(growth > 0 ? largest : -largest).text,
                text_at(steps, STEP_PART, cause));
 }
 
-/* The answer in a sentence. */
+/* Prints the result in one sentence. */
 static void print_answer(const struct sutra_diff_summary *summary, const struct diff_gate *gate, const char *mark) {
     if (gate->growth_us == 0) {
-        printf("%sB is as fast as A: %s %s%s\n", mark, step_words(summary), time_text(summary->step_us[1]).text, mark);
+        printf("%sB is as fast as A: %s %s%s\n", mark, step_phrase(summary), time_text(summary->step_us[1]).text, mark);
         return;
     }
-    printf("%sB is %s: %s %s instead of %s,", mark, gate->growth_us > 0 ? "slower" : "faster", step_words(summary),
+    printf("%sB is %s: %s %s instead of %s,", mark, gate->growth_us > 0 ? "slower" : "faster", step_phrase(summary),
            time_text(summary->step_us[1]).text, time_text(summary->step_us[0]).text);
     printf(" %s%s\n", signed_percent(gate->growth_percent).text, mark);
 }
@@ -237,12 +241,6 @@ static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff
         printf("The difference is unclear: the step time noise is %.1f %%\n", gate->noise_percent);
     else if (strcmp(clear, "unknown") == 0)
         printf("Step time noise is unknown: one side has only one step.\n");
-}
-
-static void print_outside(const struct sutra_diff_summary *summary) {
-    if (summary->outside_us[0] > 0 || summary->outside_us[1] > 0)
-        printf("GPU activity before the first step is skipped: %s of A, %s of B\n",
-               time_text(summary->outside_us[0]).text, time_text(summary->outside_us[1]).text);
 }
 
 static void print_steps(const struct sutra_diff *diff, bool has_steps) {
@@ -263,22 +261,22 @@ static void print_steps(const struct sutra_diff *diff, bool has_steps) {
 
 /* ---- Tables ---- */
 
-/* Words behind a row's name: what its calls did. */
+/* Prints the change of the calls of a row. */
 static void print_change(const struct sutra_table *table, uint32_t key, uint64_t row) {
-    const char *change = text_at(table, key + OF_CHANGE, row);
-    double a = real_at(table, key + OF_CALLS_A, row), b = real_at(table, key + OF_CALLS_B, row);
+    const char *change = text_at(table, key + ROW_CHANGE, row);
+    double a = real_at(table, key + ROW_CALLS_A, row), b = real_at(table, key + ROW_CALLS_B, row);
     if (strcmp(change, "new") == 0)
-        printf("new, %s", calls_words(b, b).text);
+        printf("new, %s", calls_text(b, b).text);
     else if (strcmp(change, "gone") == 0)
-        printf("gone, %s", calls_words(a, a).text);
+        printf("gone, %s", calls_text(a, a).text);
     else
-        printf("%s", calls_words(a, b).text);
+        printf("%s", calls_text(a, b).text);
 }
 
-/* How many rows of a table there are to show: those that differ. */
+/* The number of rows that differ; they come first. */
 static uint64_t rows_that_differ(const struct sutra_table *table, uint32_t key) {
     uint64_t n = 0;
-    while (n < sutra_table_rows(table) && real_at(table, key + OF_DIFFERENCE, n) != 0)
+    while (n < sutra_table_rows(table) && real_at(table, key + ROW_DIFFERENCE, n) != 0)
         n++;
     return n;
 }
@@ -299,8 +297,8 @@ static void print_named(const struct sutra_table *table, const char *title, uint
         names[row] = text_at(table, 0, row);
     short_names(names, n_shown, NAME_WIDTH, shorts);
     for (uint64_t row = 0; row < n_shown; row++) {
-        printf("  %11s ", signed_time(real_at(table, key + OF_DIFFERENCE, row)).text);
-        printf("%9s  %s%*s ", signed_percent(real_at(table, key + OF_PERCENT, row)).text, shorts[row].text,
+        printf("  %11s ", signed_time(real_at(table, key + ROW_DIFFERENCE, row)).text);
+        printf("%9s  %s%*s ", signed_percent(real_at(table, key + ROW_PERCENT, row)).text, shorts[row].text,
                (int)(NAME_WIDTH - shorts[row].n_columns), "");
         print_change(table, key, row);
         putchar('\n');
@@ -308,19 +306,10 @@ static void print_named(const struct sutra_table *table, const char *title, uint
     print_rest(n);
 }
 
-static struct figure elements_words(double n, const char *type) {
-    struct figure figure;
-    if (isnan(n))
-        snprintf(figure.text, sizeof figure.text, "%s", "");
-    else
-        snprintf(figure.text, sizeof figure.text, "%.0f %.12s", n, type);
-    return figure;
-}
-
-/* How long ranks waited for each other, and how fast data moved, where both sides tell. */
-static void print_met(const struct sutra_table *table, uint64_t row) {
-    double wait_a = real_at(table, MET_WAIT_A, row), wait_b = real_at(table, MET_WAIT_B, row);
-    double bus_a = real_at(table, MET_BUS_A, row), bus_b = real_at(table, MET_BUS_B, row);
+/* Prints waits and bus bandwidth, if both sides record them. */
+static void print_waits_and_bandwidth(const struct sutra_table *table, uint64_t row) {
+    double wait_a = real_at(table, COLLECTIVE_WAIT_A, row), wait_b = real_at(table, COLLECTIVE_WAIT_B, row);
+    double bus_a = real_at(table, COLLECTIVE_BUS_A, row), bus_b = real_at(table, COLLECTIVE_BUS_B, row);
     bool waits = !isnan(wait_a) && !isnan(wait_b), moves = !isnan(bus_a) && !isnan(bus_b);
     if (!waits && !moves)
         return;
@@ -338,20 +327,18 @@ static void print_collectives(const struct sutra_table *table) {
     if (n)
         printf("\ncollectives\n");
     for (uint64_t row = 0; row < n && row < N_TOP; row++) {
-        printf("  %11s ", signed_time(real_at(table, key + OF_DIFFERENCE, row)).text);
-        printf("%9s  %-20s", signed_percent(real_at(table, key + OF_PERCENT, row)).text,
+        printf("  %11s ", signed_time(real_at(table, key + ROW_DIFFERENCE, row)).text);
+        printf("%9s  %-20s", signed_percent(real_at(table, key + ROW_PERCENT, row)).text,
                short_text(text_at(table, 0, row), 20).text);
-        printf(" %-21s ", elements_words(real_at(table, 2, row), text_at(table, 1, row)).text);
+        char elements[64] = "";
+        if (!isnan(real_at(table, 2, row)))
+            snprintf(elements, sizeof elements, "%.0f %.12s", real_at(table, 2, row), text_at(table, 1, row));
+        printf(" %-21s ", elements);
         print_change(table, key, row);
         putchar('\n');
-        print_met(table, row);
+        print_waits_and_bandwidth(table, row);
     }
     print_rest(n);
-}
-
-/* The end of a path tells more than its beginning. */
-static void print_path(const char *path, const char *lead) {
-    printf("%s%s\n", lead, short_path(path, PATH_WIDTH).text);
 }
 
 static void print_paths(const struct sutra_table *table) {
@@ -363,11 +350,11 @@ static void print_paths(const struct sutra_table *table) {
     for (uint64_t row = 0; row < n && row < N_TOP; row++) {
         const char *a = text_at(table, PATH_A, row), *b = text_at(table, PATH_B, row);
         const char *kernels_a = text_at(table, PATH_KERNELS_A, row), *kernels_b = text_at(table, PATH_KERNELS_B, row);
-        printf("  %11s ", signed_time(real_at(table, key + OF_DIFFERENCE, row)).text);
-        printf("%9s  ", signed_percent(real_at(table, key + OF_PERCENT, row)).text);
-        print_path(*a ? a : b, "");
+        printf("  %11s ", signed_time(real_at(table, key + ROW_DIFFERENCE, row)).text);
+        printf("%9s  ", signed_percent(real_at(table, key + ROW_PERCENT, row)).text);
+        printf("%s\n", short_path(*a ? a : b, PATH_WIDTH).text);
         if (*a && *b && strcmp(a, b) != 0)
-            print_path(b, "                         -> ");
+            printf("%25s-> %s\n", "", short_path(b, PATH_WIDTH).text);
         printf("%25s", "");
         print_change(table, key, row);
         printf(": %s", short_text(*a ? kernels_a : kernels_b, 36).text);
@@ -378,15 +365,23 @@ static void print_paths(const struct sutra_table *table) {
     print_rest(n);
 }
 
-static void diff_page_print(const struct sutra_diff *diff, const struct diff_page_names *names,
-                            const struct diff_gate *gate) {
+static void print_page(const struct sutra_diff *diff, const struct diff_names *names, const struct diff_gate *gate) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(diff, &summary);
-    for (int side = 0; side < 2; side++)
-        print_side(&summary, side, names->sides[side]);
+    for (int side = 0; side < 2; side++) {
+        printf("%c  %-44s  ", side ? 'B' : 'A', short_path(names->sides[side], 44).text);
+        if (summary.n_ranks[side] > 1)
+            printf("%s, ", counted_text(summary.n_ranks[side], "rank", "ranks").text);
+        if (summary.has_steps[side])
+            printf("%s\n", counted_text(summary.n_steps[side], "step", "steps").text);
+        else
+            printf("no steps: counts as one step\n");
+    }
     putchar('\n');
     print_verdict(diff, &summary, gate);
-    print_outside(&summary);
+    if (summary.outside_us[0] > 0 || summary.outside_us[1] > 0)
+        printf("GPU activity before the first step is skipped: %s of A, %s of B\n",
+               time_text(summary.outside_us[0]).text, time_text(summary.outside_us[1]).text);
     print_steps(diff, summary.has_steps[0] || summary.has_steps[1]);
     print_paths(sutra_diff_table(diff, SUTRA_DIFF_PATHS));
     print_named(sutra_diff_table(diff, SUTRA_DIFF_OPERATORS), "operators", 2);
@@ -401,7 +396,7 @@ static void diff_page_print(const struct sutra_diff *diff, const struct diff_pag
 
 /* ---- Markdown ---- */
 
-/* A name as code in a cell of a table, where bars end the cell and grave accents end the code. */
+/* Prints a name as code in a table cell: bars would end the cell, grave accents the code. */
 static void print_code(const char *name) {
     putchar('`');
     for (; *name; name++)
@@ -438,8 +433,8 @@ static void print_markdown_kernels(const struct sutra_table *table, uint32_t key
     for (uint64_t row = 0; row < n_shown; row++) {
         printf("| ");
         print_code(shorts[row].text);
-        printf(" | %s ", signed_time(real_at(table, key + OF_DIFFERENCE, row)).text);
-        printf("| %s | ", signed_percent(real_at(table, key + OF_PERCENT, row)).text);
+        printf(" | %s ", signed_time(real_at(table, key + ROW_DIFFERENCE, row)).text);
+        printf("| %s | ", signed_percent(real_at(table, key + ROW_PERCENT, row)).text);
         print_change(table, key, row);
         printf(" |\n");
     }
@@ -448,8 +443,8 @@ static void print_markdown_kernels(const struct sutra_table *table, uint32_t key
 }
 
 /* The step time and the kernels that changed most, for a comment on a pull request. */
-static void diff_markdown_print(const struct sutra_diff *diff, const struct diff_page_names *names,
-                                const struct diff_gate *gate) {
+static void print_markdown(const struct sutra_diff *diff, const struct diff_names *names,
+                           const struct diff_gate *gate) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(diff, &summary);
     print_answer(&summary, gate, "**");
@@ -475,9 +470,9 @@ static void json_real(const char *before, double value) {
 
 /* Both sides, the decision of the gate, and all tables with the rows that their JSON files have. SUTRA_IO: standard
  * output cannot be written. */
-static enum sutra_status diff_json_print(struct sutra_context *context, const struct sutra_diff *diff,
-                                         const struct diff_page_names *names, const struct diff_gate *gate,
-                                         struct sutra_error *error) {
+static enum sutra_status print_json(struct sutra_context *context, const struct sutra_diff *diff,
+                                    const struct diff_names *names, const struct diff_gate *gate,
+                                    struct sutra_error *error) {
     static const char *const decisions[] = {
         [DIFF_PASS] = "pass", [DIFF_REGRESSION] = "regression", [DIFF_UNCLEAR] = "unclear"};
     struct sutra_diff_summary summary = {.size = sizeof summary};
@@ -512,254 +507,165 @@ static enum sutra_status diff_json_print(struct sutra_context *context, const st
     return status;
 }
 
-enum diff_compat { DIFF_COMPAT_NONE, DIFF_COMPAT_HTA };
-enum diff_format { DIFF_TEXT, DIFF_JSON, DIFF_MARKDOWN };
+/* ---- The analysis ---- */
 
-struct diff_values {
-    struct analysis_values analysis;
-    int compat, format;
-    bool fail_on_unclear;
-    const char *step_b, *fail_above;
-    struct word_list map;
-};
-
-/* What lives while sides are compared. */
-struct diff_job {
-    const struct diff_values *values;
-    struct job analysis;
-    struct trace_list sides[2], all;
-    char *const *names; /* of the sides, as they were given */
-    struct sutra_diff *diff;
-    struct result_folder results;
-    struct analysis_part part;
-    struct sutra_rename renames[WORDS_MAX];
-    double fail_above; /* percent; NaN: it never fails */
-};
-
-/* ---- Values ---- */
-
-/* "OLD=NEW", cut in two in place. */
-static int take_renames(struct diff_job *job) {
-    const struct word_list *words = &job->values->map;
-    for (size_t i = 0; i < words->n; i++) {
-        char *equals = strchr(words->words[i], '=');
-        if (!equals || equals == words->words[i] || !equals[1])
-            return message_fail(SUTRA_USAGE, "--map '%s': expected OLD=NEW", words->words[i]);
-        *equals = '\0';
-        job->renames[i] = (struct sutra_rename){words->words[i], equals + 1};
-    }
-    return SUTRA_OK;
-}
-
-/* "5%" or "5". */
-static int take_limit(struct diff_job *job) {
-    const char *text = job->values->fail_above;
-    char *end;
-    job->fail_above = (double)NAN;
-    if (!text)
-        return SUTRA_OK;
-    job->fail_above = strtod(text, &end);
-    end += *end == '%';
-    if (end == text || *end || !(job->fail_above >= 0) || isinf(job->fail_above))
-        return message_fail(SUTRA_USAGE, "--fail-above '%s': expected a percentage such as 5%%", text);
-    return SUTRA_OK;
-}
-
-static int take_values(struct diff_job *job) {
-    if (analysis_part_take(&job->values->analysis.wanted, &job->part))
-        return SUTRA_USAGE;
-    if (job->values->compat && !job->values->analysis.job.output)
+static int check(struct analysis *analysis) {
+    struct diff_analysis *self = (struct diff_analysis *)analysis;
+    const struct operands *operands = &analysis->job.operands;
+    if (self->compat && !analysis->job.output)
         return message_fail(SUTRA_USAGE, "--compat needs --output: it only writes tables");
-    if (job->values->compat && (job->values->fail_above || job->values->fail_on_unclear || job->values->format))
+    if (self->compat && (self->fail_above || self->fail_on_unclear || self->format))
         return message_fail(SUTRA_USAGE, "--compat excludes --fail-above, --fail-on-unclear and --format");
-    int exit_code = take_renames(job);
-    return exit_code == SUTRA_OK ? take_limit(job) : exit_code;
-}
-
-/* ---- Work ---- */
-
-static enum sutra_status write_tables(struct diff_job *job, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (int id = 0; id < SUTRA_DIFF_N_TABLES && !status; id++) {
-        const struct sutra_table *table = sutra_diff_table(job->diff, (enum sutra_diff_table)id);
-        if (table)
-            status = table_file_write(&job->analysis, job->results.path, table, RANK_ALL,
-                                      (enum sutra_table_format)job->values->analysis.tables, error);
+    for (size_t i = 0; i < self->map.n; i++) { /* "OLD=NEW", split in place */
+        char *equals = strchr(self->map.texts[i], '=');
+        if (!equals || equals == self->map.texts[i] || !equals[1])
+            return message_fail(SUTRA_USAGE, "--map '%s': expected OLD=NEW", self->map.texts[i]);
+        *equals = '\0';
+        self->renames[i] = (struct sutra_rename){self->map.texts[i], equals + 1};
     }
-    return status;
+    self->fail_above_percent = (double)NAN;
+    if (self->fail_above) { /* "5%" or "5" */
+        char *end;
+        self->fail_above_percent = strtod(self->fail_above, &end);
+        end += *end == '%';
+        if (end == self->fail_above || *end || !(self->fail_above_percent >= 0) || isinf(self->fail_above_percent))
+            return message_fail(SUTRA_USAGE, "--fail-above '%s': expected a percentage such as 5%%", self->fail_above);
+    }
+    int exit_code = SUTRA_OK;
+    for (unsigned side = 0; side < 2 && exit_code == SUTRA_OK; side++)
+        exit_code = trace_list_make(&self->sides[side], &(struct operands){1, &operands->words[side]}, NAMES_JSON);
+    return exit_code;
 }
 
-/* HTA's lists of names. */
-static enum sutra_status write_changes(struct diff_job *job, struct sutra_error *error) {
+/* Writes HTA's lists of names. */
+static enum sutra_status write_hta_lists(struct diff_analysis *self, struct sutra_error *error) {
     static const struct {
         enum sutra_diff_table table;
         const char *name;
     } lists[] = {{SUTRA_HTA_COMPARE_ALL, "hta_ops_diff_all"},
                  {SUTRA_HTA_COMPARE_CPU, "hta_ops_diff_cpu"},
                  {SUTRA_HTA_COMPARE_GPU, "hta_ops_diff_gpu"}};
+    struct job *job = &self->analysis.job;
     enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists && !status; i++) {
+    for (size_t i = 0; i < COUNT_OF(lists) && !status; i++) {
         struct result_path path;
         uint64_t n_bytes = 0;
-        status = result_place(job->results.path, lists[i].name, RANK_ALL, "json", &path, error);
+        status = result_file_path(&self->analysis, lists[i].name, RANK_ALL, "json", &path, error);
         if (!status)
-            status =
-                sutra_diff_write_changes(job->analysis.context, job->diff, lists[i].table, path.text, &n_bytes, error);
-        job->analysis.figures.output_bytes += n_bytes;
+            status = sutra_diff_write_changes(job->context, self->diff, lists[i].table, path.text, &n_bytes, error);
+        job->figures.output_bytes += n_bytes;
     }
     return status;
 }
 
-static enum sutra_status write_report(struct diff_job *job, struct sutra_error *error) {
-    uint64_t n_bytes = 0;
-    enum sutra_status status = sutra_report_write_diff(job->analysis.context, job->diff, job->names[0], job->names[1],
-                                                       job->results.path, &n_bytes, error);
-    job->analysis.figures.output_bytes += n_bytes;
-    return status;
-}
-
-static enum sutra_status job_run(void *arg, struct sutra_error *error) {
-    struct diff_job *job = arg;
-    const struct diff_values *values = job->values;
-    const struct sutra_restriction *part = &job->part.restriction;
+static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
+    struct diff_analysis *self = (struct diff_analysis *)analysis;
+    struct job *job = &analysis->job;
+    const struct trace_list *a = &self->sides[0], *b = &self->sides[1];
+    const struct sutra_restriction *part = &analysis->restriction;
     const struct sutra_diff_options options = {.size = sizeof options,
-                                               .compat = values->compat == DIFF_COMPAT_HTA,
-                                               .renames = job->renames,
-                                               .n_renames = values->map.n,
+                                               .compat = self->compat == DIFF_COMPAT_HTA,
+                                               .renames = self->renames,
+                                               .n_renames = self->map.n,
                                                .ranks = part->ranks,
                                                .n_ranks = part->n_ranks,
-                                               .step = {part->step, values->step_b ? values->step_b : part->step},
+                                               .step = {part->step, self->step_b ? self->step_b : part->step},
                                                .from_us = part->from_us,
                                                .to_us = part->to_us,
                                                .name = part->name,
                                                .stream = part->stream,
                                                .category = part->category};
-    enum sutra_status status = job_open(&job->analysis, NULL, error);
-    if (!status)
-        status = sutra_diff_run(job->analysis.context, (const char *const *)job->sides[0].paths, job->sides[0].n,
-                                (const char *const *)job->sides[1].paths, job->sides[1].n, &options, &job->diff, error);
-    if (!status && values->analysis.job.output)
-        status = write_tables(job, error);
-    if (!status && values->compat == DIFF_COMPAT_HTA)
-        status = write_changes(job, error);
-    else if (!status && values->analysis.job.output && !values->analysis.no_report)
-        status = write_report(job, error);
-    progress_clear(&job->analysis.watch.progress);
+    uint64_t n_bytes = 0;
+    enum sutra_status status = sutra_diff_run(job->context, (const char *const *)a->paths, a->n,
+                                              (const char *const *)b->paths, b->n, &options, &self->diff, error);
+    for (int id = 0; job->output && id < SUTRA_DIFF_N_TABLES && !status; id++)
+        status =
+            analysis_write_table(analysis, sutra_diff_table(self->diff, (enum sutra_diff_table)id), RANK_ALL, error);
+    if (!status && self->compat == DIFF_COMPAT_HTA)
+        status = write_hta_lists(self, error);
+    else if (!status && job->output && !analysis->no_report)
+        status = sutra_report_write_diff(job->context, self->diff, job->operands.words[0], job->operands.words[1],
+                                         analysis->results.path, &n_bytes, error);
+    job->figures.output_bytes += n_bytes;
     return status;
 }
 
-static void print_stats(FILE *file, const void *result) {
-    const struct diff_job *job = result;
+/* The exit code of the gate; reports why it is not SUTRA_OK, or why there is no decision. */
+static int report_gate(const struct diff_analysis *self, const struct sutra_diff_summary *summary,
+                       const struct diff_gate *gate) {
+    if (gate->decision == DIFF_REGRESSION)
+        return message_fail(SUTRA_STRICT, "%s %s (%.1f %%) longer than A: more than %g %%",
+                            summary->has_steps[1] ? "a step of B takes" : "B takes", time_text(gate->growth_us).text,
+                            gate->growth_percent, self->fail_above_percent);
+    if (gate->decision == DIFF_UNCLEAR && self->fail_on_unclear)
+        return message_fail(SUTRA_STRICT, "%s", diff_gate_reason(self->diff, gate).text);
+    if (gate->decision == DIFF_UNCLEAR && self->fail_above)
+        message_warn("%s", diff_gate_reason(self->diff, gate).text);
+    return SUTRA_OK;
+}
+
+static int report(struct analysis *analysis) {
+    const struct diff_analysis *self = (const struct diff_analysis *)analysis;
+    const struct job *job = &analysis->job;
+    const struct diff_names names = {{job->operands.words[0], job->operands.words[1]}, job->output};
     struct sutra_diff_summary summary = {.size = sizeof summary};
-    sutra_diff_summary(job->diff, &summary);
+    struct diff_gate gate = {0};
+    struct sutra_error error;
+    sutra_diff_summary(self->diff, &summary);
+    if (!self->compat)
+        gate = diff_gate_decide(self->diff, self->fail_above_percent);
+    if (!self->compat && self->format == DIFF_MARKDOWN)
+        print_markdown(self->diff, &names, &gate);
+    else if (!self->compat && self->format == DIFF_TEXT && !job->quiet)
+        print_page(self->diff, &names, &gate);
+    else if (self->format == DIFF_JSON && print_json(job->context, self->diff, &names, &gate, &error))
+        return message_error(&error);
     const struct named_count counts[] = {{"n_ranks_a", summary.n_ranks[0]},
                                          {"n_ranks_b", summary.n_ranks[1]},
                                          {"n_steps_a", summary.n_steps[0]},
                                          {"n_steps_b", summary.n_steps[1]}};
-    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
-    run_figures_print_json(file, &job->analysis.figures);
+    int exit_code = analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
+    return exit_code == SUTRA_OK && !self->compat ? report_gate(self, &summary, &gate) : exit_code;
 }
 
-/* The exit code of the gate, after a line that says why it is not SUTRA_OK or why there is no decision. */
-static int report_gate(const struct diff_job *job, const struct diff_gate *gate) {
-    struct sutra_diff_summary summary = {.size = sizeof summary};
-    sutra_diff_summary(job->diff, &summary);
-    if (gate->decision == DIFF_REGRESSION)
-        return message_fail(SUTRA_STRICT, "%s %s (%.1f %%) longer than A: more than %g %%",
-                            summary.has_steps[1] ? "a step of B takes" : "B takes", time_text(gate->growth_us).text,
-                            gate->growth_percent, job->fail_above);
-    if (gate->decision == DIFF_UNCLEAR && job->values->fail_on_unclear)
-        return message_fail(SUTRA_STRICT, "%s", diff_gate_reason(job->diff, gate).text);
-    if (gate->decision == DIFF_UNCLEAR && job->values->fail_above)
-        message_warn("%s", diff_gate_reason(job->diff, gate).text);
-    return SUTRA_OK;
-}
-
-static int job_tell(struct diff_job *job) {
-    const struct diff_values *values = job->values;
-    const struct diff_page_names names = {{job->names[0], job->names[1]}, values->analysis.job.output};
-    struct sutra_error error;
-    job_measure(&job->analysis, job->all.streams ? 0 : job->all.n_bytes,
-                trace_list_largest(&job->all, where_threads(&values->analysis.job.where)));
-    if (values->compat)
-        return analysis_job_close(&job->analysis, PAGE_FIRST, print_stats, job);
-    const struct diff_gate gate = diff_gate_decide(job->diff, job->fail_above);
-    if (values->format == DIFF_MARKDOWN)
-        diff_markdown_print(job->diff, &names, &gate);
-    else if (values->format == DIFF_TEXT && !values->analysis.job.quiet)
-        diff_page_print(job->diff, &names, &gate);
-    else if (values->format == DIFF_JSON && diff_json_print(job->analysis.context, job->diff, &names, &gate, &error))
-        return message_error(&error);
-    int exit_code = analysis_job_close(&job->analysis, PAGE_FIRST, print_stats, job);
-    return exit_code == SUTRA_OK ? report_gate(job, &gate) : exit_code;
+static void release(struct job *job) {
+    struct diff_analysis *self = (struct diff_analysis *)job;
+    sutra_diff_free(self->diff);
+    trace_list_free(&self->sides[0]);
+    trace_list_free(&self->sides[1]);
 }
 
 /* ---- The command ---- */
 
-static int make_lists(struct diff_job *job, const struct operands *operands) {
-    int exit_code = trace_list_make(&job->all, operands, NAMES_JSON);
-    for (unsigned side = 0; side < 2 && exit_code == SUTRA_OK; side++)
-        exit_code = trace_list_make(&job->sides[side], &(struct operands){1, &operands->words[side]}, NAMES_JSON);
-    return exit_code;
-}
-
-static int run_job(struct diff_job *job, const struct operands *operands) {
-    int exit_code = take_values(job);
-    if (exit_code == SUTRA_OK)
-        exit_code = make_lists(job, operands);
-    if (exit_code == SUTRA_OK)
-        exit_code = analysis_job_work(&job->values->analysis, &job->all, &job->results, job_run, job);
-    return exit_code == SUTRA_OK ? job_tell(job) : exit_code;
-}
-
-static int run(const struct command *command, int argc, char **argv) {
-    struct diff_values values = {.analysis = {.job.stages = analysis_stages, .may_meet = true}};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if (operands.n != 2)
-        return message_fail(SUTRA_USAGE, "expected two traces or two directories of traces; see '%s --help'",
-                            command->called);
-    if ((exit_code = analysis_values_check(&values.analysis, &operands, command)) != SUTRA_OK)
-        return exit_code;
-    struct diff_job job = {
-        .values = &values, .analysis = analysis_job_start(&values.analysis), .names = operands.words};
-    exit_code = run_job(&job, &operands);
-    sutra_diff_free(job.diff);
-    sutra_context_free(job.analysis.context);
-    trace_list_free(&job.all);
-    for (int side = 0; side < 2; side++)
-        trace_list_free(&job.sides[side]);
-    return exit_code;
-}
+static const struct analysis_kind kind = {.page = PAGE_FIRST, .check = check, .work = work, .report = report};
+static const struct diff_analysis defaults = {
+    .analysis = {.kind = &kind, .job.stages = analysis_stages, .repeats_inputs = true}};
 
 static const char *const compats[] = {"none", "hta", NULL};              /* in the order of enum diff_compat */
 static const char *const formats[] = {"text", "json", "markdown", NULL}; /* in the order of enum diff_format */
 
-#define AT(field) .offset = offsetof(struct diff_values, field)
-
 static const struct option_row options[] = {
     ANALYSIS_ROW_OUTPUT(PAGE_FIRST),
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(diff_analysis, format), .choices = formats,
      .help = "print text, json with the rows of all tables, or a markdown table for a pull request comment (default: "
              "text)"},
-    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
+    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
      .help = "write the files of tables as csv or json (default: csv)"},
-    {"fail-above", 0, OPTION_TEXT, "PERCENT", AT(fail_above),
+    {"fail-above", 0, OPTION_TEXT, "PERCENT", AT(diff_analysis, fail_above),
      .help =
          "exit with 1 if B's step time exceeds A's by more than PERCENT, beyond noise; warn if the step time is too "
          "noisy to decide"},
-    {"fail-on-unclear", 0, OPTION_FLAG, AT(fail_on_unclear),
+    {"fail-on-unclear", 0, OPTION_FLAG, AT(diff_analysis, fail_on_unclear),
      .help = "exit with 1 if the step time is too noisy to decide, and print how many steps to record"},
-    {"map", 0, OPTION_WORDS, "OLD=NEW", AT(map),
+    {"map", 0, OPTION_LIST, "OLD=NEW", AT(diff_analysis, map),
      .help = "compare operator or kernel OLD of A with NEW of B; may be repeated"},
-    {"compat", 0, OPTION_CHOICE, "TOOL", AT(compat), .choices = compats,
+    {"compat", 0, OPTION_CHOICE, "TOOL", AT(diff_analysis, compat), .choices = compats,
      .help =
          "hta: write the TraceDiff tables of Holistic Trace Analysis, for the first step of the first rank of each side "
          "(default: none)"},
     ANALYSIS_ROWS_PART,
-    {"step-b", 0, OPTION_TEXT, "N", AT(step_b), .help = "compare step N of B (default: the step of --step)"},
+    {"step-b", 0, OPTION_TEXT, "N", AT(diff_analysis, step_b),
+     .help = "compare step N of B (default: the step of --step)"},
     ANALYSIS_ROWS_WHERE,
     ANALYSIS_ROWS_HOW,
     {0},
@@ -796,6 +702,13 @@ const struct command diff_command = {
     .description = description,
     .options = options,
     .examples = examples,
+    .n_operands_min = 2,
     .n_operands_max = 2,
-    .run = run,
+    .missing = "expected two traces or two directories of traces",
+    .size = sizeof(struct diff_analysis),
+    .defaults = &defaults,
+    .warns_if_quiet = true,
+    .check = analysis_check,
+    .work = analysis_run,
+    .release = release,
 };

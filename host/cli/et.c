@@ -1,25 +1,35 @@
 /*
- * et.c - `sutra jsonize`: converts an .et file to JSON. Also `chakra_jsonizer`, with the same options.
+ * et.c - `sutra draw`: draws a part of an .et file as a graph; and `sutra jsonize`: converts an .et file to JSON. Also
+ * chakra_jsonizer, with the same options.
+ *
+ *     .et file --> graph (dot, graphml) --> OUT
+ *                  graph --pipe--> dot -Tsvg --> temporary file next to OUT --rename--> OUT
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "cli/check.h"
 #include "cli/command.h"
-#include "cli/convert.h"
+#include "cli/job.h"
 #include "cli/paths.h"
+#include "cli/progress.h"
 #include "text/quantities.h"
+#include "write/sink.h"
 
-/*
- * `sutra draw`: draws a part of an .et file as a graph.
- */
+/* ---- sutra draw ---- */
 
-struct draw_values {
-    struct job_values job;
-    uint64_t node, depth;
-    int format;
-    bool collectives;
+struct draw_job {
+    struct job job;
+    struct sutra_et_draw_options options;
+    int format; /* enum picture; -1: by the name of the output */
+    struct sutra_et *et;
 };
 
 /* dot needs minutes for larger drawings, which are unreadable. */
@@ -32,97 +42,135 @@ static const char *const formats[] = {"svg", "dot", "graphml", NULL};
 
 static const struct stage_share stages_draw[] = {{"read .et", 90, false}, {"write", 10, false}, {0}};
 
-#define AT(field) .offset = offsetof(struct draw_values, field)
-
 static const struct option_row options_draw[] = {
-    {"around", 'n', OPTION_NUMBER, "NODE", AT(node), .maximum = UINT64_MAX - 1,
+    {"around", 'n', OPTION_NUMBER, "NODE", AT(draw_job, options.node), .maximum = UINT64_MAX - 1,
      .help = "draw the node with id NODE, its dependencies and its dependents"},
-    {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX,
+    {"depth", 0, OPTION_NUMBER, "N", AT(draw_job, options.depth), .maximum = UINT32_MAX,
      .help = "follow up to N dependencies in both directions (default: 2)"},
-    {"collectives", 'c', OPTION_FLAG, AT(collectives),
+    {"collectives", 'c', OPTION_FLAG, AT(draw_job, options.collectives),
      .help = "draw communication nodes and their ancestors by control dependencies"},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(draw_job, format), .choices = formats,
      .help = "write svg (needs Graphviz), dot or graphml (default: from the extension of OUT, else dot)"},
-    JOB_ROW_OUTPUT(job),
-    JOB_ROW_INPUT(job.most_input_bytes),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress, no summary and no warnings"},
+    JOB_ROW_OUTPUT,
+    JOB_ROW_INPUT,
+    JOB_ROW_QUIET("print no progress, no summary and no warnings"),
     {0},
 };
 
-static enum picture picture_of(const struct draw_values *values) {
-    const char *name = values->job.output;
-    if (values->format >= 0)
-        return (enum picture)values->format;
-    if (path_ends_in(name, ".svg"))
-        return PICTURE_SVG;
-    return path_ends_in(name, ".graphml") ? PICTURE_GRAPHML : PICTURE_DOT;
+/* Starts a program; `input`, `output`: file descriptors for its streams, -1: those of sutra. */
+static bool start_program(char *const *words, int input, int output, bool quiet, pid_t *child) {
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions))
+        return false;
+    if (input >= 0)
+        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    if (output >= 0)
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    if (quiet)
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 0, 0);
+    int failed = posix_spawnp(child, words[0], &actions, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return !failed;
 }
 
-static void tell(const struct draw_values *values, const struct sutra_et_drawn *drawn) {
-    if (values->job.quiet)
-        return;
-    fprintf(stderr, "sutra: %s and %s drawn\n", counted_text(drawn->n_nodes, "node", "nodes").text,
-            counted_text(drawn->n_edges, "dependency", "dependencies").text);
-    if (drawn->n_nodes > NODES_MANY)
-        message_warn("drawings of more than %d nodes are hard to read; use a smaller --depth", NODES_MANY);
+/* Waits for a program; returns its exit code. */
+static int wait_for(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return 127;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }
 
-static enum sutra_status draw_to(struct et_job *job, const struct draw_values *values, const char *path,
-                                 enum sutra_et_picture picture, struct sutra_error *error) {
-    const struct sutra_et_draw_options how = {
-        .size = sizeof how, .collectives = values->collectives, .node = values->node, .depth = values->depth};
-    struct sutra_et_drawn drawn = {.size = sizeof drawn};
-    enum sutra_status status = sutra_et_draw(job->job.context, job->et, &how, picture, path, &drawn, error);
-    if (!status)
-        tell(values, &drawn);
-    return status;
-}
-
-/* *exit_code: exit code of the drawing. */
-static enum sutra_status draw_svg(struct et_job *job, const struct draw_values *values, int *exit_code,
-                                  struct sutra_error *error) {
-    struct svg_layout layout;
-    *exit_code = layout_begin(&layout, values->job.output, values->job.force);
-    if (*exit_code)
-        return SUTRA_OK;
-    enum sutra_status status = draw_to(job, values, layout.graph, SUTRA_ET_DOT, error);
-    *exit_code = layout_end(&layout, !status);
-    return status;
-}
-
-static int draw(const struct draw_values *values, const char *input) {
-    enum picture picture = picture_of(values);
-    struct et_job job;
-    struct sutra_error error;
-    int exit_code = picture == PICTURE_SVG ? layout_check() : SUTRA_OK;
-    if (exit_code)
-        return exit_code;
-    enum sutra_status status = et_job_start(&job, &values->job, &error);
-    if (!status)
-        status = et_job_read(&job, input, NULL, &error);
-    if (!status && picture == PICTURE_SVG)
-        status = draw_svg(&job, values, &exit_code, &error);
-    else if (!status)
-        status =
-            draw_to(&job, values, values->job.output, picture == PICTURE_DOT ? SUTRA_ET_DOT : SUTRA_ET_GRAPHML, &error);
-    int ended = et_job_end(&job, status, &error);
-    return ended ? ended : exit_code;
-}
-
-static int run_draw(const struct command *command, int argc, char **argv) {
-    struct draw_values values = {
-        .job.output = "-", .job.stages = stages_draw, .node = NODE_NONE, .depth = 2, .format = -1};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if (operands.n == 0)
-        return message_fail(SUTRA_USAGE, "missing FILE.et; see '%s --help'", command->called);
-    if (values.collectives == (values.node != NODE_NONE))
+static int check_draw(struct job *job) {
+    struct draw_job *draw = (struct draw_job *)job;
+    if (draw->options.collectives == (draw->options.node != NODE_NONE))
         return message_fail(SUTRA_USAGE, "select what to draw with either --around NODE or --collectives");
-    if (paths_same(values.job.output, operands.words[0]))
-        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", values.job.output);
-    return draw(&values, operands.words[0]);
+    if (draw->format < 0)
+        draw->format = path_ends_in(job->output, ".svg")       ? PICTURE_SVG
+                       : path_ends_in(job->output, ".graphml") ? PICTURE_GRAPHML
+                                                               : PICTURE_DOT;
+    return SUTRA_OK;
+}
+
+/* Draws the part to `path`, and prints the summary. */
+static enum sutra_status draw_to(struct draw_job *draw, const char *path, enum sutra_et_picture picture,
+                                 struct sutra_error *error) {
+    struct sutra_et_drawn drawn = {.size = sizeof drawn};
+    enum sutra_status status = sutra_et_draw(draw->job.context, draw->et, &draw->options, picture, path, &drawn, error);
+    if (status || draw->job.quiet)
+        return status;
+    fprintf(stderr, "sutra: %s and %s drawn\n", counted_text(drawn.n_nodes, "node", "nodes").text,
+            counted_text(drawn.n_edges, "dependency", "dependencies").text);
+    if (drawn.n_nodes > NODES_MANY)
+        message_warn("drawings of more than %d nodes are hard to read; use a smaller --depth", NODES_MANY);
+    return SUTRA_OK;
+}
+
+static void on_temporary(void *arg, const char *path) {
+    (void)arg;
+    interrupt_guard_set(path);
+}
+
+/* Writes the graph to a pipe to `dot`, whose output is renamed to the drawing when it is complete. */
+static int draw_svg(struct draw_job *draw) {
+    struct job *job = &draw->job;
+    const struct beside_options file_options = {.force = job->options.force, .temporary = on_temporary};
+    bool to_stream = path_is_stream(job->output);
+    struct beside file = {.file = -1};
+    struct sutra_error error;
+    char *const words[] = {(char[]){"dot"}, (char[]){"-Tsvg"}, NULL};
+    char graph[32];
+    pid_t dot;
+    int ends[2];
+    if (!to_stream && beside_open(&file, job->output, &file_options, &error))
+        return job_fail(job, &error);
+    bool started = pipe2(ends, O_CLOEXEC) == 0;
+    if (started) {
+        signal(SIGPIPE, SIG_IGN); /* if dot ends early, writing fails */
+        started = start_program(words, ends[0], file.file, false, &dot);
+        close(ends[0]);
+        if (!started)
+            close(ends[1]);
+    }
+    if (!started) {
+        if (!to_stream)
+            beside_close(&file, false);
+        return message_fail(SUTRA_INTERNAL, "cannot start 'dot'");
+    }
+    snprintf(graph, sizeof graph, "/dev/fd/%d", ends[1]);
+    enum sutra_status status = draw_to(draw, graph, SUTRA_ET_DOT, &error);
+    close(ends[1]);
+    int dot_status = wait_for(dot), failure = to_stream ? 0 : beside_close(&file, !status && dot_status == 0);
+    if (dot_status)
+        message_fail(SUTRA_INTERNAL, "'dot' failed with exit code %d", dot_status);
+    else if (failure)
+        message_fail(SUTRA_IO, "%s: cannot write: %s", job->output, strerror(failure));
+    if (status)
+        return job_fail(job, &error);
+    return dot_status ? SUTRA_INTERNAL : failure ? SUTRA_IO : SUTRA_OK;
+}
+
+static int draw(struct job *job) {
+    struct draw_job *draw = (struct draw_job *)job;
+    char *const words[] = {(char[]){"dot"}, (char[]){"-V"}, NULL};
+    struct sutra_error error;
+    pid_t child;
+    if (draw->format == PICTURE_SVG && (!start_program(words, -1, -1, true, &child) || wait_for(child) != 0))
+        return message_fail(SUTRA_UNAVAILABLE,
+                            "SVG output needs the program 'dot' (apt install graphviz); or write .dot or "
+                            ".graphml");
+    if (job_open(job, job->output, &error) || sutra_et_read(job->context, job->inputs[0], NULL, &draw->et, &error))
+        return job_fail(job, &error);
+    progress_clear(&job->watch.progress);
+    if (draw->format == PICTURE_SVG)
+        return draw_svg(draw);
+    enum sutra_et_picture picture = draw->format == PICTURE_DOT ? SUTRA_ET_DOT : SUTRA_ET_GRAPHML;
+    return draw_to(draw, job->output, picture, &error) ? job_fail(job, &error) : SUTRA_OK;
+}
+
+static void release_draw(struct job *job) {
+    sutra_et_free(((struct draw_job *)job)->et);
 }
 
 static const char *const synopses_draw[] = {"FILE.et --around NODE [--depth N] -o OUT [OPTIONS]",
@@ -150,61 +198,73 @@ const struct command draw_command = {
     .description = description_draw,
     .options = options_draw,
     .examples = examples_draw,
+    .n_operands_min = 1,
     .n_operands_max = 1,
-    .run = run_draw,
+    .missing = "missing FILE.et",
+    .size = sizeof(struct draw_job),
+    .defaults = &(
+        const struct draw_job){.job = {.output = "-", .stages = stages_draw},
+                               .options = {.size = sizeof(struct sutra_et_draw_options), .node = NODE_NONE, .depth = 2},
+                               .format = -1},
+    .check = check_draw,
+    .work = draw,
+    .release = release_draw,
 };
 
-struct jsonize_values {
-    struct job_values job;
+/* ---- sutra jsonize ---- */
+
+struct jsonize_job {
+    struct job job;
     const char *input;
     bool lines;
+    struct sutra_et *et;
 };
 
 static const struct stage_share stages_jsonize[] = {{"read .et", 40, false}, {"write", 60, false}, {0}};
 
-#undef AT
-#define AT(field) .offset = offsetof(struct jsonize_values, field)
-
 static const struct option_row options_jsonize[] = {
-    {"output_filename", 'o', OPTION_FILE, "OUT", AT(job.output),
+    {"output_filename", 'o', OPTION_FILE, "OUT", AT(job, output),
      .help = "write to OUT, compressed if OUT ends in .gz or .zst; - is standard output (default: -)"},
-    {"input_filename", 'i', OPTION_FILE, "FILE", AT(input), .help = "read FILE, as the operand FILE does"},
-    {"lines", 'l', OPTION_FLAG, AT(lines),
+    {"input_filename", 'i', OPTION_FILE, "FILE", AT(jsonize_job, input), .help = "read FILE, as the operand FILE does"},
+    {"lines", 'l', OPTION_FLAG, AT(jsonize_job, lines),
      .help = "write one object per line; 'sutra convert' converts the lines back"},
-    JOB_ROW_INPUT(job.most_input_bytes),
-    JOB_ROW_FORCE(job.force),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress and no warnings"},
+    JOB_ROW_INPUT,
+    JOB_ROW_FORCE,
+    JOB_ROW_QUIET("print no progress and no warnings"),
     {0},
 };
 
-static int jsonize(const struct jsonize_values *values) {
-    struct et_job job;
-    struct sutra_error error;
-    enum sutra_et_layout layout = values->lines ? SUTRA_ET_LINES : SUTRA_ET_CHAKRA;
-    enum sutra_status status = et_job_start(&job, &values->job, &error);
-    if (!status)
-        status = et_job_read(&job, values->input, NULL, &error);
-    if (!status)
-        status = sutra_et_write_json(job.job.context, job.et, layout, values->job.output, NULL, &error);
-    return et_job_end(&job, status, &error);
+static int check_jsonize(struct job *job) {
+    struct jsonize_job *jsonize = (struct jsonize_job *)job;
+    if (job->operands.n == 1 && jsonize->input)
+        return message_fail(SUTRA_USAGE, "two inputs: '%s' and '%s'; pass only one", jsonize->input,
+                            job->operands.words[0]);
+    if (job->operands.n == 1)
+        jsonize->input = job->operands.words[0];
+    if (!jsonize->input)
+        return message_fail(SUTRA_USAGE, "missing input; see '%s --help'", job->command->called);
+    job->inputs = &jsonize->input;
+    job->n_inputs = 1;
+    return SUTRA_OK;
 }
 
-static int run_jsonize(const struct command *command, int argc, char **argv) {
-    struct jsonize_values values = {.job.output = "-", .job.stages = stages_jsonize};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if (operands.n == 1 && values.input)
-        return message_fail(SUTRA_USAGE, "two inputs: '%s' and '%s'; pass only one", values.input, operands.words[0]);
-    if (operands.n == 1)
-        values.input = operands.words[0];
-    if (!values.input)
-        return message_fail(SUTRA_USAGE, "missing input; see '%s --help'", command->called);
-    if (paths_same(values.job.output, values.input))
-        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", values.job.output);
-    return jsonize(&values);
+static int jsonize(struct job *job) {
+    struct jsonize_job *jsonize = (struct jsonize_job *)job;
+    enum sutra_et_layout layout = jsonize->lines ? SUTRA_ET_LINES : SUTRA_ET_CHAKRA;
+    struct sutra_error error;
+    if (job_open(job, job->output, &error) || sutra_et_read(job->context, jsonize->input, NULL, &jsonize->et, &error))
+        return job_fail(job, &error);
+    progress_clear(&job->watch.progress);
+    if (sutra_et_write_json(job->context, jsonize->et, layout, job->output, NULL, &error))
+        return job_fail(job, &error);
+    return SUTRA_OK;
 }
+
+static void release_jsonize(struct job *job) {
+    sutra_et_free(((struct jsonize_job *)job)->et);
+}
+
+static const struct jsonize_job jsonize_defaults = {.job = {.output = "-", .stages = stages_jsonize}};
 
 static const char *const synopses_jsonize[] = {"FILE [-o OUT] [OPTIONS]", "--input_filename FILE --output_filename OUT",
                                                NULL};
@@ -232,7 +292,11 @@ const struct command jsonize_command = {
     .options = options_jsonize,
     .examples = examples_jsonize,
     .n_operands_max = 1,
-    .run = run_jsonize,
+    .size = sizeof(struct jsonize_job),
+    .defaults = &jsonize_defaults,
+    .check = check_jsonize,
+    .work = jsonize,
+    .release = release_jsonize,
 };
 
 const struct command jsonizer_command = {
@@ -244,5 +308,9 @@ const struct command jsonizer_command = {
     .options = options_jsonize,
     .examples = examples_jsonize,
     .n_operands_max = 1,
-    .run = run_jsonize,
+    .size = sizeof(struct jsonize_job),
+    .defaults = &jsonize_defaults,
+    .check = check_jsonize,
+    .work = jsonize,
+    .release = release_jsonize,
 };

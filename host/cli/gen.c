@@ -14,92 +14,74 @@
 #include "cli/progress.h"
 #include "generate/generate.h"
 
-struct gen_values {
-    uint64_t events, seed, n_threads, n_streams, gpu_density, depth;
-    const char *host, *device, *schema;
-    const char *gpu_scale;
-    int shape, sync;
-    uint64_t n_ranks, ranks_per_host, skew_us, clock_offset_us;
-    uint64_t slow_rank;
-    struct word_list injected; /* FAULT:RANK */
-    bool force, quiet, integer_times, no_gpu, no_annotations, collectives, python_functions;
+struct gen_job {
+    struct job job;
+    struct generate_job_options run; /* run.run: options of each rank, or of a single pair */
+    const char *host_path, *device_path, *gpu_scale;
+    struct option_list faults; /* FAULT:RANK */
 };
 
-#define AT(field) .offset = offsetof(struct gen_values, field)
-
-static const char *const syncs[] = {"plain", "stream", "event", "device", NULL}; /* as enum generate_sync has them */
+static const char *const syncs[] = {"plain", "stream", "event", "device",
+                                    NULL}; /* in the order of enum generate_sync */
 
 static const struct option_row options[] = {
-    {"events", 'n', OPTION_NUMBER, "N", AT(events), .minimum = 1, .maximum = UINT64_MAX,
+    {"events", 'n', OPTION_NUMBER, "N", AT(gen_job, run.run.events), .minimum = 1, .maximum = UINT64_MAX,
      .help = "write N device events, for example 250k or 1M"},
-    {"host", 0, OPTION_FILE, "HOST", AT(host),
+    {"host", 0, OPTION_FILE, "HOST", AT(gen_job, host_path),
      .help = "write the host trace to HOST (default: host.json, with --ranks hosts)"},
-    {"device", 0, OPTION_FILE, "DEVICE", AT(device),
+    {"device", 0, OPTION_FILE, "DEVICE", AT(gen_job, device_path),
      .help = "write the device trace to DEVICE (default: device.json, with --ranks devices)"},
-    JOB_ROW_FORCE(force),
-    {"seed", 's', OPTION_NUMBER, "S", AT(seed), .maximum = UINT64_MAX,
+    JOB_ROW_FORCE,
+    {"seed", 's', OPTION_NUMBER, "S", AT(gen_job, run.run.seed), .maximum = UINT64_MAX,
      .help = "seed the generator with S; equal seeds give equal files (default: 0)"},
-    {"shape", 0, OPTION_CHOICE, "SHAPE", AT(shape), .choices = generate_shape_names,
+    {"shape", 0, OPTION_CHOICE, "SHAPE", AT(gen_job, run.run.shape), .choices = generate_shape_names,
      .help = "select the shape of the run: realistic, or hard to link: unmatched, nested, overlapping, gaps, ties, "
              "deep (default: realistic)"},
-    {"threads", 0, OPTION_NUMBER, "N", AT(n_threads), .maximum = UINT32_MAX, .help = "run N CPU threads (default: 2)"},
-    {"streams", 0, OPTION_NUMBER, "N", AT(n_streams), .maximum = UINT32_MAX, .help = "run N GPU streams (default: 4)"},
-    {"gpu-density", 0, OPTION_NUMBER, "N", AT(gpu_density), .maximum = 200,
+    {"threads", 0, OPTION_NUMBER, "N", AT(gen_job, run.run.n_threads), .maximum = UINT32_MAX,
+     .help = "run N CPU threads (default: 2)"},
+    {"streams", 0, OPTION_NUMBER, "N", AT(gen_job, run.run.n_streams), .maximum = UINT32_MAX,
+     .help = "run N GPU streams (default: 4)"},
+    {"gpu-density", 0, OPTION_NUMBER, "N", AT(gen_job, run.run.gpu_density), .maximum = 200,
      .help = "generate N GPU activities per 1,000 events, at most 150 (default: 120)"},
-    {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX, .help = "nest operators at least N levels deep"},
-    {"schema", 0, OPTION_TEXT, "SCHEMA", AT(schema),
+    {"depth", 0, OPTION_NUMBER, "N", AT(gen_job, run.run.depth), .maximum = UINT32_MAX,
+     .help = "nest operators at least N levels deep"},
+    {"schema", 0, OPTION_TEXT, "SCHEMA", AT(gen_job, run.run.schema),
      .help = "write SCHEMA as schema of the host trace (default: 1.1.1-chakra.0.0.4)"},
-    {"sync", 0, OPTION_CHOICE, "HOW", AT(sync), .choices = syncs,
+    {"sync", 0, OPTION_CHOICE, "HOW", AT(gen_job, run.run.sync), .choices = syncs,
      .help = "synchronize with a stream, an event or the device at times; streams then also wait for each other's "
              "events (default: plain, a stream without such waits)"},
-    {"gpu-scale", 0, OPTION_TEXT, "F", AT(gpu_scale),
+    {"gpu-scale", 0, OPTION_TEXT, "F", AT(gen_job, gpu_scale),
      .help = "multiply the durations of GPU activities by F (default: 1)"},
-    {"integer-times", 0, OPTION_FLAG, AT(integer_times), .help = "write times as integer microseconds"},
-    {"no-gpu", 0, OPTION_FLAG, AT(no_gpu), .help = "omit GPU activities"},
-    {"no-annotations", 0, OPTION_FLAG, AT(no_annotations), .help = "omit ProfilerStep and other user annotations"},
-    {"collectives", 0, OPTION_FLAG, AT(collectives), .help = "add all-reduces of gradients to the backward pass"},
-    {"python-functions", 0, OPTION_FLAG, AT(python_functions),
+    {"integer-times", 0, OPTION_FLAG, AT(gen_job, run.run.integer_times),
+     .help = "write times as integer microseconds"},
+    {"no-gpu", 0, OPTION_FLAG, AT(gen_job, run.run.no_gpu), .help = "omit GPU activities"},
+    {"no-annotations", 0, OPTION_FLAG, AT(gen_job, run.run.no_annotations),
+     .help = "omit ProfilerStep and other user annotations"},
+    {"collectives", 0, OPTION_FLAG, AT(gen_job, run.run.collectives),
+     .help = "add all-reduces of gradients to the backward pass"},
+    {"python-functions", 0, OPTION_FLAG, AT(gen_job, run.run.python_functions),
      .help = "add an event for the Python function around each top-level operator"},
-    {"ranks", 0, OPTION_NUMBER, "N", AT(n_ranks), .minimum = 1, .maximum = UINT32_MAX,
+    {"ranks", 0, OPTION_NUMBER, "N", AT(gen_job, run.n_ranks), .minimum = 1, .maximum = UINT32_MAX,
      .help = "write the traces of a job of N ranks to the directories HOST and DEVICE, as host.R.json and "
              "device.R.json"},
-    {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(ranks_per_host), .minimum = 1, .maximum = UINT32_MAX,
+    {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(gen_job, run.ranks_per_host), .minimum = 1, .maximum = UINT32_MAX,
      .help = "let N ranks share a host and its clock (default: 8)"},
-    {"skew-us", 0, OPTION_NUMBER, "US", AT(skew_us), .maximum = UINT32_MAX,
+    {"skew-us", 0, OPTION_NUMBER, "US", AT(gen_job, run.skew_us), .maximum = UINT32_MAX,
      .help = "start ranks at most US microseconds apart (default: 0)"},
-    {"clock-offset-us", 0, OPTION_NUMBER, "US", AT(clock_offset_us), .maximum = UINT32_MAX,
+    {"clock-offset-us", 0, OPTION_NUMBER, "US", AT(gen_job, run.clock_offset_us), .maximum = UINT32_MAX,
      .help = "offset the clocks of hosts by at most US microseconds from the first host's clock (default: 0)"},
-    {"straggler-rank", 0, OPTION_NUMBER, "R", AT(slow_rank), .maximum = UINT32_MAX - 1,
+    {"straggler-rank", 0, OPTION_NUMBER, "R", AT(gen_job, run.slow_rank), .maximum = UINT32_MAX - 1,
      .help = "make rank R take 1.5 times as long"},
-    {"inject", 0, OPTION_WORDS, "FAULT:RANK", AT(injected),
+    {"inject", 0, OPTION_LIST, "FAULT:RANK", AT(gen_job, faults),
      .help = "inject a fault into the traces of one rank: missing (no traces), swap (two collectives in the wrong "
              "order), cut (truncated device trace), lost (no kernel of one collective) or resize (one collective of "
              "another size); may be repeated"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), .help = "print no progress"},
+    JOB_ROW_QUIET("print no progress"),
     {0},
 };
 
-#define NO_RANK UINT64_MAX
-
-static int check(const struct gen_values *values, const struct command *command) {
-    if (values->events == 0)
-        return message_fail(SUTRA_USAGE, "--events N is missing; see '%s --help'", command->called);
-    if (values->n_ranks == 0 && (values->ranks_per_host || values->skew_us || values->clock_offset_us ||
-                                 values->slow_rank != NO_RANK || values->injected.n > 0))
-        return message_fail(SUTRA_USAGE, "options for ranks need --ranks N");
-    if (values->n_ranks == 0 && paths_same(values->host, values->device))
-        return message_fail(SUTRA_USAGE, "%s: both traces have the same file name", values->host);
-    return SUTRA_OK;
-}
-
-static bool read_scale(const char *text, double *scale) {
-    char *end;
-    *scale = strtod(text, &end);
-    return end > text && !*end && *scale > 0;
-}
-
 /* Sets the rank of each injected fault. */
-static int read_faults(const struct word_list *injected, struct generate_job_options *job) {
+static int read_faults(const struct option_list *injected, struct generate_job_options *job) {
     const struct {
         const char *name;
         uint32_t *rank;
@@ -108,11 +90,11 @@ static int read_faults(const struct word_list *injected, struct generate_job_opt
                   {"cut", &job->cut_rank},
                   {"lost", &job->lossy_rank},
                   {"resize", &job->resized_rank}};
-    enum { N_FAULTS = sizeof faults / sizeof *faults };
+    enum { N_FAULTS = COUNT_OF(faults) };
     for (size_t i = 0; i < N_FAULTS; i++)
         *faults[i].rank = GENERATE_RANK_NONE;
     for (size_t i = 0; i < injected->n; i++) {
-        const char *word = injected->words[i], *colon = strchr(word, ':');
+        const char *word = injected->texts[i], *colon = strchr(word, ':');
         size_t length = colon ? (size_t)(colon - word) : 0, fault = 0;
         char *end = NULL;
         unsigned long rank = colon && colon[1] >= '0' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
@@ -127,13 +109,39 @@ static int read_faults(const struct word_list *injected, struct generate_job_opt
     return SUTRA_OK;
 }
 
-/* Each file has its place among those that an interrupted program removes. */
-static void on_host(void *arg, const char *path) {
+static int check(struct job *job) {
+    struct gen_job *gen = (struct gen_job *)job;
+    struct generate_job_options *run = &gen->run;
+    bool is_job = run->n_ranks > 0;
+    gen->host_path = gen->host_path ? gen->host_path : is_job ? "hosts" : "host.json";
+    gen->device_path = gen->device_path ? gen->device_path : is_job ? "devices" : "device.json";
+    if (run->run.events == 0)
+        return message_fail(SUTRA_USAGE, "--events N is missing; see '%s --help'", job->command->called);
+    if (!is_job && (run->ranks_per_host || run->skew_us || run->clock_offset_us ||
+                    run->slow_rank != GENERATE_RANK_NONE || gen->faults.n > 0))
+        return message_fail(SUTRA_USAGE, "options for ranks need --ranks N");
+    if (!is_job && paths_same(gen->host_path, gen->device_path))
+        return message_fail(SUTRA_USAGE, "%s: both traces have the same file name", gen->host_path);
+    int exit_code = read_faults(&gen->faults, run);
+    if (exit_code != SUTRA_OK)
+        return exit_code;
+    run->run.gpu_scale = 1;
+    if (gen->gpu_scale) {
+        char *end;
+        run->run.gpu_scale = strtod(gen->gpu_scale, &end);
+        if (end == gen->gpu_scale || *end || !(run->run.gpu_scale > 0))
+            return message_fail(SUTRA_USAGE, "--gpu-scale: '%s' is not a positive number", gen->gpu_scale);
+    }
+    return SUTRA_OK;
+}
+
+/* An interrupted program removes both temporary files. */
+static void on_host_file(void *arg, const char *path) {
     (void)arg;
     interrupt_guard_set_at(0, path);
 }
 
-static void on_device(void *arg, const char *path) {
+static void on_device_file(void *arg, const char *path) {
     (void)arg;
     interrupt_guard_set_at(1, path);
 }
@@ -142,76 +150,31 @@ static void on_progress(void *arg, uint64_t done, uint64_t total) {
     progress_update(arg, "write traces", done, total);
 }
 
-static int make_folders(const struct gen_values *values) {
-    int exit_code = folder_make(values->host);
-    return exit_code == SUTRA_OK ? folder_make(values->device) : exit_code;
-}
-
-static struct generate_job_options job_options(const struct gen_values *values) {
-    return (struct generate_job_options){
-        .n_ranks = (uint32_t)values->n_ranks,
-        .ranks_per_host = (uint32_t)values->ranks_per_host,
-        .skew_us = values->skew_us,
-        .clock_offset_us = values->clock_offset_us,
-        .slow_rank = (uint32_t)values->slow_rank, /* no rank is GENERATE_RANK_NONE */
-        .host_folder = values->host,
-        .device_folder = values->device,
-    };
-}
-
-static int run(const struct command *command, int argc, char **argv) {
-    struct gen_values values = {.host = NULL, .slow_rank = NO_RANK};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    values.host = values.host ? values.host : values.n_ranks ? "hosts" : "host.json";
-    values.device = values.device ? values.device : values.n_ranks ? "devices" : "device.json";
-    if ((exit_code = check(&values, command)) != SUTRA_OK)
-        return exit_code;
-    struct generate_job_options job = job_options(&values);
-    if ((exit_code = read_faults(&values.injected, &job)) != SUTRA_OK)
-        return exit_code;
-    double gpu_scale = 1;
-    if (values.gpu_scale && !read_scale(values.gpu_scale, &gpu_scale))
-        return message_fail(SUTRA_USAGE, "--gpu-scale: '%s' is not a positive number", values.gpu_scale);
-    const bool makes_host = values.n_ranks && !path_is_folder(values.host);
-    const bool makes_device = values.n_ranks && !path_is_folder(values.device);
-    if (values.n_ranks && (exit_code = make_folders(&values)) != SUTRA_OK)
-        return exit_code;
-    struct progress progress = progress_start(!values.quiet, NULL, 0);
-    const struct generate_options generate = {
-        .events = values.events,
-        .seed = values.seed,
-        .host_path = values.host,
-        .device_path = values.device,
-        .n_threads = (uint32_t)values.n_threads,
-        .n_streams = (uint32_t)values.n_streams,
-        .gpu_density = (uint32_t)values.gpu_density,
-        .depth = (uint32_t)values.depth,
-        .schema = values.schema,
-        .integer_times = values.integer_times,
-        .no_gpu = values.no_gpu,
-        .no_annotations = values.no_annotations,
-        .collectives = values.collectives,
-        .python_functions = values.python_functions,
-        .shape = (enum generate_shape)values.shape,
-        .host_file = {.force = values.force, .temporary = on_host},
-        .device_file = {.force = values.force, .temporary = on_device},
-        .sync = (enum generate_sync)values.sync,
-        .gpu_scale = gpu_scale,
-        .progress = on_progress,
-        .arg = &progress,
-    };
-    job.run = generate;
+static int generate(struct job *job) {
+    struct gen_job *gen = (struct gen_job *)job;
+    struct generate_options *run = &gen->run.run;
+    bool is_job = gen->run.n_ranks > 0;
+    bool new_hosts = is_job && !path_is_folder(gen->host_path),
+         new_devices = is_job && !path_is_folder(gen->device_path);
     struct sutra_error error;
-    enum sutra_status status = values.n_ranks ? generate_job(&job, &error) : generate_pair(&generate, &error);
-    progress_clear(&progress);
-    if (status && makes_host) /* empty folders only */
-        rmdir(values.host);
-    if (status && makes_device)
-        rmdir(values.device);
-    return status ? message_error(&error) : SUTRA_OK;
+    int exit_code = is_job ? folder_make(gen->host_path) : SUTRA_OK;
+    if (is_job && exit_code == SUTRA_OK)
+        exit_code = folder_make(gen->device_path);
+    if (exit_code != SUTRA_OK)
+        return exit_code;
+    run->host_path = gen->run.host_folder = gen->host_path;
+    run->device_path = gen->run.device_folder = gen->device_path;
+    run->host_file = (struct beside_options){.force = job->options.force, .temporary = on_host_file};
+    run->device_file = (struct beside_options){.force = job->options.force, .temporary = on_device_file};
+    run->progress = on_progress;
+    run->arg = &job->watch.progress;
+    if ((is_job ? generate_job(&gen->run, &error) : generate_pair(run, &error)) == SUTRA_OK)
+        return SUTRA_OK;
+    if (new_hosts) /* removes only empty directories */
+        rmdir(gen->host_path);
+    if (new_devices)
+        rmdir(gen->device_path);
+    return job_fail(job, &error);
 }
 
 static const char *const synopses[] = {
@@ -244,5 +207,8 @@ const struct command gen_command = {
     .description = description,
     .options = options,
     .examples = examples,
-    .run = run,
+    .size = sizeof(struct gen_job),
+    .defaults = &(const struct gen_job){.run.slow_rank = GENERATE_RANK_NONE},
+    .check = check,
+    .work = generate,
 };

@@ -17,9 +17,9 @@
 #include "cli/terminal.h"
 #include "sutra/context.h"
 
-#define HELP_COLUMN 32 /* where the words about an option begin */
+#define HELP_COLUMN 32 /* where the description of an option begins */
 
-/* "FILE", "auto|cpu|cuda": an option's argument as people read it; "" for flags. `text` has room for `size` bytes. */
+/* "FILE", "auto|cpu|cuda": an option's argument in help texts; "" for flags. */
 static void option_argument_text(const struct option_row *option, char *text, size_t size) {
     *text = '\0';
     if (option->kind == OPTION_FLAG)
@@ -39,7 +39,7 @@ static void option_argument_text(const struct option_row *option, char *text, si
 static void print_option(const struct option_row *option) {
     char argument[64];
     option_argument_text(option, argument, sizeof argument);
-    /* A list of words that would fill the column gets its name there, and is spelled out in the help. */
+    /* A list of choices that is too wide for the column is replaced by its name. */
     if (strlen(argument) + strlen(option->name) > HELP_COLUMN - 9)
         snprintf(argument, sizeof argument, "%s", option->argument);
     char letter[8] = "    ";
@@ -108,26 +108,24 @@ void help_program_print(void) {
         0, 0);
 }
 
-static int help_run(const struct command *self, int argc, char **argv) {
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(self, argc, argv, NULL, &operands, &exit_code))
-        return exit_code;
-    if (operands.n == 0) {
+static int print_help(struct job *job) {
+    const struct operands *operands = &job->operands;
+    if (operands->n == 0) {
         help_program_print();
         return SUTRA_OK;
     }
-    const char *name = operands.words[0];
-    const struct command *command =
-        command_find(other_names, name) ? command_find(other_names, name) : command_find(commands, name);
+    const char *name = operands->words[0];
+    const struct command *command = command_find(other_names, name);
+    if (!command)
+        command = command_find(commands, name);
     if (!command)
         return command_unknown(commands, "sutra", name);
-    for (unsigned i = 1; i < operands.n; i++) {
-        const struct command *above = command;
-        if (!above->commands)
-            return message_fail(SUTRA_USAGE, "unexpected argument '%s'; see 'sutra help --help'", operands.words[i]);
-        if (!(command = command_find(above->commands, operands.words[i])))
-            return command_unknown(above->commands, above->called, operands.words[i]);
+    for (unsigned i = 1; i < operands->n; i++) {
+        const struct command *parent = command;
+        if (!parent->commands)
+            return message_fail(SUTRA_USAGE, "unexpected argument '%s'; see 'sutra help --help'", operands->words[i]);
+        if (!(command = command_find(parent->commands, operands->words[i])))
+            return command_unknown(parent->commands, parent->called, operands->words[i]);
     }
     help_command_print(command);
     return SUTRA_OK;
@@ -152,7 +150,7 @@ const struct command help_command = {
     .examples = help_examples,
     .n_operands_max = 2,
     .operand_kind = OPERAND_COMMAND,
-    .run = help_run,
+    .work = print_help,
 };
 
 /*
@@ -162,8 +160,8 @@ const struct command help_command = {
  *     EXIT STATUS
  */
 
-/* Text with what roff would take as its own made harmless: backslashes, and dots and quotes that begin a line. Dashes
- * are the ones that a person can copy. */
+/* Prints text with characters escaped that are special in roff: backslashes, dashes, and dots and quotes at the start
+ * of a line. */
 static void print_text(const char *text) {
     if (*text == '.' || *text == '\'')
         printf("\\&");
@@ -175,12 +173,6 @@ static void print_text(const char *text) {
         else
             putchar(*text);
     }
-}
-
-static void print_paragraph(const char *text) {
-    printf(".PP\n");
-    print_text(text);
-    putchar('\n');
 }
 
 static void print_options_manual(const struct option_row *table) {
@@ -200,8 +192,8 @@ static void print_options_manual(const struct option_row *table) {
     }
 }
 
-static void print_synopses(const struct command *above, const struct command *command) {
-    (void)above;
+static void print_synopses(const struct command *parent, const struct command *command) {
+    (void)parent;
     for (size_t i = 0; command->synopses[i]; i++) {
         printf(".br\n\\fB");
         print_text(command->called);
@@ -211,20 +203,23 @@ static void print_synopses(const struct command *above, const struct command *co
     }
 }
 
-static void print_command(const struct command *above, const struct command *command) {
-    (void)above;
+static void print_command(const struct command *parent, const struct command *command) {
+    (void)parent;
     printf(".SS \"");
     print_text(command->called);
     printf(" \\- ");
     print_text(command->summary);
     printf("\"\n");
-    for (size_t i = 0; command->description[i]; i++)
-        print_paragraph(command->description[i]);
+    for (size_t i = 0; command->description[i]; i++) {
+        printf(".PP\n");
+        print_text(command->description[i]);
+        putchar('\n');
+    }
     print_options_manual(command->options);
 }
 
-static void print_examples(const struct command *above, const struct command *command) {
-    (void)above;
+static void print_examples(const struct command *parent, const struct command *command) {
+    (void)parent;
     for (const struct example *example = command->examples; example->line; example++) {
         printf(".TP\n\\fB");
         print_text(example->line);
@@ -234,14 +229,15 @@ static void print_examples(const struct command *above, const struct command *co
     }
 }
 
-/* Calls `print` for each command, and for the other names of the program last. */
-static void each_name(void (*print)(const struct command *above, const struct command *command)) {
+/* Calls `print` for each command, then for each other name of the program. */
+static void each_name(void (*print)(const struct command *parent, const struct command *command)) {
     commands_each(print);
     for (size_t i = 0; other_names[i]; i++)
         print(NULL, other_names[i]);
 }
 
-static void print_page(void) {
+static int print_manual(struct job *job) {
+    (void)job;
     printf(".TH SUTRA 1 \"\" \"sutra %s\" \"User Commands\"\n", sutra_version());
     printf(".SH NAME\nsutra \\- link PyTorch execution traces with Kineto device traces\n.SH SYNOPSIS\n");
     printf("\\fBsutra\\fR \\fICOMMAND\\fR [\\fIARGUMENTS\\fR]\n");
@@ -263,14 +259,6 @@ static void print_page(void) {
         print_text(row->meaning);
         printf(".\n");
     }
-}
-
-static int manual_run(const struct command *command, int argc, char **argv) {
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, NULL, &operands, &exit_code))
-        return exit_code;
-    print_page();
     return SUTRA_OK;
 }
 
@@ -291,5 +279,5 @@ const struct command manual_command = {
     .description = description,
     .options = options,
     .examples = examples,
-    .run = manual_run,
+    .work = print_manual,
 };

@@ -1,5 +1,6 @@
 /*
- * info.c - `sutra info`: prints the contents of a trace and the number of linkable events, as text or JSON.
+ * info.c - `sutra info`: prints the contents of a trace or an .et file and the number of linkable events, or the
+ * command that links a pair of traces, as text or JSON.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,16 +13,33 @@
 #include "cli/job.h"
 #include "cli/link.h"
 #include "cli/paths.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "text/quantities.h"
 #include "write/json.h"
 
-/*
- * Prints the linking method for a pair of traces, as text or JSON.
- */
+#define WORDS_COLUMN 18   /* after a number */
+#define GROUP_WIDTH  12   /* of the name of a process group */
+#define COMMAND_MAX  9000 /* two file names and an annotation */
 
-/* Room for two file names and an annotation. */
-#define COMMAND_MAX 9000
+struct info_job {
+    struct job job;
+    bool json;
+    struct sutra_host_trace *host;
+    struct sutra_device_trace *device;
+    struct sutra_et *et;
+};
+
+static const struct option_row options[] = {
+    {"json", 'j', OPTION_FLAG, AT(info_job, json), .help = "print one JSON object"},
+    JOB_ROW_THREADS,
+    JOB_ROW_LENIENT,
+    JOB_ROW_INPUT,
+    JOB_ROW_QUIET("print no progress and no warnings"),
+    {0},
+};
+
+/* ---- A pair of traces: the command that links it ---- */
 
 static const char *const linkers[] = {"none", "link", "link-legacy --exact-match", "link-legacy"};
 
@@ -65,41 +83,7 @@ static void print_json(const struct sutra_advice *advice, const char *command) {
            advice->n_host_ops, advice->n_matched, advice->n_gpu_nodes);
 }
 
-static void show_info_pair(const struct sutra_advice *advice, const char *host, const char *device, bool json) {
-    char command[COMMAND_MAX] = "";
-    advice_command(advice, host, device, NULL, command, sizeof command);
-    (json ? print_json : print_text)(advice, command);
-}
-
-/* Prints it; returns the exit code. */
-static int info_pair_show(const char *host, const char *device, const struct job_values *values, bool json) {
-    struct job job = job_start(values, !values->quiet, !values->quiet, false);
-    struct sutra_host_trace *host_trace = NULL;
-    struct sutra_device_trace *device_trace = NULL;
-    struct sutra_advice advice = {.size = sizeof advice};
-    struct sutra_error error;
-    enum sutra_status status = job_open(&job, NULL, &error);
-    if (!status)
-        status = sutra_host_trace_read(job.context, host, &host_trace, &error);
-    if (!status)
-        status = sutra_device_trace_read(job.context, device, &device_trace, &error);
-    if (!status)
-        status = sutra_advise(job.context, host_trace, device_trace, &advice, &error);
-    progress_clear(&job.watch.progress);
-    if (!status)
-        show_info_pair(&advice, host, device, json);
-    sutra_device_trace_free(device_trace);
-    sutra_host_trace_free(host_trace);
-    return job_end(&job, status, &error);
-}
-
-/*
- * Prints the contents of an .et file, as text or JSON.
- */
-
-#define GROUP_WIDTH 12 /* of a group's name */
-
-/* ---- Communication ---- */
+/* ---- An .et file ---- */
 
 static void print_traffic(const struct sutra_et_info *info) {
     if (info->n_traffic > 0)
@@ -126,8 +110,6 @@ static void print_traffic_json(const struct sutra_et_info *info) {
     }
     printf("%s]", info->n_traffic ? "\n  " : "");
 }
-
-/* ---- The file ---- */
 
 static void print_info(const char *path, const struct sutra_et_info *info, bool json) {
     const uint64_t *types = info->n_of_type;
@@ -158,45 +140,14 @@ static void print_info(const char *path, const struct sutra_et_info *info, bool 
     };
     info_head_print(path, json ? "et" : "Chakra", json);
     info_schema_print(info->schema, json);
-    info_rows_print(counts, sizeof counts / sizeof *counts, json);
-    info_rows_print(times, sizeof times / sizeof *times, json);
+    info_rows_print(counts, COUNT_OF(counts), json);
+    info_rows_print(times, COUNT_OF(times), json);
     (json ? print_traffic_json : print_traffic)(info);
     if (json)
         printf("\n}\n");
 }
 
-static enum sutra_status info_et_show(struct job *job, const char *path, bool json, struct sutra_error *error) {
-    struct sutra_et *et = NULL;
-    struct sutra_et_info info = {.size = sizeof info};
-    enum sutra_status status = sutra_et_read(job->context, path, NULL, &et, error);
-    if (!status)
-        status = sutra_et_info(job->context, et, &info, error);
-    progress_clear(&job->watch.progress);
-    if (!status)
-        print_info(path, &info, json);
-    sutra_et_free(et);
-    return status;
-}
-
-struct info_values {
-    struct job_values job;
-    bool json;
-};
-
-#define AT(field) .offset = offsetof(struct info_values, field)
-
-static const struct option_row options[] = {
-    {"json", 'j', OPTION_FLAG, AT(json), .help = "print one JSON object"},
-    {"threads", 'T', OPTION_NUMBER, "N", AT(job.where.n_threads), .maximum = 256,
-     .help = "use N threads, 0 for one per available CPU (default: 0)"},
-    JOB_ROW_LENIENT(job),
-    JOB_ROW_INPUT(job.most_input_bytes),
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress and no warnings"},
-    {0},
-};
-
-#define WORDS_COLUMN 18 /* behind a number */
-#define N_ROWS(rows) (sizeof(rows) / sizeof *(rows))
+/* ---- A trace ---- */
 
 static void print_host(const char *path, const struct sutra_host_summary *summary, bool json) {
     const struct info_row rows[] = {
@@ -210,7 +161,7 @@ static void print_host(const char *path, const struct sutra_host_summary *summar
     };
     info_head_print(path, !summary->linked ? "host" : json ? "ET+" : "linked (ET+)", json);
     info_schema_print(summary->schema, json);
-    info_rows_print(rows, N_ROWS(rows) - (summary->linked ? 0 : 2), json);
+    info_rows_print(rows, COUNT_OF(rows) - (summary->linked ? 0 : 2), json);
     if (json)
         printf("\n}\n");
 }
@@ -243,27 +194,6 @@ static void print_json_real(const char *name, double value) {
         printf(",\n  \"%s\": null", name);
 }
 
-static void print_times(const struct sutra_device_summary *summary, bool json) {
-    if (json) {
-        print_json_real("ts_begin_us", summary->ts_begin);
-        print_json_real("ts_end_us", summary->ts_end);
-        return;
-    }
-    printf("%14.6f s  from %.3f to %.3f microseconds\n", (summary->ts_end - summary->ts_begin) / 1e6, summary->ts_begin,
-           summary->ts_end);
-}
-
-static void print_facts(const struct sutra_device_summary *summary, bool json) {
-    for (uint64_t i = 0; i < summary->n_facts; i++) {
-        const struct sutra_trace_fact *fact = &summary->facts[i];
-        if (json) {
-            printf(",\n  \"%s\": ", fact->name);
-            json_string_print(stdout, fact->text);
-        } else
-            printf("%16s  %s\n", fact->words, short_text(fact->text, screen_columns() - WORDS_COLUMN).text);
-    }
-}
-
 static void print_device(const char *path, const struct sutra_device_summary *summary, bool json) {
     const struct info_row rows[] = {
         {"bytes", "bytes of JSON", summary->n_bytes},
@@ -282,86 +212,115 @@ static void print_device(const char *path, const struct sutra_device_summary *su
         {"steps", "profiler steps", summary->n_steps},
     };
     info_head_print(path, "device", json);
-    info_rows_print(rows, N_ROWS(rows), json);
-    print_times(summary, json);
-    print_facts(summary, json);
+    info_rows_print(rows, COUNT_OF(rows), json);
+    if (json) {
+        print_json_real("ts_begin_us", summary->ts_begin);
+        print_json_real("ts_end_us", summary->ts_end);
+    } else {
+        printf("%14.6f s  from %.3f to %.3f microseconds\n", (summary->ts_end - summary->ts_begin) / 1e6,
+               summary->ts_begin, summary->ts_end);
+    }
+    for (uint64_t i = 0; i < summary->n_facts; i++) {
+        const struct sutra_trace_fact *fact = &summary->facts[i];
+        if (json) {
+            printf(",\n  \"%s\": ", fact->name);
+            json_string_print(stdout, fact->text);
+        } else
+            printf("%16s  %s\n", fact->words, short_text(fact->text, screen_columns() - WORDS_COLUMN).text);
+    }
     print_categories(summary, json);
     if (json)
         printf("\n}\n");
 }
 
-static enum sutra_status show_host(struct job *job, const char *path, bool json, struct sutra_error *error) {
-    struct sutra_host_trace *trace = NULL;
-    struct sutra_host_summary summary = {.size = sizeof summary};
-    enum sutra_status status = sutra_host_trace_read(job->context, path, &trace, error);
-    progress_clear(&job->watch.progress);
-    if (status)
-        return status;
-    sutra_host_trace_summary(trace, &summary);
-    print_host(path, &summary, json);
-    sutra_host_trace_free(trace);
+/* ---- The command ---- */
+
+/* The kind of a trace is detected before it is read, so a file is opened twice. */
+static int check(struct job *job) {
+    for (unsigned i = 0; i < job->operands.n; i++) {
+        struct stat found;
+        const char *path = job->operands.words[i];
+        if (path_is_stream(path) || (stat(path, &found) == 0 && S_ISFIFO(found.st_mode)))
+            return message_fail(SUTRA_USAGE, "%s: expected a file, found a pipe: info reads a trace twice", path);
+    }
     return SUTRA_OK;
 }
 
-static enum sutra_status show_device(struct job *job, const char *path, bool json, struct sutra_error *error) {
-    struct sutra_device_trace *trace = NULL;
-    struct sutra_device_summary summary = {.size = sizeof summary};
-    enum sutra_status status = sutra_device_trace_read(job->context, path, &trace, error);
+static enum sutra_status show_pair(struct info_job *info, struct sutra_error *error) {
+    struct job *job = &info->job;
+    struct sutra_advice advice = {.size = sizeof advice};
+    char command[COMMAND_MAX] = "";
+    enum sutra_status status = sutra_host_trace_read(job->context, job->inputs[0], &info->host, error);
     if (!status)
-        status = sutra_device_trace_summary(job->context, trace, &summary, error);
+        status = sutra_device_trace_read(job->context, job->inputs[1], &info->device, error);
+    if (!status)
+        status = sutra_advise(job->context, info->host, info->device, &advice, error);
+    if (status)
+        return status;
     progress_clear(&job->watch.progress);
-    if (!status)
-        print_device(path, &summary, json);
-    sutra_device_trace_free(trace);
-    return status;
+    advice_command(&advice, job->inputs[0], job->inputs[1], NULL, command, sizeof command);
+    (info->json ? print_json : print_text)(&advice, command);
+    return SUTRA_OK;
 }
 
-static enum sutra_status show_json(struct job *job, const char *path, bool json, struct sutra_error *error) {
-    static const struct stage_share of_host[] = {STAGES_READ("host trace", 1), {0}},
-                                    of_device[] = {STAGES_READ("device trace", 1), {0}};
+static enum sutra_status show_et(struct info_job *info, struct sutra_error *error) {
+    struct job *job = &info->job;
+    struct sutra_et_info summary = {.size = sizeof summary};
+    enum sutra_status status = sutra_et_read(job->context, job->inputs[0], NULL, &info->et, error);
+    if (!status)
+        status = sutra_et_info(job->context, info->et, &summary, error);
+    if (status)
+        return status;
+    progress_clear(&job->watch.progress);
+    print_info(job->inputs[0], &summary, info->json);
+    return SUTRA_OK;
+}
+
+static enum sutra_status show_trace(struct info_job *info, struct sutra_error *error) {
+    static const struct stage_share host_stages[] = {STAGES_READ("host trace", 1), {0}},
+                                    device_stages[] = {STAGES_READ("device trace", 1), {0}};
+    struct job *job = &info->job;
+    const char *path = job->inputs[0];
     enum sutra_trace_kind kind;
     enum sutra_status status = sutra_trace_kind_of(job->context, path, &kind, error);
     if (status)
         return status;
-    job->watch.progress.stages = kind == SUTRA_TRACE_HOST ? of_host : of_device;
-    return (kind == SUTRA_TRACE_HOST ? show_host : show_device)(job, path, json, error);
+    job->watch.progress.stages = kind == SUTRA_TRACE_HOST ? host_stages : device_stages;
+    if (kind == SUTRA_TRACE_HOST) {
+        struct sutra_host_summary summary = {.size = sizeof summary};
+        if ((status = sutra_host_trace_read(job->context, path, &info->host, error)))
+            return status;
+        progress_clear(&job->watch.progress);
+        sutra_host_trace_summary(info->host, &summary);
+        print_host(path, &summary, info->json);
+        return SUTRA_OK;
+    }
+    struct sutra_device_summary summary = {.size = sizeof summary};
+    if ((status = sutra_device_trace_read(job->context, path, &info->device, error)) ||
+        (status = sutra_device_trace_summary(job->context, info->device, &summary, error)))
+        return status;
+    progress_clear(&job->watch.progress);
+    print_device(path, &summary, info->json);
+    return SUTRA_OK;
 }
 
-static int show_info(const char *path, const struct info_values *values) {
-    struct job job = job_start(&values->job, !values->job.quiet, !values->job.quiet, false);
+static int show(struct job *job) {
+    struct info_job *info = (struct info_job *)job;
     struct sutra_error error;
     bool is_et = false;
-    enum sutra_status status = job_open(&job, NULL, &error);
-    if (!status)
-        status = sutra_is_et(job.context, path, &is_et, &error);
-    if (!status)
-        status = (is_et ? info_et_show : show_json)(&job, path, values->json, &error);
-    return job_end(&job, status, &error);
+    enum sutra_status status = job_open(job, NULL, &error);
+    if (!status && job->n_inputs == 2)
+        status = show_pair(info, &error);
+    else if (!status && !(status = sutra_is_et(job->context, job->inputs[0], &is_et, &error)))
+        status = (is_et ? show_et : show_trace)(info, &error);
+    return status ? job_fail(job, &error) : SUTRA_OK;
 }
 
-/* The kind is found before the trace is read, so the file is opened twice. */
-static bool reads_once(const char *path) {
-    struct stat found;
-    return path_is_stream(path) || (stat(path, &found) == 0 && S_ISFIFO(found.st_mode));
-}
-
-static int run(const struct command *command, int argc, char **argv) {
-    struct info_values values = {0};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if (operands.n == 0)
-        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
-    if (reads_once(operands.words[0]))
-        return message_fail(SUTRA_USAGE, "%s: expected a file, found a pipe: info reads a trace twice",
-                            operands.words[0]);
-    if (operands.n == 1)
-        return show_info(operands.words[0], &values);
-    if (reads_once(operands.words[1]))
-        return message_fail(SUTRA_USAGE, "%s: expected a file, found a pipe: info reads a trace twice",
-                            operands.words[1]);
-    return info_pair_show(operands.words[0], operands.words[1], &values.job, values.json);
+static void release(struct job *job) {
+    struct info_job *info = (struct info_job *)job;
+    sutra_device_trace_free(info->device);
+    sutra_host_trace_free(info->host);
+    sutra_et_free(info->et);
 }
 
 static const char *const synopses[] = {"FILE [OPTIONS]", "HOST DEVICE [OPTIONS]", NULL};
@@ -389,6 +348,11 @@ const struct command info_command = {
     .description = description,
     .options = options,
     .examples = examples,
+    .n_operands_min = 1,
     .n_operands_max = 2,
-    .run = run,
+    .missing = "the trace is missing",
+    .size = sizeof(struct info_job),
+    .check = check,
+    .work = show,
+    .release = release,
 };

@@ -1,7 +1,9 @@
 /*
- * job.h - common parts of commands that read, compute and write: options, context, progress display, exit code.
+ * job.h - one call of a command: its options, inputs, context, progress display and figures.
  *
- *     arguments --check--> start --open--> the command's own work --measure--> summary, statistics --end--> exit code
+ *     arguments --check--> job_start --work: job_open, compute, write, job_measure, summary, statistics--> exit code
+ *
+ * command_run() does all but the work. The struct of each command begins with a struct job.
  */
 #ifndef CLI_JOB_H
 #define CLI_JOB_H
@@ -13,202 +15,209 @@
 
 #include "base/memory.h"
 #include "cli/command.h"
+#include "cli/paths.h"
 #include "cli/progress.h"
 #include "sutra/context.h"
 #include "sutra/error.h"
 #include "sutra/link.h"
 #include "sutra/sutra.h"
 
-/*
- * Options for device and number of threads, for all commands that use an engine.
- */
-
-struct where {
-    struct device_word device; /* choice: enum sutra_device */
-    uint64_t memory;
-    uint64_t n_threads; /* 0: one per processor */
-};
-
-extern const char *const where_devices[];
-
-/* Rows of the options; `where` is the path to a struct where for the file's AT(field), which gives a field's place. */
-#define WHERE_ROWS(where)                                                                                              \
-    {"device",                                                                                                         \
-     'd',                                                                                                              \
-     OPTION_DEVICE,                                                                                                    \
-     "WHERE",                                                                                                          \
-     AT(where.device),                                                                                                 \
-     .maximum = UINT32_MAX,                                                                                            \
-     .choices = where_devices,                                                                                         \
-     .help = "compute on auto (a GPU if calibrated as faster), cpu or cuda[:N] (fail without one) (default: auto)"},   \
-        {"device-memory",                                                                                              \
-         0,                                                                                                            \
-         OPTION_NUMBER,                                                                                                \
-         "BYTES",                                                                                                      \
-         AT(where.memory),                                                                                             \
-         .maximum = UINT64_MAX,                                                                                        \
-         .help = "limit GPU memory to BYTES, for example 2G; 0 is 90 % of the free memory (default: 0)"},              \
-    {                                                                                                                  \
-        "threads", 'T', OPTION_NUMBER, "N", AT(where.n_threads),                                                       \
-            .maximum = 256, .help = "use N threads, 0 for one per available CPU (default: 0)"                          \
-    }
-
-/* How many threads to take; of the processors those count that this process may use. */
-unsigned where_threads(const struct where *where);
-
-void where_set(const struct where *where, struct sutra_context_options *options);
-
-/*
- * Display progress, warnings and notes of the library, and sample the memory use.
- */
-
+/* Displays progress, warnings and notes of the library, and samples the memory use. */
 struct watch {
-    bool warnings, notes; /* whether they are printed */
+    bool warnings, notes; /* printed */
     struct progress progress;
     struct memory_watch memory;
     double last_sample;
 };
 
+/* Time, bytes and memory of a finished command, for the closing lines and --stats. */
+struct run_figures {
+    const struct sutra_stage *stages;
+    size_t n_stages;
+    double seconds;        /* from start to end, including the time between stages */
+    uint64_t input_bytes;  /* file sizes; 0 if an input is a pipe */
+    bool compressed;       /* an input is compressed */
+    uint64_t output_bytes; /* of JSON, before compression */
+    uint64_t peak_memory;  /* see memory.h */
+    uint64_t peak_rss;
+    const char *engine;
+    const struct sutra_stage *device_stages; /* of a CUDA device, if one was used */
+    size_t n_device_stages;
+};
+
+/* Messages of at least this level are printed; progress and summaries at LOG_INFO, notes at LOG_DEBUG. */
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_CRITICAL };
+
+struct job {
+    const struct command *command;
+    const struct job_team *team; /* MPI processes that share the work, or NULL */
+    /* Set by options, if the command has them. */
+    const char *output, *stats;
+    struct sutra_context_options options;
+    struct device_choice device; /* choice: enum sutra_device */
+    int log_level;               /* enum log_level */
+    bool quiet, verbose;
+
+    struct operands operands;
+    struct trace_list traces;  /* see job_list_inputs() */
+    const char *const *inputs; /* files that no output may overwrite; elements may be NULL. Default: operands */
+    size_t n_inputs;
+    const struct stage_share *stages; /* for progress.h */
+    struct watch watch;
+    double begin; /* time of the start */
+    struct sutra_context *context;
+    struct run_figures figures;
+};
+
+/* MPI processes that share the work. They read the same files and compute the same plan. Each process calls all
+ * functions. */
+struct job_team {
+    bool is_first;      /* reports the results at the end */
+    unsigned n_threads; /* of this process */
+    /* Compares the number of pairs or traces of all processes; SIZE_MAX: this process failed. False: they differ. */
+    bool (*begin)(void *arg, size_t n_pairs);
+    /* Assigns the next pair to this process; false: none is left. */
+    bool (*next)(void *arg, size_t *pair);
+    /* This process has no more work. In the first process, returns when all other processes are done or failed. */
+    void (*end)(void *arg);
+    void *arg;
+};
+
 /*
- * Write errors ("sutra: ...") and warnings ("sutra: warning: ...") to standard error.
+ * Options that commands have in common.
+ */
+
+extern const char *const device_names[];
+
+#define JOB_ROW_THREADS                                                                                                \
+    {                                                                                                                  \
+        "threads", 'T', OPTION_NUMBER, "N", AT(job, options.n_threads),                                                \
+            .maximum = 256, .help = "use N threads, 0 for one per available CPU (default: 0)"                          \
+    }
+#define JOB_ROWS_DEVICE                                                                                                \
+    {"device",                                                                                                         \
+     'd',                                                                                                              \
+     OPTION_DEVICE,                                                                                                    \
+     "WHERE",                                                                                                          \
+     AT(job, device),                                                                                                  \
+     .maximum = UINT32_MAX,                                                                                            \
+     .choices = device_names,                                                                                          \
+     .help = "compute on auto (a GPU if calibrated as faster), cpu or cuda[:N] (fail without one) (default: auto)"},   \
+        {"device-memory",                                                                                              \
+         0,                                                                                                            \
+         OPTION_NUMBER,                                                                                                \
+         "BYTES",                                                                                                      \
+         AT(job, options.device_memory),                                                                               \
+         .maximum = UINT64_MAX,                                                                                        \
+         .help = "limit GPU memory to BYTES, for example 2G; 0 is 90 % of the free memory (default: 0)"},              \
+        JOB_ROW_THREADS
+#define JOB_ROW_FORCE                                                                                                  \
+    { "force", 0, OPTION_FLAG, AT(job, options.force), .help = "replace read-only outputs" }
+#define JOB_ROW_OUTPUT                                                                                                 \
+    {                                                                                                                  \
+        "output-file",                                                                                                 \
+        'o',                                                                                                           \
+        OPTION_FILE,                                                                                                   \
+        "OUT",                                                                                                         \
+        AT(job, output),                                                                                               \
+        .help = "write to OUT, compressed if it ends in .gz or .zst; - is standard output (default: -)"},              \
+        JOB_ROW_FORCE
+#define JOB_ROW_LENIENT                                                                                                \
+    {                                                                                                                  \
+        "lenient", 0, OPTION_FLAG, AT(job, options.lenient),                                                           \
+            .help = "repair malformed JSON and ignore fields of the wrong type instead of failing"                     \
+    }
+#define JOB_ROW_INPUT                                                                                                  \
+    {                                                                                                                  \
+        "max-input", 0, OPTION_NUMBER, "BYTES", AT(job, options.most_input_bytes),                                     \
+            .maximum = UINT64_MAX,                                                                                     \
+            .help = "limit memory for compressed or piped inputs to BYTES (default: half of the memory, at most "      \
+                    "1,000 times the compressed size)"                                                                 \
+    }
+#define JOB_ROW_STATS                                                                                                  \
+    {                                                                                                                  \
+        "stats", 0, OPTION_FILE, "FILE", AT(job, stats),                                                               \
+            .help = "write counts, seconds per stage and memory to FILE as JSON; - is standard output"                 \
+    }
+#define JOB_ROW_QUIET(text)                                                                                            \
+    { "quiet", 'q', OPTION_FLAG, AT(job, quiet), .help = text }
+#define JOB_ROW_VERBOSE                                                                                                \
+    { "verbose", 'v', OPTION_FLAG, AT(job, verbose), .help = "print notes on each decision" }
+
+/*
+ * Errors ("sutra: ...") and warnings ("sutra: warning: ...") on standard error.
  */
 
 /* Prints one line and returns `status`, so that a command can `return message_fail(...)`. */
 __attribute__((format(printf, 2, 3))) int message_fail(enum sutra_status status, const char *format, ...);
-
-/* The line of a library's error; returns its status. */
+/* Prints an error of the library; returns its status. */
 int message_error(const struct sutra_error *error);
-
 __attribute__((format(printf, 1, 2))) void message_warn(const char *format, ...);
 void message_note(const char *text);
 
 /*
- * Time, bytes and memory of a finished command, for closing lines and --stats, in one format for all
- * commands.
+ * Checks. Each returns SUTRA_OK, or another exit code after reporting the error.
  */
 
-struct run_figures {
-    const struct sutra_stage *stages;
-    size_t n_stages;
-    double seconds;        /* from start to end, all stages and what is between them */
-    uint64_t input_bytes;  /* of the files as they lie on the disk; 0 if one of them is a pipe */
-    bool compressed;       /* one of them is */
-    uint64_t output_bytes; /* of JSON, before compression */
-    uint64_t peak_memory;  /* see memory.h */
-    uint64_t peak_rss;
-    unsigned n_threads;
-    const char *engine;
-    const struct sutra_stage *device_stages; /* of a CUDA device, if one was taken */
-    size_t n_device_stages;
-    const char *output; /* the output's name */
-};
+/* Lists the operands, with directories replaced by their files, as the inputs of the job. */
+int job_list_inputs(struct job *job, enum trace_names names);
+/* The statistics (may be NULL) must overwrite neither an input nor the output; elements may be NULL. */
+int job_check_stats(const char *stats, const char *output, const char *const *inputs, size_t n_inputs);
+/* Sets the output to standard output if no option names one, unless standard output is a terminal. */
+int job_check_terminal(struct job *job);
 
-/* The closing lines on standard error: bytes read and written, seconds, memory. */
-void run_figures_print(const struct run_figures *figures);
+/*
+ * Work.
+ */
 
-/* A line of a summary: a number and what it counts. */
+/* Sets the number of threads; starts the clock and the display. */
+void job_start(struct job *job);
+
+/* Checks that the output (may be NULL) and the statistics can be written, and creates the context. */
+enum sutra_status job_open(struct job *job, const char *output, struct sutra_error *error);
+
+/* Clears the progress bar and prints the error; returns its status. */
+int job_fail(struct job *job, const struct sutra_error *error);
+
+/* Whether a file is a trace of this kind; to explain an error. */
+bool job_is_trace(const struct job *job, const char *path, enum sutra_trace_kind wanted);
+
+/* Measures the figures, except output_bytes. The first form takes the bytes of all inputs (0 if one is a pipe), and the
+ * maximum that was mapped at a time; the second one is for inputs that are all mapped at the same time. */
+void job_measure(struct job *job, uint64_t n_input_bytes, uint64_t n_mapped_bytes);
+void job_measure_inputs(struct job *job);
+
+/* A line of a summary: a number and a description. */
 struct summary_row {
     uint64_t count;
     const char *words;
-    bool always; /* it stands there even if the count is 0 */
+    bool always; /* print a count of 0 */
 };
 
-/* Prints lines on standard error, those that count something or always stand there. */
+/* Print lines on standard error: counts; and bytes read and written, seconds, memory. */
 void summary_print(const struct summary_row *rows, size_t n);
+void run_figures_print(const struct run_figures *figures);
+/* "standard output", or the path. */
+const char *output_name(const char *path);
 
 struct named_count {
     const char *name;
     uint64_t count;
 };
 
-/* What --stats begins with: the version, and "counts" with both lists, of which the second may be none. The latter also
- * alone. */
-void run_counts_print_json(FILE *file, const struct named_count *counts, size_t n, const struct named_count *more,
-                           size_t n_more);
-void run_counts_print_list(FILE *file, const struct named_count *counts, size_t n, const struct named_count *more,
-                           size_t n_more);
+/*
+ * Writes --stats, if requested, as one JSON object: version, "match" (may be NULL), the counts of both lists (the
+ * second one may be empty), and the figures:
+ *
+ *     {"version": "0.1.0", "counts": {"n_host_nodes": 1, ...}, "seconds": {"read host": 0.1, ..., "total": 0.2},
+ *      "input_bytes": 1, "output_bytes": 1, "peak_memory_bytes": 1, "peak_rss_bytes": 1, "threads": 2,
+ *      "engine": "cuda", "device_seconds": {"up": 0.1, ...}}
+ *
+ * "device_seconds" requires a CUDA device. Returns the exit code.
+ */
+int job_write_stats(const struct job *job, const char *match, const struct named_count *counts, size_t n,
+                    const struct named_count *more, size_t n_more);
 
-/* What --stats writes behind the counts: the rest of a JSON object, from its "seconds" to its end. */
-void run_figures_print_json(FILE *file, const struct run_figures *figures);
-
-/* Has `print` write to a file; "-" is standard output. SUTRA_NO_OUTPUT, SUTRA_IO. */
-enum sutra_status stats_write(const char *path, void (*print)(FILE *file, const void *result), const void *result);
-
-/* Member `job` of the values of such a command; what it has no option for stays 0. */
-struct job_values {
-    const char *output, *stats;
-    struct where where;
-    uint64_t most_input_bytes;
-    bool strict, lenient, force, quiet, verbose;
-    const struct stage_share *stages; /* and inputs: for progress.h */
-    size_t n_inputs;
-};
-
-/* Rows of the options that commands word alike; `job` is the path to the struct job_values for the file's AT(field),
- * which gives a field's place. */
-#define JOB_ROW_FORCE(field)                                                                                           \
-    { "force", 0, OPTION_FLAG, AT(field), .help = "replace read-only outputs" }
-#define JOB_ROW_OUTPUT(job)                                                                                            \
-    {"output-file",  'o',                                                                                              \
-     OPTION_FILE,    "OUT",                                                                                            \
-     AT(job.output), .help = "write to OUT, compressed if it ends in .gz or .zst; - is standard output (default: -)"}, \
-        JOB_ROW_FORCE(job.force)
-#define JOB_ROW_LENIENT(job)                                                                                           \
-    {                                                                                                                  \
-        "lenient", 0, OPTION_FLAG, AT(job.lenient),                                                                    \
-            .help = "repair malformed JSON and ignore fields of the wrong type instead of failing"                     \
-    }
-#define JOB_ROW_INPUT(field)                                                                                           \
-    {                                                                                                                  \
-        "max-input", 0, OPTION_NUMBER, "BYTES", AT(field),                                                             \
-            .maximum = UINT64_MAX,                                                                                     \
-            .help = "limit memory for compressed or piped inputs to BYTES (default: half of the memory, at most "      \
-                    "1,000 times the compressed size)"                                                                 \
-    }
-#define JOB_ROW_STATS(job)                                                                                             \
-    {                                                                                                                  \
-        "stats", 0, OPTION_FILE, "FILE", AT(job.stats),                                                                \
-            .help = "write counts, seconds per stage and memory to FILE as JSON; - is standard output"                 \
-    }
-#define JOB_ROW_VERBOSE(job)                                                                                           \
-    { "verbose", 'v', OPTION_FLAG, AT(job.verbose), .help = "print notes on each decision" }
-
-/* All return SUTRA_OK, or another exit code after they have said what is wrong. */
-
-/* Whether the flags go together. */
-int job_check_flags(const struct job_values *values);
-/* Whether the statistics, if they are wanted, overwrite neither an input nor the output; NULL: no such file. */
-int job_check_stats(const char *stats, const char *output, const char *const *inputs, size_t n_inputs);
-
-/* Sets the output to standard output if no option names one; fails if standard output is a terminal then. */
-int job_check_terminal(struct job_values *values);
-
-/* What lives while a command works. */
-struct job {
-    const struct job_values *values;
-    struct watch watch;
-    double begin;
-    struct sutra_context *context;
-    struct run_figures figures;
-};
-
-/* Starts the clock, and shows what is wanted. */
-struct job job_start(const struct job_values *values, bool progress, bool warnings, bool notes);
-
-/* Makes the context, once it is sure that the files can be written, unless they are to be forced; `output` may be
- * NULL. */
-enum sutra_status job_open(struct job *job, const char *output, struct sutra_error *error);
-
-/* Whether a file is a trace of this kind; to explain an error. */
-bool job_is_trace(const struct job *job, const char *path, enum sutra_trace_kind wanted);
-
-/* Takes the figures, but for output_bytes: bytes of the inputs, 0 if one of them is a pipe, and the most that were
- * mapped at a time. */
-void job_measure(struct job *job, uint64_t n_input_bytes, uint64_t n_mapped_bytes);
-/* The same where all inputs are mapped; NULL among them are none. */
-void job_measure_inputs(struct job *job, const char *const *inputs, size_t n_inputs);
-
-/* Prints the error if there is one, and frees the context; returns the exit code. */
-int job_end(struct job *job, enum sutra_status status, const struct sutra_error *error);
+#define COUNT_OF(rows) (sizeof(rows) / sizeof *(rows))
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * link.h - the output name that trace_link derives from the name of the host trace.
+ * link.h - `sutra link`, of a pair of traces or of a job, and common parts of commands that link two traces or that
+ * write .et files with measured times.
  */
 #ifndef CLI_LINK_H
 #define CLI_LINK_H
@@ -9,130 +10,127 @@
 
 #include "cli/command.h"
 #include "cli/job.h"
+#include "job/rank_job.h"
 #include "sutra/convert.h"
 #include "sutra/legacy.h"
 
-/* "a/host.json" gives "a/host_plus.json": the last ".json" of the file's name is replaced, or all in the whole path if
- * `everywhere`, as the older program does; a name without one gets "_plus.json" at its end. The caller frees it; NULL:
- * out of memory. */
-char *plus_path(const char *host, bool everywhere);
-
 /*
- * Common parts of `sutra link` and `sutra link-legacy`: options, argument checks, and reading both traces.
+ * Two traces: options, checks, reading.
  */
 
-/* Places in log_levels; each level shows what is at it and above. */
-enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_CRITICAL };
+enum pair_trace { HOST_TRACE, DEVICE_TRACE };
 
-/* The words of --log-level; ended by NULL. */
-extern const char *const pair_log_levels[];
-
-/* First member, `pair`, of the values of such a command. */
-struct pair_values {
-    const char *host, *device;
-    struct job_values job;
-    int log_level;
-    uint64_t most_bytes; /* of the output; 0: any number */
+/* First member of the struct of a command that links two traces. */
+struct pair_job {
+    struct job job;
+    const char *traces[2]; /* paths, by enum pair_trace */
+    struct sutra_host_trace *host;
+    struct sutra_device_trace *device;
 };
 
-/* Rows of the options that the commands word alike; AT(field) gives a field's place in the command's values. */
-#define PAIR_ROWS_STATS                                                                                                \
-    JOB_ROW_INPUT(pair.job.most_input_bytes), JOB_ROW_FORCE(pair.job.force), JOB_ROW_STATS(pair.job), {                \
-        "quiet", 'q', OPTION_FLAG, AT(pair.job.quiet), .help = "print only warnings and errors"                        \
-    }
-#define PAIR_ROW_MAX_OUTPUT                                                                                            \
+extern const char *const log_level_names[];
+
+#define PAIR_ROWS_STATS JOB_ROW_INPUT, JOB_ROW_FORCE, JOB_ROW_STATS, JOB_ROW_QUIET("print only warnings and errors")
+/* `field`: most_bytes of the options of the linker. */
+#define PAIR_ROW_MAX_OUTPUT(type, field)                                                                               \
     {                                                                                                                  \
-        "max-output", 0, OPTION_NUMBER, "BYTES", AT(pair.most_bytes),                                                  \
+        "max-output", 0, OPTION_NUMBER, "BYTES", AT(type, field),                                                      \
             .maximum = UINT64_MAX,                                                                                     \
             .help = "fail before writing if ET+ would take about BYTES or more, for example 500M"                      \
     }
 #define PAIR_ROW_LOG_LEVEL                                                                                             \
     {                                                                                                                  \
-        "log-level", 0, OPTION_CHOICE, "LEVEL", AT(pair.log_level),                                                    \
-            .choices = pair_log_levels,                                                                                \
+        "log-level", 0, OPTION_CHOICE, "LEVEL", AT(job, log_level),                                                    \
+            .choices = log_level_names,                                                                                \
             .help = "print messages of LEVEL and above: DEBUG, INFO, WARNING (as --quiet), ERROR or CRITICAL (no "     \
                     "warnings) (default: INFO)"                                                                        \
     }
 
-/* All return SUTRA_OK, or SUTRA_USAGE after they have said what is wrong. */
+/* The checks return SUTRA_OK, or SUTRA_USAGE after reporting the error. */
 
-/* Joins the words for the files: each is an option, or else the next operand. */
-int pair_take_operands(struct pair_values *values, const struct operands *operands);
-/* Whether both traces are named. */
-int pair_check_named(const struct pair_values *values, const struct command *command);
-/* Whether the flags go together; then --quiet lowers the log level. */
-int pair_check_flags(struct pair_values *values);
-/* Whether the files, the output's among them, are different ones. */
-int pair_check_files(const struct pair_values *values);
+/* Takes each trace that no option names from the operands. */
+int pair_check_operands(struct pair_job *pair);
+/* Both traces must be named. */
+int pair_check_named(const struct pair_job *pair);
+/* At most one trace is standard input. Makes the traces the inputs of the job. */
+int pair_check_files(struct pair_job *pair);
 
-/* What lives while two traces are linked. */
-struct pair {
-    const struct pair_values *values;
-    struct job job;
-    struct sutra_host_trace *host;
-    struct sutra_device_trace *device;
-};
+/* Checks the outputs, creates the context and reads both traces. */
+enum sutra_status pair_read(struct pair_job *pair, struct sutra_error *error);
+void pair_release(struct pair_job *pair);
 
-/* Starts the job; progress and warnings are shown as the log level says, notes if `notes` is true. */
-struct pair pair_start(const struct pair_values *values, bool notes);
-/* Checks the outputs, makes the context and reads both traces. */
-enum sutra_status pair_read(struct pair *pair, struct sutra_error *error);
-/* Takes the figures but for output_bytes. */
-void pair_measure(struct pair *pair);
-void pair_end(struct pair *pair);
+/* Writes the command that links two traces, quoted for a shell; `output` NULL: "OUT". False: no command links them, or
+ * `text` is too small. */
+bool advice_command(const struct sutra_advice *advice, const char *host, const char *device, const char *output,
+                    char *text, size_t size);
 
 /*
- * Common parts of commands that write .et files with measured times: options and closing lines.
+ * .et files with measured times.
  */
 
-/* Member of the values of such a command. */
 struct faithful_values {
-    const char *rest;
-    int gpu;        /* place in faithful_gpus; GPU_UNSAID may stand in for the first before the words are read */
-    double rest_us; /* of `rest`, once it is checked */
+    const char *min_idle_us;
+    int gpu;                               /* index into faithful_gpus, or GPU_DEFAULT */
+    struct sutra_faithful_options options; /* set by faithful_check() */
 };
 
-#define GPU_UNSAID  (-1)
+#define GPU_DEFAULT (-1)
 #define GPU_STREAMS 1
 extern const char *const faithful_gpus[];
 
-/* Rows of the options; `faithful` is the path to the struct for the file's AT(field), `what` names the output. */
-#define FAITHFUL_ROWS(faithful, what)                                                                                  \
+/* `type` has a member `faithful`; `what` names the output. */
+#define FAITHFUL_ROWS(type, what)                                                                                      \
     {"gpu",                                                                                                            \
      0,                                                                                                                \
      OPTION_CHOICE,                                                                                                    \
      "HOW",                                                                                                            \
-     AT(faithful.gpu),                                                                                                 \
+     AT(type, faithful.gpu),                                                                                           \
      .choices = faithful_gpus,                                                                                         \
      .help = "run one GPU activity at a time (one), as ASTRA-sim does, or one per stream (streams), in " what          \
              " (default: one; streams for the ranks of a job)"},                                                       \
     {                                                                                                                  \
-        "min-idle-us", 0, OPTION_TEXT, "US", AT(faithful.rest),                                                        \
+        "min-idle-us", 0, OPTION_TEXT, "US", AT(type, faithful.min_idle_us),                                           \
             .help = "write gaps without recorded work that are longer than US microseconds as nodes of " what          \
                     ", -1 for none (default: 5)"                                                                       \
     }
 
-/* Whether one of the options was given. */
-bool faithful_is_asked(const struct faithful_values *values);
-
-/* SUTRA_OK, or another exit code after saying what is wrong. */
+/* Whether one of the options is given. */
+bool faithful_is_requested(const struct faithful_values *values);
+/* SUTRA_OK, or SUTRA_USAGE after reporting the error. */
 int faithful_check(struct faithful_values *values);
-
-struct sutra_faithful_options faithful_options(const struct faithful_values *values);
-
-/* Lines of the summary on standard error, to stand before those about the run. */
+/* Prints the changes on standard error, before the lines about the run. */
 void faithful_summary_print(const struct sutra_faithful_report *report);
-
-/* Warns where the simulated time is not the measured one. */
+/* Warns if the simulated time differs from the measured time. */
 void faithful_warn(const struct sutra_faithful_report *report);
 
 /*
- * The command that links two traces, as a user would type it.
+ * `sutra link`.
  */
 
-/* Writes the command line, quoted for a shell; `output` may be NULL for "OUT". False: no command links them, or there
- * is no room. */
-bool advice_command(const struct sutra_advice *advice, const char *host, const char *device, const char *output,
-                    char *text, size_t size);
+struct link_job {
+    struct pair_job pair;
+    struct sutra_link_options options;
+    struct link_output output; /* et: an .et file; faithful: with the measured times */
+    struct faithful_values faithful;
+    bool plain;
+    uint64_t rank; /* accepted, without effect */
+    struct sutra_linked *linked;
+    /* Of a job: */
+    bool is_job; /* directories, a table, or shards */
+    const char *table, *shard, *combine;
+    int format;
+    bool dry_run, relink, astra;
+    uint64_t memory;
+    size_t shard_index, n_shards;
+};
+
+/* Values of --format, and the extensions that they stand for. */
+extern const char *const link_formats[];
+extern const char *const link_extensions[];
+
+/* Checks the arguments of a job (link_job.c). */
+int link_check_job(struct link_job *link);
+/* Links a job; returns the exit code. */
+int link_ranks(struct link_job *link);
 
 #endif

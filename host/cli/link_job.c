@@ -11,147 +11,93 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/link_job.h"
+#include "cli/link.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "job/job.h"
 #include "text/quantities.h"
 
 const char *const link_formats[] = {"json", "json.gz", "json.zst", "et", "et.gz", "et.zst", NULL};
-const char *const link_endings[] = {".json", ".json.gz", ".json.zst", ".et", ".et.gz", ".et.zst"};
+const char *const link_extensions[] = {".json", ".json.gz", ".json.zst", ".et", ".et.gz", ".et.zst"};
 
 #define OPTIONS_TEXT 200
 
-/* A job while it is linked. */
-struct whole_link {
-    const struct link_values *values;
-    const struct job_team *team; /* or NULL */
-    struct job job;
+/* The state while ranks are linked. */
+struct ranks_run {
+    struct link_job *link;
+    struct job *job; /* of link */
     struct job_plan plan;
-    char options[OPTIONS_TEXT];
-    size_t part, n_parts, next; /* pairs part, part + n_parts, ... */
-    bool meets;                 /* the ranks' files are to meet when they are simulated, which takes two passes */
-    bool per_stream;            /* and are for a simulator with a resource for each stream */
-    double begin;
-    uint64_t n_before;
+    char options[OPTIONS_TEXT]; /* all options that the outputs depend on */
+    size_t next;                /* next pair of this shard */
+    bool synchronizes;          /* ranks synchronize at collectives when they are simulated: needs a second pass */
+    bool per_stream;            /* for a simulator with one resource per stream */
+    uint64_t n_linked_before;
     enum sutra_status failure; /* exit code for the ranks that cannot be linked, or SUTRA_OK */
 };
 
-/* The exit code of a job after a rank has failed with `status`: a full disk, say, is not a fault of the traces. */
+/* The exit code of a job after a rank has failed with `status`: a full disk is not an error of the traces. */
 static enum sutra_status graver_failure(enum sutra_status failure, enum sutra_status status) {
     static const enum sutra_status grave[] = {SUTRA_SYSTEM, SUTRA_IO, SUTRA_NO_OUTPUT};
-    for (size_t i = 0; i < sizeof grave / sizeof *grave; i++)
+    for (size_t i = 0; i < COUNT_OF(grave); i++)
         if (failure == grave[i] || status == grave[i])
             return grave[i];
     return SUTRA_DATA;
 }
 
-struct sutra_link_options link_options_of(const struct link_values *values) {
-    return (struct sutra_link_options){.size = sizeof(struct sutra_link_options),
-                                       .no_sync = values->no_sync,
-                                       .hta_pandas3 = values->hta_pandas3,
-                                       .most_bytes = values->pair.most_bytes};
-}
-
-struct link_output link_output_of(const struct link_values *values) {
-    return (struct link_output){
-        .et = values->et,
-        .faithful = values->faithful,
-        .what = {.size = sizeof(struct sutra_convert_options), .compat = values->compat, .no_work = values->no_work},
-        .how = faithful_options(&values->how)};
-}
-
-bool link_is_job(const struct link_values *values) {
-    return values->table || values->finish || (values->pair.host && path_is_folder(values->pair.host)) ||
-           (values->pair.device && path_is_folder(values->pair.device));
-}
-
-/* ---- What is wrong with the words ---- */
-
-static int check_folders(const struct link_values *values, const struct command *command) {
-    const char *const sides[] = {values->pair.host, values->pair.device};
-    if (values->table) {
-        if (sides[0] || sides[1])
+int link_check_job(struct link_job *link) {
+    struct job *job = &link->pair.job;
+    const char *const *traces = link->pair.traces, *called = job->command->called;
+    job->n_inputs = 0; /* directories: compared below */
+    if (job->stats)
+        return message_fail(SUTRA_USAGE, "--stats needs a pair of traces: job.json contains the statistics of a job");
+    if (link->combine) {
+        if (traces[HOST_TRACE] || link->table || job->output || link->shard || link->dry_run)
+            return message_fail(SUTRA_USAGE, "--combine accepts only the directory of the job");
+        return SUTRA_OK;
+    }
+    if (link->table) {
+        if (traces[0] || traces[1])
             return message_fail(SUTRA_USAGE, "--ranks names all traces: unexpected argument '%s'",
-                                sides[0] ? sides[0] : sides[1]);
+                                traces[0] ? traces[0] : traces[1]);
     } else {
-        if (!sides[0] || !sides[1])
+        if (!traces[0] || !traces[1])
             return message_fail(SUTRA_USAGE, "the directory of the %s traces is missing; see '%s --help'",
-                                sides[0] ? "device" : "host", command->called);
+                                traces[0] ? "device" : "host", called);
         for (size_t i = 0; i < 2; i++)
-            if (!path_is_folder(sides[i]))
+            if (!path_is_folder(traces[i]))
                 return message_fail(SUTRA_USAGE,
                                     "%s is not a directory, but %s is: name both traces of a rank, or both directories",
-                                    sides[i], sides[1 - i]);
+                                    traces[i], traces[1 - i]);
     }
-    if (!values->pair.job.output && !values->dry_run)
-        return message_fail(SUTRA_USAGE, "the output directory is missing (-o DIR); see '%s --help'", command->called);
+    if (!job->output && !link->dry_run)
+        return message_fail(SUTRA_USAGE, "the output directory is missing (-o DIR); see '%s --help'", called);
     for (size_t i = 0; i < 2; i++)
-        if (values->pair.job.output && sides[i] && paths_same_folder(values->pair.job.output, sides[i]))
-            return message_fail(SUTRA_USAGE, "%s: the output directory is an input directory", sides[i]);
-    return SUTRA_OK;
+        if (job->output && traces[i] && paths_same_folder(job->output, traces[i]))
+            return message_fail(SUTRA_USAGE, "%s: the output directory is an input directory", traces[i]);
+    return link->shard ? shard_parse(link->shard, &link->shard_index, &link->n_shards) : SUTRA_OK;
 }
 
-static int check_words(struct link_values *values, const struct command *command) {
-    int exit_code = pair_check_flags(&values->pair);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
-    if (values->pair.job.stats)
-        return message_fail(SUTRA_USAGE, "--stats needs a pair of traces: job.json contains the statistics of a job");
-    if (!values->finish)
-        return check_folders(values, command);
-    if (values->pair.host || values->table || values->pair.job.output || values->part || values->dry_run)
-        return message_fail(SUTRA_USAGE, "--combine accepts only the directory of the job");
-    return SUTRA_OK;
-}
+/* ---- The plan ---- */
 
-/* All that what is written depends on. */
-static void tell_options(const struct link_values *values, bool per_stream, char text[static OPTIONS_TEXT]) {
-    const struct job_values *job = &values->pair.job;
-    snprintf(text, OPTIONS_TEXT, "--format %s%s%s%s%s%s%s%s%s%s%s%s", link_formats[values->format],
-             values->no_sync ? " --no-sync" : "", values->hta_pandas3 ? " --hta-pandas3" : "",
-             values->plain ? " --plain" : "", values->compat ? " --compat" : "", values->no_work ? " --no-flops" : "",
-             per_stream ? " --gpu streams" : "", values->how.rest ? " --min-idle-us " : "",
-             values->how.rest ? values->how.rest : "", values->astra ? " --astra" : "", job->strict ? " --strict" : "",
-             job->lenient ? " --lenient" : "");
-}
-
-/* ---- Pairs ---- */
-
-static int list_traces(char *folder, struct trace_list *list) {
-    const struct operands operands = {1, &folder};
-    return trace_list_make(list, &operands, NAMES_JSON);
-}
-
-static int pair_folders(struct whole_link *link, struct sutra_error *error) {
-    struct trace_list hosts = {0}, devices = {0};
-    char *folders[] = {strdup(link->values->pair.host), strdup(link->values->pair.device)};
-    int exit_code = folders[0] && folders[1] ? SUTRA_OK : message_fail(SUTRA_SYSTEM, "out of memory");
-    if (exit_code == SUTRA_OK)
-        exit_code = list_traces(folders[0], &hosts);
-    if (exit_code == SUTRA_OK)
-        exit_code = list_traces(folders[1], &devices);
-    if (exit_code == SUTRA_OK) {
-        bool mixed = paths_same_folder(folders[0], folders[1]);
-        const struct trace_files of_host = {hosts.paths, hosts.n, mixed}, of_device = {devices.paths, devices.n, mixed};
-        if (job_plan_pair(&link->plan, &of_host, &of_device, error))
-            exit_code = message_error(error);
-    }
-    trace_list_free(&hosts);
-    trace_list_free(&devices);
-    free(folders[0]);
-    free(folders[1]);
-    return exit_code;
-}
-
-static int make_plan(struct whole_link *link) {
+/* Pairs the files of both directories. */
+static int pair_folders(struct ranks_run *run) {
+    struct trace_list lists[2] = {{0}};
+    const char *const *traces = run->link->pair.traces;
     struct sutra_error error;
     int exit_code = SUTRA_OK;
-    link->plan.lenient = link->values->pair.job.lenient;
-    if (!link->values->table)
-        exit_code = pair_folders(link, &error);
-    else if (job_plan_read(&link->plan, link->values->table, &error))
-        exit_code = message_error(&error);
+    for (int i = 0; i < 2 && exit_code == SUTRA_OK; i++) {
+        char *folder = (char *)traces[i]; /* struct operands has words of argv */
+        exit_code = trace_list_make(&lists[i], &(const struct operands){1, &folder}, NAMES_JSON);
+    }
+    if (exit_code == SUTRA_OK) {
+        bool mixed = paths_same_folder(traces[0], traces[1]);
+        const struct trace_files hosts = {lists[0].paths, lists[0].n, mixed},
+                                 devices = {lists[1].paths, lists[1].n, mixed};
+        if (job_plan_pair(&run->plan, &hosts, &devices, &error))
+            exit_code = message_error(&error);
+    }
+    trace_list_free(&lists[0]);
+    trace_list_free(&lists[1]);
     return exit_code;
 }
 
@@ -165,88 +111,36 @@ static void print_plan(const struct job_plan *plan) {
         printf("# skipped: %s: %s\n", plan->left[i].path, plan->left[i].why);
 }
 
-/* ---- Progress ---- */
-
-static void tell_progress(struct whole_link *link, const struct job_progress *progress) {
-    char words[256];
-    double seconds = clock_seconds() - link->begin;
-    double rate = seconds > 0 ? (double)progress->bytes_done / seconds : 0;
-    double left = rate > 0 ? (double)(progress->bytes - progress->bytes_done) / rate : 0;
-    int length = snprintf(words, sizeof words, "rank %" PRIu64 " of %" PRIu64 ", %s/s", progress->n_done,
-                          progress->n_ranks, bytes_text((uint64_t)rate).text);
-    if (left >= 120)
-        snprintf(words + length, sizeof words - (size_t)length, ", %.0f min left", left / 60);
-    else if (rate > 0)
-        snprintf(words + length, sizeof words - (size_t)length, ", %.0f s left", left);
-    progress_line(&link->job.watch.progress, words);
-}
-
-static void on_done(void *arg, size_t pair, const struct sutra_error *error, const struct job_progress *progress) {
-    struct whole_link *link = arg;
-    if (error)
-        link->failure = graver_failure(link->failure, error->status);
-    if (error && link->values->part) { /* else job.json and the findings report the error */
-        char text[900];
-        sutra_error_text(error, text, sizeof text);
-        progress_clear(&link->job.watch.progress);
-        message_fail(error->status, "rank %" PRId64 ": %s", link->plan.pairs[pair].rank, text);
-    }
-    link->n_before = progress->n_before;
-    tell_progress(link, progress);
-}
-
-static void on_rank_temporary(void *arg, unsigned place, const char *path) {
-    (void)arg;
-    interrupt_guard_set_at(1 + place, path); /* place 0 is that of the job's own files */
-}
-
-static bool next_pair(void *arg, size_t *pair) {
-    struct whole_link *link = arg;
-    if (link->team)
-        return link->team->next(link->team->arg, pair);
-    *pair = link->next;
-    link->next += link->n_parts;
-    return *pair < link->plan.n_pairs;
-}
-
-/* ---- The work ---- */
-
-static int link_ranks(struct whole_link *link) {
-    const struct link_values *values = link->values;
-    const struct job_values *job = &values->pair.job;
+/* Makes the plan, and writes it to the output directory. */
+static int plan_ranks(struct ranks_run *run) {
+    const struct link_job *link = run->link;
+    const struct job *job = run->job;
+    const char *folder = job->output, *min_idle_us = link->faithful.min_idle_us;
     struct sutra_error error;
-    struct rank_job_options options = {
-        .folder = job->output,
-        .ending = link_endings[values->format],
-        .words = link->options,
-        .link = link_options_of(values),
-        .output = link_output_of(values),
-        .into = "",
-        .context = {.size = sizeof options.context,
-                    .strict = job->strict,
-                    .lenient = job->lenient,
-                    .force = job->force},
-        .memory = values->memory,
-        .again = values->again,
-        .next = next_pair,
-        .done = on_done,
-        .temporary = on_rank_temporary,
-        .arg = link,
-    };
-    options.output.how.gpu_streams = link->per_stream;
-    if (link->meets) {
-        options.output.of_job = true;
-        options.into = RECORD_FOLDER "/";
+    run->plan.lenient = job->options.lenient;
+    int exit_code = SUTRA_OK;
+    if (!link->table)
+        exit_code = pair_folders(run);
+    else if (job_plan_read(&run->plan, link->table, &error))
+        exit_code = message_error(&error);
+    if (exit_code != SUTRA_OK)
+        return exit_code;
+    if (link->dry_run) {
+        print_plan(&run->plan);
+        return SUTRA_OK;
     }
-    where_set(&job->where, &options.context);
-    if (link->team)
-        options.context.n_threads = link->team->n_threads;
-    enum sutra_status status = rank_job_run(&link->plan, &options, &error);
-    progress_clear(&link->job.watch.progress);
-    return status ? message_error(&error) : SUTRA_OK;
-}
+    run->synchronizes = link->output.faithful && run->plan.n_pairs > 1;
+    run->per_stream =
+        link->faithful.gpu == GPU_STREAMS || (run->synchronizes && link->faithful.gpu == GPU_DEFAULT && !link->astra);
+    snprintf(run->options, OPTIONS_TEXT, "--format %s%s%s%s%s%s%s%s%s%s%s%s", link_formats[link->format],
+             link->options.no_sync ? " --no-sync" : "", link->options.hta_pandas3 ? " --hta-pandas3" : "",
+             link->plain ? " --plain" : "", link->output.what.compat ? " --compat" : "",
+             link->output.what.no_work ? " --no-flops" : "", run->per_stream ? " --gpu streams" : "",
+             min_idle_us ? " --min-idle-us " : "", min_idle_us ? min_idle_us : "", link->astra ? " --astra" : "",
+             job->options.strict ? " --strict" : "", job->options.lenient ? " --lenient" : "");
+    if (run->plan.n_pairs == 0)
+        return message_fail(SUTRA_DATA, "no two of these traces are of one rank; '--dry-run' prints the reasons");
 
-static int make_folders(const char *folder) {
     char *records;
     if (folder_make(folder) != SUTRA_OK)
         return SUTRA_NO_OUTPUT;
@@ -255,19 +149,92 @@ static int make_folders(const char *folder) {
     bool made = path_make_own_folder(records);
     int reason = errno;
     free(records);
-    return made ? SUTRA_OK : message_fail(SUTRA_NO_OUTPUT, "%s/" RECORD_FOLDER ": %s", folder, strerror(reason));
+    if (!made)
+        return message_fail(SUTRA_NO_OUTPUT, "%s/" RECORD_FOLDER ": %s", folder, strerror(reason));
+    if (plan_write(job->context, folder, &run->plan, run->options, link_extensions[link->format], &error))
+        return message_error(&error);
+    return SUTRA_OK;
 }
 
-static int write_plan(struct whole_link *link) {
+/* ---- Linking ---- */
+
+static bool next_pair(void *arg, size_t *pair) {
+    struct ranks_run *run = arg;
+    if (run->job->team)
+        return run->job->team->next(run->job->team->arg, pair);
+    *pair = run->next;
+    run->next += run->link->n_shards;
+    return *pair < run->plan.n_pairs;
+}
+
+/* Reports a rank that is done, with the progress. */
+static void on_rank_done(void *arg, size_t pair, const struct sutra_error *error, const struct job_progress *progress) {
+    struct ranks_run *run = arg;
+    struct job *job = run->job;
+    if (error)
+        run->failure = graver_failure(run->failure, error->status);
+    if (error && run->link->shard) { /* else job.json and the findings report the error */
+        char text[900];
+        sutra_error_text(error, text, sizeof text);
+        progress_clear(&job->watch.progress);
+        message_fail(error->status, "rank %" PRId64 ": %s", run->plan.pairs[pair].rank, text);
+    }
+    run->n_linked_before = progress->n_before;
+
+    char words[256];
+    double seconds = clock_seconds() - job->begin;
+    double rate = seconds > 0 ? (double)progress->bytes_done / seconds : 0;
+    double left = rate > 0 ? (double)(progress->bytes - progress->bytes_done) / rate : 0;
+    int length = snprintf(words, sizeof words, "rank %" PRIu64 " of %" PRIu64 ", %s/s", progress->n_done,
+                          progress->n_ranks, bytes_text((uint64_t)rate).text);
+    if (left >= 120)
+        snprintf(words + length, sizeof words - (size_t)length, ", %.0f min left", left / 60);
+    else if (rate > 0)
+        snprintf(words + length, sizeof words - (size_t)length, ", %.0f s left", left);
+    progress_line(&job->watch.progress, words);
+}
+
+static void on_rank_temporary(void *arg, unsigned worker, const char *path) {
+    (void)arg;
+    interrupt_guard_set_at(1 + worker, path); /* slot 0 is for the files of the job */
+}
+
+static unsigned threads_of(const struct job *job) {
+    return job->team ? job->team->n_threads : job->options.n_threads;
+}
+
+static int link_planned_ranks(struct ranks_run *run) {
+    const struct link_job *link = run->link;
+    const struct job *job = run->job;
     struct sutra_error error;
-    enum sutra_status status = plan_write(link->job.context, link->values->pair.job.output, &link->plan, link->options,
-                                          link_endings[link->values->format], &error);
+    struct rank_job_options options = {
+        .folder = job->output,
+        .ending = link_extensions[link->format],
+        .words = run->options,
+        .link = link->options,
+        .output = link->output,
+        .into = run->synchronizes ? RECORD_FOLDER "/" : "",
+        .context = job->options,
+        .memory = link->memory,
+        .again = link->relink,
+        .next = next_pair,
+        .done = on_rank_done,
+        .temporary = on_rank_temporary,
+        .arg = run,
+    };
+    options.context.size = sizeof options.context;
+    options.context.most_input_bytes = 0;
+    options.context.n_threads = threads_of(job);
+    options.output.how.gpu_streams = run->per_stream;
+    options.output.of_job = run->synchronizes;
+    enum sutra_status status = rank_job_run(&run->plan, &options, &error);
+    progress_clear(&run->job->watch.progress);
     return status ? message_error(&error) : SUTRA_OK;
 }
 
-/* ---- What is told ---- */
+/* ---- The result ---- */
 
-/* Errors always: a failure is never silent. */
+/* Errors are reported at any log level. */
 static void report_findings(const struct job_whole *whole, bool warnings) {
     for (uint64_t i = 0; i < whole->n_findings; i++) {
         const struct job_finding *finding = &whole->findings[i];
@@ -277,7 +244,7 @@ static void report_findings(const struct job_whole *whole, bool warnings) {
     }
 }
 
-static void print_summary(const struct whole_link *link, const struct job_whole *whole, const char *folder) {
+static void print_summary(const struct ranks_run *run, const struct job_whole *whole, const char *folder) {
     uint64_t n_read = 0, n_written = 0, n_warnings = 0;
     for (size_t i = 0; i < whole->n_ranks; i++) {
         n_read += whole->ranks[i].input_bytes;
@@ -286,55 +253,52 @@ static void print_summary(const struct whole_link *link, const struct job_whole 
     }
     const struct summary_row rows[] = {
         {whole->n_done, "ranks linked", true},
-        {link->n_before, "  linked before", false},
+        {run->n_linked_before, "  linked before", false},
         {whole->n_broken, "ranks that cannot be linked", false},
         {whole->n_missing, "ranks not linked yet", false},
         {whole->n_left, "files skipped", false},
         {n_warnings, "warnings about single ranks: see job.json", false},
     };
     fprintf(stderr, "sutra: linked into %s\n", folder);
-    summary_print(rows, sizeof rows / sizeof *rows);
+    summary_print(rows, COUNT_OF(rows));
     fprintf(stderr, "%16s  read\n%16s  written\n", bytes_text(n_read).text, bytes_text(n_written).text);
     if (whole->meetings)
         fprintf(stderr, "%16s  measured, from the first start to the last end of a rank\n",
                 time_text(whole->meetings->measured_us).text);
 }
 
-/* Lets the ranks' files meet. */
-static enum sutra_status run_second_pass(struct whole_link *link, struct job_whole *whole, const char *folder,
-                                         struct sutra_error *error) {
-    const struct job_values *job = &link->values->pair.job;
-    struct second_pass_options options = {
-        .folder = folder,
-        .context = {.size = sizeof options.context, .force = job->force},
-        .memory = link->values->memory,
-        .temporary = on_rank_temporary,
-        .arg = link,
-    };
-    where_set(&job->where, &options.context);
-    if (link->team)
-        options.context.n_threads = link->team->n_threads;
-    progress_line(&link->job.watch.progress, "match collectives");
-    return second_pass_run(whole, &options, error);
-}
-
-/* Sums up what the records tell, for all who took part. */
-static int finish_job(struct whole_link *link, const char *folder) {
+/* Aggregates the records of all shards and processes. */
+static int combine_records(struct ranks_run *run, const char *folder) {
+    struct job *job = run->job;
     struct job_whole whole;
     struct sutra_error error;
     enum sutra_status status = job_whole_read(&whole, folder, &error);
-    if (!status && whole.meetings)
-        status = run_second_pass(link, &whole, folder, &error);
+    if (!status && whole.meetings) {
+        struct second_pass_options options = {
+            .folder = folder,
+            .context = {.size = sizeof options.context,
+                        .force = job->options.force,
+                        .device = job->options.device,
+                        .device_number = job->options.device_number,
+                        .device_memory = job->options.device_memory,
+                        .n_threads = threads_of(job)},
+            .memory = run->link->memory,
+            .temporary = on_rank_temporary,
+            .arg = run,
+        };
+        progress_line(&job->watch.progress, "match collectives");
+        status = second_pass_run(&whole, &options, &error);
+    }
     if (!status)
-        status = job_whole_write(&whole, link->job.context, folder, &error);
-    progress_clear(&link->job.watch.progress);
+        status = job_whole_write(&whole, job->context, folder, &error);
+    progress_clear(&job->watch.progress);
     if (status) {
         job_whole_free(&whole);
         return message_error(&error);
     }
-    report_findings(&whole, link->values->pair.log_level <= LOG_WARNING);
-    if (link->values->pair.log_level <= LOG_INFO)
-        print_summary(link, &whole, folder);
+    report_findings(&whole, job->log_level <= LOG_WARNING);
+    if (job->log_level <= LOG_INFO)
+        print_summary(run, &whole, folder);
     int exit_code = whole.n_done == whole.n_ranks && whole.n_ranks > 0 ? SUTRA_OK : SUTRA_DATA;
     for (size_t i = 0; i < whole.n_ranks; i++)
         if (whole.ranks[i].state == RANK_BROKEN)
@@ -343,72 +307,37 @@ static int finish_job(struct whole_link *link, const char *folder) {
     return exit_code;
 }
 
-/* ---- All of it ---- */
-
-static int link_planned(struct whole_link *link) {
-    const struct link_values *values = link->values;
-    const char *folder = values->pair.job.output;
-    int exit_code = make_plan(link);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
-    if (link->values->dry_run) {
-        print_plan(&link->plan);
-        return SUTRA_OK;
-    }
-    link->meets = values->faithful && link->plan.n_pairs > 1;
-    link->per_stream =
-        values->how.gpu == GPU_STREAMS || (link->meets && values->how.gpu == GPU_UNSAID && !values->astra);
-    tell_options(values, link->per_stream, link->options);
-    if (link->plan.n_pairs == 0)
-        return message_fail(SUTRA_DATA, "no two of these traces are of one rank; '--dry-run' prints the reasons");
-    if ((exit_code = make_folders(folder)) != SUTRA_OK)
-        return exit_code;
-    return write_plan(link);
-}
-
-static int run_planned(struct whole_link *link, int exit_code) {
-    const struct job_team *team = link->team;
-    if (link->values->dry_run)
-        return exit_code;
-    if (team && !team->begin(team->arg, exit_code == SUTRA_OK ? link->plan.n_pairs : SIZE_MAX))
+/* `exit_code`: of the plan; a failure is also reported to the other processes. */
+static int link_and_combine(struct ranks_run *run, int exit_code) {
+    const struct job_team *team = run->job->team;
+    if (team && !team->begin(team->arg, exit_code == SUTRA_OK ? run->plan.n_pairs : SIZE_MAX))
         return exit_code != SUTRA_OK ? exit_code : SUTRA_NO_INPUT;
     if (exit_code == SUTRA_OK)
-        exit_code = link_ranks(link);
+        exit_code = link_planned_ranks(run);
     if (team)
         team->end(team->arg);
     if (exit_code != SUTRA_OK || (team && !team->is_first))
         return exit_code;
-    if (link->values->part)
-        return (int)link->failure;
-    return finish_job(link, link->values->pair.job.output);
+    return run->link->shard ? (int)run->failure : combine_records(run, run->job->output);
 }
 
-static int run_job(struct whole_link *link) {
+int link_ranks(struct link_job *link) {
+    struct job *job = &link->pair.job;
+    struct ranks_run run = {.link = link, .job = job, .next = link->shard_index};
     struct sutra_error error;
-    struct job_values quiet = link->values->pair.job;
-    quiet.output = NULL;
-    link->job =
-        job_start(&quiet, link->values->pair.log_level <= LOG_INFO, link->values->pair.log_level <= LOG_WARNING, false);
-    int exit_code = job_open(&link->job, NULL, &error) ? message_error(&error) : SUTRA_OK;
+    job->watch.notes = false;
+    int exit_code = job_open(job, NULL, &error) ? message_error(&error) : SUTRA_OK;
     if (exit_code == SUTRA_OK)
-        link->job.context->own_names = true;
-    if (exit_code == SUTRA_OK && link->values->finish)
-        exit_code = finish_job(link, link->values->finish);
-    else
-        exit_code = run_planned(link, exit_code == SUTRA_OK ? link_planned(link) : exit_code);
-    progress_clear(&link->job.watch.progress);
-    sutra_context_free(link->job.context);
-    job_plan_free(&link->plan);
+        job->context->own_names = true;
+    if (exit_code == SUTRA_OK && link->combine) {
+        exit_code = combine_records(&run, link->combine);
+    } else {
+        if (exit_code == SUTRA_OK)
+            exit_code = plan_ranks(&run);
+        if (!link->dry_run)
+            exit_code = link_and_combine(&run, exit_code);
+    }
+    progress_clear(&job->watch.progress);
+    job_plan_free(&run.plan);
     return exit_code;
-}
-
-int link_whole_job(struct link_values *values, const struct command *command, const struct job_team *team) {
-    struct whole_link link = {.values = values, .team = team, .n_parts = 1, .begin = clock_seconds()};
-    int exit_code = check_words(values, command);
-    if (exit_code != SUTRA_OK)
-        return exit_code;
-    if (values->part && part_read(values->part, &link.part, &link.n_parts) != SUTRA_OK)
-        return SUTRA_USAGE;
-    link.next = link.part;
-    return run_job(&link);
 }

@@ -2,8 +2,8 @@
  * link_legacy.c - `sutra link-legacy`: links two traces without common record-function ids into ET+, by names and
  * order. Also trace_link: the same work with that program's name and command line.
  *
- *     arguments --checks--> both traces --link--> log of the older program, line by line --> ET+, or durations by id
- *                                                                                       --> summary, statistics
+ *     arguments --checks--> both traces --link--> log of trace_link.py, line by line --> ET+, or durations by id
+ *                                                                                    --> summary, statistics
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -17,25 +17,26 @@
 #include "cli/job.h"
 #include "cli/link.h"
 #include "cli/paths.h"
+#include "cli/progress.h"
 #include "sutra/context.h"
 #include "sutra/legacy.h"
 #include "sutra/sutra.h"
 #include "text/quantities.h"
 
-/*
- * Closing lines and --stats of `sutra link-legacy`.
- */
-
-struct legacy_result {
+struct legacy_job {
+    struct pair_job pair;
+    struct sutra_legacy_options options;
+    const char *min_match;
+    bool compat_exit, compat_path;
+    bool is_trace_link;   /* called as trace_link, whose log it prints */
+    bool uses_advice;     /* no option selects how to match, and the traces are operands */
+    char *derived_output; /* from the name of the host trace */
+    struct sutra_advice advice;
+    struct sutra_legacy *legacy;
     struct sutra_legacy_report report;
-    const struct run_figures *figures;
 };
 
-/*
- * Prints the closing lines and --stats of `sutra link-legacy`, in the format of `sutra link`.
- */
-
-/* X(field, words, whether it stands in the summary even if it is 0) */
+/* X(field, words, whether the summary shows a count of 0) */
 #define COUNTS(X)                                                                                                      \
     X(n_host_nodes, "nodes in the host trace", true)                                                                   \
     X(n_host_ops, "  operators of the selected iteration", true)                                                       \
@@ -53,51 +54,6 @@ struct legacy_result {
     X(n_nodes, "nodes written", true)                                                                                  \
     X(n_gpu_nodes, "  GPU operators", true)
 
-static const char *matching(const struct sutra_legacy_report *report) {
-    return report->aligned ? "approximate" : "exact";
-}
-
-/* Prints a few aligned lines on standard error. */
-static void legacy_summary_print(const struct legacy_result *result) {
-    const struct summary_row rows[] = {
-#define ROW(field, words, always) {result->report.field, words, always},
-        COUNTS(ROW)
-#undef ROW
-    };
-    fprintf(stderr, "sutra: linked into %s by %s match\n",
-            path_is_stream(result->figures->output) ? "standard output" : result->figures->output,
-            matching(&result->report));
-    summary_print(rows, sizeof rows / sizeof *rows);
-    run_figures_print(result->figures);
-}
-
-static void print_all(FILE *file, const void *data) {
-    const struct legacy_result *result = data;
-    const struct named_count counts[] = {
-#define COUNT(field, words, always) {#field, result->report.field},
-        COUNTS(COUNT)
-#undef COUNT
-    };
-    fprintf(file, "{\n  \"version\": \"%s\",\n  \"match\": \"%s\",\n", sutra_version(), matching(&result->report));
-    run_counts_print_list(file, counts, sizeof counts / sizeof *counts, NULL, 0);
-    run_figures_print_json(file, result->figures);
-}
-
-/* Writes one JSON object to a file; "-" is standard output. SUTRA_NO_OUTPUT, SUTRA_IO. */
-static enum sutra_status legacy_stats_write(const struct legacy_result *result, const char *path) {
-    return stats_write(path, print_all, result);
-}
-
-struct legacy_values {
-    struct pair_values pair;
-    const char *annotation, *min_match;
-    uint64_t max_depth;
-    bool exact, all_launches, compat_approximate, compat_exit, compat_path;
-    double least; /* --min-match as a number */
-    bool older;   /* called as the older program, whose log it writes */
-    bool free;    /* no option tells how to match, and the traces are not named as the older program has them */
-};
-
 static const struct stage_share stages[] = {
     STAGES_READ("host trace", 6),
     STAGES_READ("device trace", 5),
@@ -108,235 +64,224 @@ static const struct stage_share stages[] = {
     {0},
 };
 
-#define AT(field) .offset = offsetof(struct legacy_values, field)
-
 static const struct option_row options[] = {
-    {"et-file", 0, OPTION_FILE, "HOST", AT(pair.host),
+    {"et-file", 0, OPTION_FILE, "HOST", AT(pair_job, traces[HOST_TRACE]),
      .help = "read the host trace (PyTorch's execution trace) from HOST: plain, gzip or zstd; - is standard input"},
-    {"kineto-file", 0, OPTION_FILE, "DEVICE", AT(pair.device),
+    {"kineto-file", 0, OPTION_FILE, "DEVICE", AT(pair_job, traces[DEVICE_TRACE]),
      .help = "read the device trace (Kineto trace) from DEVICE: plain, gzip or zstd; - is standard input"},
-    {"annotation", 0, OPTION_TEXT, "TEXT", AT(annotation),
+    {"annotation", 0, OPTION_TEXT, "TEXT", AT(legacy_job, options.annotation),
      .help = "end an iteration at operators whose names contain TEXT (default: DataLoader)"},
-    {"exact-match", 0, OPTION_FLAG, AT(exact), .help = "match operators by their positions in both traces"},
-    {"output-file", 'o', OPTION_FILE, "OUT", AT(pair.job.output),
+    {"exact-match", 0, OPTION_FLAG, AT(legacy_job, options.exact),
+     .help = "match operators by their positions in both traces"},
+    {"output-file", 'o', OPTION_FILE, "OUT", AT(job, output),
      .help = "write ET+ to OUT, compressed if it ends in .gz or .zst; - is standard output (default: HOST with its "
              "last .json replaced by _plus.json)"},
-    {"min-match", 0, OPTION_TEXT, "SHARE", AT(min_match),
+    {"min-match", 0, OPTION_TEXT, "SHARE", AT(legacy_job, min_match),
      .help = "fail if approximate match matches less than this share of the host operators (default: 0.5)"},
-    {"max-depth", 0, OPTION_NUMBER, "N", AT(max_depth), .maximum = UINT32_MAX,
+    {"max-depth", 0, OPTION_NUMBER, "N", AT(legacy_job, options.max_depth), .maximum = UINT32_MAX,
      .help = "limit approximate match to N levels of the call trees, 0 for all (default: 0)"},
-    PAIR_ROW_MAX_OUTPUT,
-    {"all-launches", 0, OPTION_FLAG, AT(all_launches),
+    PAIR_ROW_MAX_OUTPUT(legacy_job, options.most_bytes),
+    {"all-launches", 0, OPTION_FLAG, AT(legacy_job, options.all_launches),
      .help = "use every call that launches GPU activities, not only cudaLaunchKernel and cudaMemcpyAsync"},
-    {"compat-approximate", 0, OPTION_FLAG, AT(compat_approximate),
+    {"compat-approximate", 0, OPTION_FLAG, AT(legacy_job, options.positional),
      .help = "write the durations by id of trace_link.py's approximate match as JSON, for operators at equal positions "
              "of call trees of equal size (default output: -)"},
-    {"compat-exit", 0, OPTION_FLAG, AT(compat_exit),
+    {"compat-exit", 0, OPTION_FLAG, AT(legacy_job, compat_exit),
      .help = "exit as trace_link.py does: 0 if operators differ, 1 for all errors"},
-    {"compat-path", 0, OPTION_FLAG, AT(compat_path),
+    {"compat-path", 0, OPTION_FLAG, AT(legacy_job, compat_path),
      .help = "name the output as trace_link.py does: replace every .json in the path"},
-    WHERE_ROWS(pair.job.where),
-    {"strict", 0, OPTION_FLAG, AT(pair.job.strict),
+    JOB_ROWS_DEVICE,
+    {"strict", 0, OPTION_FLAG, AT(job, options.strict),
      .help = "fail instead of warning if the numbers of operators differ"},
-    {"lenient", 0, OPTION_FLAG, AT(pair.job.lenient),
+    {"lenient", 0, OPTION_FLAG, AT(job, options.lenient),
      .help = "repair malformed JSON, skip GPU activities that cannot be attributed, and ignore fields of the wrong "
              "type, instead of failing"},
     PAIR_ROWS_STATS,
-    {"verbose", 'v', OPTION_FLAG, AT(pair.job.verbose),
+    {"verbose", 'v', OPTION_FLAG, AT(job, verbose),
      .help = "print notes on each decision, and the summary even if standard error is not a terminal"},
     PAIR_ROW_LOG_LEVEL,
     {0},
 };
 
-static const char share_default[] = "0.5";
-
-/* Whether no option tells how to match. */
-static bool says_nothing(const struct legacy_values *values) {
-    return !values->annotation && !values->exact && !values->compat_approximate && values->max_depth == 0 &&
-           values->min_match == share_default;
+/* The output of trace_link.py: "a/host.json" gives "a/host_plus.json": the last ".json" of the file name is replaced, or
+ * every ".json" in the path if `everywhere`; a name without one gets "_plus.json" at its end. The caller frees it;
+ * NULL: out of memory. */
+static char *derive_output(const char *host, bool everywhere) {
+    static const char extension[] = ".json", plus[] = "_plus.json";
+    const char *slash = strrchr(host, '/'), *from = host, *next = NULL;
+    char *path = malloc(strlen(host) * 2 + sizeof plus);
+    if (!path)
+        return NULL;
+    if (everywhere)
+        next = strstr(host, extension);
+    else
+        for (const char *at = slash ? slash : host; (at = strstr(at, extension)); at++)
+            next = at;
+    bool found = next != NULL;
+    char *to = path;
+    for (; next; next = everywhere ? strstr(from, extension) : NULL) {
+        to = mempcpy(to, from, (size_t)(next - from));
+        to = mempcpy(to, plus, sizeof plus - 1);
+        from = next + sizeof extension - 1;
+    }
+    to = mempcpy(to, from, strlen(from));
+    if (!found)
+        to = mempcpy(to, plus, sizeof plus - 1);
+    *to = 0;
+    return path;
 }
 
-static int check_share(struct legacy_values *values) {
-    char *end;
-    values->least = strtod(values->min_match, &end);
-    if (end == values->min_match || *end || !(values->least >= 0 && values->least <= 1))
-        return message_fail(SUTRA_USAGE, "--min-match: '%s' is not a number from 0 to 1", values->min_match);
-    return SUTRA_OK;
-}
-
-static int check_values(struct legacy_values *values, const struct command *command) {
-    int exit_code = pair_check_named(&values->pair, command);
+static int check(struct job *job) {
+    struct legacy_job *legacy = (struct legacy_job *)job;
+    struct sutra_legacy_options *how = &legacy->options;
+    const char *const *traces = legacy->pair.traces;
+    int exit_code = pair_check_operands(&legacy->pair);
     if (exit_code == SUTRA_OK)
-        exit_code = pair_check_flags(&values->pair);
+        exit_code = pair_check_named(&legacy->pair);
     if (exit_code != SUTRA_OK)
         return exit_code;
-    if (values->exact && values->compat_approximate)
+    legacy->is_trace_link = job->command == &older_trace_link_command;
+    if (how->exact && how->positional)
         return message_fail(SUTRA_USAGE, "--exact-match and --compat-approximate exclude each other");
-    if (!values->pair.job.output && values->compat_approximate)
-        values->pair.job.output = "-";
-    if (!values->pair.job.output && path_is_stream(values->pair.host))
+    if (!job->output && how->positional)
+        job->output = "-";
+    if (!job->output && path_is_stream(traces[HOST_TRACE]))
         return message_fail(SUTRA_USAGE,
                             "the output is missing (-o OUT): standard input has no name to derive it from");
-    return check_share(values);
+    legacy->uses_advice = job->operands.n > 0 && !how->annotation && !how->exact && !how->positional &&
+                          how->max_depth == 0 && !legacy->min_match;
+    if (legacy->min_match) {
+        char *end;
+        how->min_match = strtod(legacy->min_match, &end);
+        if (end == legacy->min_match || *end || !(how->min_match >= 0 && how->min_match <= 1))
+            return message_fail(SUTRA_USAGE, "--min-match: '%s' is not a number from 0 to 1", legacy->min_match);
+    }
+    if (!job->output &&
+        !(job->output = legacy->derived_output = derive_output(traces[HOST_TRACE], legacy->compat_path)))
+        return message_fail(SUTRA_SYSTEM, "out of memory");
+    return pair_check_files(&legacy->pair);
 }
 
-/* What lives while two files are linked. */
-struct legacy_job {
-    const struct legacy_values *values;
-    struct pair pair;
-    struct sutra_legacy *legacy;
-    struct legacy_result result;
-    const char *annotation; /* that ends iterations */
-};
-
-/* A line of the log as the program's other commands would say it. */
-static void speak(const struct legacy_job *job, enum sutra_legacy_line kind, const char *text, size_t length) {
-    const struct pair_values *values = &job->values->pair;
-    char line[600];
-    if (kind == SUTRA_LEGACY_WARNING && values->log_level <= LOG_WARNING)
-        message_warn(
-            "%s: no operator name contains %s: the whole trace is treated as one iteration; select the end of an "
-            "iteration with --annotation",
-            values->device, job->annotation);
-    if (kind == SUTRA_LEGACY_WARNING || !(values->job.verbose || values->log_level <= LOG_DEBUG))
-        return;
-    snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), text);
-    message_note(line);
-}
-
-/* A line of the older program's log: to the stream that it has there, unless that is the output's. */
+/* Prints a line of the log: as sutra's warning or note, or, called as trace_link, as that program does: to the same
+ * stream, unless the output is written to it. */
 static void on_line(void *arg, enum sutra_legacy_line kind, const char *text, size_t length) {
-    struct legacy_job *job = arg;
-    int level = job->values->pair.log_level;
-    progress_clear(&job->pair.job.watch.progress);
-    if (!job->values->older) {
-        speak(job, kind, text, length);
+    struct legacy_job *legacy = arg;
+    struct job *job = &legacy->pair.job;
+    progress_clear(&job->watch.progress);
+    if (!legacy->is_trace_link && kind == SUTRA_LEGACY_WARNING) {
+        if (job->log_level <= LOG_WARNING)
+            message_warn(
+                "%s: no operator name contains %s: the whole trace is treated as one iteration; select the end of an "
+                "iteration with --annotation",
+                legacy->pair.traces[DEVICE_TRACE],
+                legacy->options.annotation ? legacy->options.annotation : "DataLoader");
         return;
     }
-    if ((kind == SUTRA_LEGACY_INFO && level > LOG_INFO) || (kind == SUTRA_LEGACY_WARNING && level > LOG_WARNING))
+    if (!legacy->is_trace_link) {
+        char line[600];
+        if (job->log_level > LOG_DEBUG)
+            return;
+        snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), text);
+        message_note(line);
+        return;
+    }
+    if ((kind == SUTRA_LEGACY_INFO && job->log_level > LOG_INFO) ||
+        (kind == SUTRA_LEGACY_WARNING && job->log_level > LOG_WARNING))
         return;
     bool discarded = kind == SUTRA_LEGACY_DISCARDED;
-    FILE *stream = discarded && !path_is_stream(job->values->pair.job.output) ? stdout : stderr;
+    FILE *stream = discarded && !path_is_stream(job->output) ? stdout : stderr;
     fputs(discarded ? "" : kind == SUTRA_LEGACY_INFO ? "[INFO]: " : "[WARNING]: ", stream);
     fwrite(text, 1, length, stream);
     fputc('\n', stream);
 }
 
-/* Where no option says how to match, what `sutra info` would advise, if all operators match so; *advice holds its
- * annotation. */
-static enum sutra_status take_advice(struct legacy_job *job, struct sutra_advice *advice,
-                                     struct sutra_legacy_options *how, struct sutra_error *error) {
-    enum sutra_status status = sutra_advise(job->pair.job.context, job->pair.host, job->pair.device, advice, error);
+/* Follows the recommendation of `sutra info` if all operators match by position. */
+static enum sutra_status apply_advice(struct legacy_job *legacy, struct sutra_error *error) {
+    const struct pair_job *pair = &legacy->pair;
+    struct sutra_advice *advice = &legacy->advice;
+    enum sutra_status status = sutra_advise(pair->job.context, pair->host, pair->device, advice, error);
     if (status || advice->linker != SUTRA_LINKER_EXACT || advice->n_matched != advice->n_host_ops)
         return status;
     char text[300];
     snprintf(text, sizeof text,
              "all %" PRIu64 " operators match by position with --annotation %.128s: using exact match",
              advice->n_matched, advice->annotation);
-    if (job->values->pair.log_level <= LOG_INFO)
+    if (pair->job.log_level <= LOG_INFO)
         message_note(text);
-    how->annotation = advice->annotation;
-    how->exact = true;
+    legacy->options.annotation = advice->annotation;
+    legacy->options.exact = true;
     return SUTRA_OK;
 }
 
-static enum sutra_status job_link(struct legacy_job *job, struct sutra_error *error) {
-    const struct legacy_values *values = job->values;
-    struct sutra_advice advice = {.size = sizeof advice};
-    struct sutra_legacy_options legacy_options = {
-        .size = sizeof legacy_options,
-        .annotation = values->annotation,
-        .exact = values->exact,
-        .positional = values->compat_approximate,
-        .all_launches = values->all_launches,
-        .max_depth = (uint32_t)values->max_depth,
-        .min_match = values->least,
-        .line = on_line,
-        .arg = job,
-        .most_bytes = values->pair.most_bytes,
-    };
-    enum sutra_status status = pair_read(&job->pair, error);
-    if (!status && values->free)
-        status = take_advice(job, &advice, &legacy_options, error);
-    job->annotation = legacy_options.annotation ? legacy_options.annotation : "DataLoader";
-    if (!status)
-        status = sutra_legacy_link(job->pair.job.context, job->pair.host, job->pair.device, &legacy_options,
-                                   &job->result.report, &job->legacy, error);
-    return status;
-}
-
-static enum sutra_status job_write(struct legacy_job *job, struct sutra_error *error) {
-    const struct legacy_values *values = job->values;
-    if (values->compat_approximate)
-        return sutra_legacy_write_durations(job->pair.job.context, job->legacy, values->pair.job.output,
-                                            &job->pair.job.figures.output_bytes, error);
+static enum sutra_status write_output(struct legacy_job *legacy, struct sutra_error *error) {
+    struct job *job = &legacy->pair.job;
+    uint64_t *n_bytes = &job->figures.output_bytes;
+    if (legacy->options.positional)
+        return sutra_legacy_write_durations(job->context, legacy->legacy, job->output, n_bytes, error);
     char text[4200];
-    int length = snprintf(text, sizeof text, "Enhanced execution trace dumped to %s.", values->pair.job.output);
-    if (values->older)
-        on_line(job, SUTRA_LEGACY_INFO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
-    return sutra_legacy_write(job->pair.job.context, job->legacy, values->pair.job.output,
-                              &job->pair.job.figures.output_bytes, error);
+    int length = snprintf(text, sizeof text, "Enhanced execution trace dumped to %s.", job->output);
+    if (legacy->is_trace_link)
+        on_line(legacy, SUTRA_LEGACY_INFO, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
+    return sutra_legacy_write(job->context, legacy->legacy, job->output, n_bytes, error);
 }
 
-/* The exit code of a failure; the older program ends with 0 after operators that differ, unless its list of them runs
- * past the end of the shorter side. */
-static int exit_code_of(const struct legacy_job *job, enum sutra_status status) {
-    const struct sutra_legacy_report *report = &job->result.report;
-    if (!job->values->compat_exit)
-        return (int)status;
-    return report->mismatch && report->n_device_ops <= report->n_host_ops ? 0 : 1;
-}
-
-static int job_run(struct legacy_job *job) {
-    const struct legacy_values *values = job->values;
+static int run_link(struct job *job) {
+    struct legacy_job *legacy = (struct legacy_job *)job;
+    struct pair_job *pair = &legacy->pair;
+    struct sutra_legacy_report *report = &legacy->report;
     struct sutra_error error;
-    enum sutra_status status = job_link(job, &error);
-    progress_clear(&job->pair.job.watch.progress);
+    job->watch.notes = job->verbose;
+    legacy->options.line = on_line;
+    legacy->options.arg = legacy;
+    enum sutra_status status = pair_read(pair, &error);
+    if (!status && legacy->uses_advice)
+        status = apply_advice(legacy, &error);
     if (!status)
-        status = job_write(job, &error);
-    progress_clear(&job->pair.job.watch.progress);
+        status = sutra_legacy_link(job->context, pair->host, pair->device, &legacy->options, report, &legacy->legacy,
+                                   &error);
+    progress_clear(&job->watch.progress);
+    if (!status)
+        status = write_output(legacy, &error);
     if (status) {
-        message_error(&error);
-        return exit_code_of(job, status);
+        job_fail(job, &error);
+        if (!legacy->compat_exit)
+            return (int)status;
+        /* trace_link.py exits with 0 if operators differ, unless its list of them exceeds the shorter side. */
+        return report->mismatch && report->n_device_ops <= report->n_host_ops ? 0 : 1;
     }
-    pair_measure(&job->pair);
-    job->result.figures = &job->pair.job.figures;
-    bool asked = isatty(STDERR_FILENO) || values->pair.job.verbose;
-    if (values->pair.log_level <= LOG_INFO && (asked || !values->older))
-        legacy_summary_print(&job->result);
-    return values->pair.job.stats ? (int)legacy_stats_write(&job->result, values->pair.job.stats) : SUTRA_OK;
+    job_measure_inputs(job);
+    const char *match = report->aligned ? "approximate" : "exact";
+    if (job->log_level <= LOG_INFO && (!legacy->is_trace_link || isatty(STDERR_FILENO) || job->verbose)) {
+        const struct summary_row rows[] = {
+#define ROW(field, words, always) {report->field, words, always},
+            COUNTS(ROW)
+#undef ROW
+        };
+        fprintf(stderr, "sutra: linked into %s by %s match\n", output_name(job->output), match);
+        summary_print(rows, COUNT_OF(rows));
+        run_figures_print(&job->figures);
+    }
+    const struct named_count counts[] = {
+#define COUNT(field, words, always) {#field, report->field},
+        COUNTS(COUNT)
+#undef COUNT
+    };
+    return job_write_stats(job, match, counts, COUNT_OF(counts), NULL, 0);
 }
 
-static int link_files(const struct legacy_values *values) {
-    struct legacy_job job = {.values = values, .result.report.size = sizeof job.result.report};
-    job.pair = pair_start(&values->pair, values->pair.job.verbose);
-    int exit_code = job_run(&job);
-    sutra_legacy_free(job.legacy);
-    pair_end(&job.pair);
-    return exit_code;
+static void release(struct job *job) {
+    struct legacy_job *legacy = (struct legacy_job *)job;
+    sutra_legacy_free(legacy->legacy);
+    pair_release(&legacy->pair);
+    free(legacy->derived_output);
 }
 
-static int run(const struct command *command, int argc, char **argv) {
-    struct legacy_values values = {.pair.job.stages = stages, .pair.log_level = LOG_INFO, .min_match = share_default};
-    values.older = command == &older_trace_link_command;
-    struct operands operands;
-    char *made = NULL;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if ((exit_code = pair_take_operands(&values.pair, &operands)) != SUTRA_OK)
-        return exit_code;
-    if ((exit_code = check_values(&values, command)) != SUTRA_OK)
-        return exit_code;
-    values.free = operands.n > 0 && says_nothing(&values);
-    if (!values.pair.job.output && !(values.pair.job.output = made = plus_path(values.pair.host, values.compat_path)))
-        return message_fail(SUTRA_SYSTEM, "out of memory");
-    exit_code = pair_check_files(&values.pair);
-    if (exit_code == SUTRA_OK)
-        exit_code = link_files(&values);
-    free(made);
-    return exit_code;
-}
+static const struct legacy_job defaults = {
+    .pair.job.stages = stages,
+    .options = {.size = sizeof(struct sutra_legacy_options), .min_match = 0.5},
+    .advice.size = sizeof(struct sutra_advice),
+    .report.size = sizeof(struct sutra_legacy_report),
+};
 
 static const char *const synopses[] = {
     "HOST DEVICE [-o OUT] [OPTIONS]",
@@ -372,7 +317,12 @@ const struct command link_legacy_command = {
     .options = options,
     .examples = examples,
     .n_operands_max = 2,
-    .run = run,
+    .size = sizeof(struct legacy_job),
+    .defaults = &defaults,
+    .warns_if_quiet = true,
+    .check = check,
+    .work = run_link,
+    .release = release,
 };
 
 static const char *const older_synopses[] = {
@@ -396,5 +346,10 @@ const struct command older_trace_link_command = {
     .description = older_description,
     .options = options,
     .examples = older_examples,
-    .run = run,
+    .size = sizeof(struct legacy_job),
+    .defaults = &defaults,
+    .warns_if_quiet = true,
+    .check = check,
+    .work = run_link,
+    .release = release,
 };

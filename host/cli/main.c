@@ -2,7 +2,7 @@
  * main.c - main program: finds and runs the command.
  *
  *     sutra COMMAND ...            a command of the table in commands.c
- *     chakra_trace_link ...        `sutra link` with that program's command line and rules
+ *     chakra_trace_link ...        `sutra link` with the command line and rules of that program
  *     trace_link ...               `sutra link-legacy`, likewise
  *     chakra_converter ...         `sutra convert --compat`, likewise
  *     chakra_jsonizer ...          `sutra jsonize`, likewise
@@ -19,15 +19,11 @@
 #include "sutra/context.h"
 #include "text/names.h"
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static int dispatch(int argc, char **argv) {
-    const struct command *named = argc > 0 ? command_find(other_names, base_name(argv[0])) : NULL;
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    const struct command *named = argc > 0 ? command_find(other_names, slash ? slash + 1 : argv[0]) : NULL;
     if (named)
-        return named->run(named, argc, argv);
+        return command_run(named, argc, argv, NULL);
     if (argc < 2)
         return message_fail(SUTRA_USAGE, "a command is missing; see 'sutra --help'");
     const char *word = argv[1];
@@ -44,7 +40,7 @@ static int dispatch(int argc, char **argv) {
     if (*word == '-')
         return message_fail(SUTRA_USAGE, "unknown option '%s'; see 'sutra --help'", word);
     const struct command *command = command_find(commands, word);
-    return command ? command->run(command, argc - 1, argv + 1) : command_unknown(commands, "sutra", word);
+    return command ? command_run(command, argc - 1, argv + 1, NULL) : command_unknown(commands, "sutra", word);
 }
 
 int main(int argc, char **argv) {
@@ -52,7 +48,7 @@ int main(int argc, char **argv) {
     streams_start();
     int status = dispatch(argc, argv);
     interrupt_wait_if_ending();
-    /* What was printed may still be in memory: a full disk shows only now. */
+    /* Printed text may still be buffered: a full disk is reported only now. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == SUTRA_OK)
         return message_fail(SUTRA_IO, "standard output: %s", strerror(errno));
     return status;

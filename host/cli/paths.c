@@ -157,7 +157,7 @@ static int read_slurm_task(size_t *part, size_t *n_parts) {
     return SUTRA_OK;
 }
 
-int part_read(const char *text, size_t *part, size_t *n_parts) {
+int shard_parse(const char *text, size_t *part, size_t *n_parts) {
     if (strcmp(text, "slurm") == 0)
         return read_slurm_task(part, n_parts);
     char *slash, *end = "";
@@ -232,7 +232,7 @@ struct named_file {
 
 ORDER_BY(compare_files, struct named_file, ASCENDING(device) ASCENDING(inode) ASCENDING(number))
 
-size_t paths_find_twice(const char *const *paths, size_t n, size_t *earlier) {
+size_t paths_find_duplicate(const char *const *paths, size_t n, size_t *earlier) {
     struct named_file *files = reallocarray(NULL, n + 1, sizeof *files);
     size_t n_files = 0, found = n;
     if (!files)
@@ -252,7 +252,7 @@ size_t paths_find_twice(const char *const *paths, size_t n, size_t *earlier) {
     return found;
 }
 
-bool path_lies_in(const char *path, const char *folder) {
+bool path_is_in(const char *path, const char *folder) {
     struct stat of_path, of_folder;
     return !path_is_stream(path) && folder_stat(path, &of_path) && stat(folder, &of_folder) == 0 &&
            same_inode(&of_path, &of_folder);

@@ -39,7 +39,7 @@ uint64_t trace_list_largest(const struct trace_list *list, size_t n);
  */
 
 /* Which of how many, counted from 0. Returns SUTRA_OK, or SUTRA_USAGE after it has said what is wrong. */
-int part_read(const char *text, size_t *part, size_t *n_parts);
+int shard_parse(const char *text, size_t *part, size_t *n_parts);
 
 /* Whether it stands for standard input or output. */
 bool path_is_stream(const char *path);
@@ -53,10 +53,10 @@ bool paths_same(const char *a, const char *b);
 
 /* Two of these names that mean one regular file: the place of the later one, *earlier is that of the other; n: there
  * are no such two. Takes n log n time. SIZE_MAX: out of memory. */
-size_t paths_find_twice(const char *const *paths, size_t n, size_t *earlier);
+size_t paths_find_duplicate(const char *const *paths, size_t n, size_t *earlier);
 
 /* Whether the file lies in the folder itself. */
-bool path_lies_in(const char *path, const char *folder);
+bool path_is_in(const char *path, const char *folder);
 
 /* Whether it is a folder that is there; and whether two are one. */
 bool path_is_folder(const char *path);

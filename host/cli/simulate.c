@@ -1,5 +1,7 @@
 /*
  * simulate.c - `sutra simulate`: computes the times that a simulator would find for a job's .et files, and what-ifs.
+ *
+ *     .et files --> simulation with the changes, without them, with one more change each --> page or JSON, trace
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -12,25 +14,30 @@
 #include "cli/job.h"
 #include "cli/link.h"
 #include "cli/paths.h"
+#include "cli/progress.h"
 #include "cli/simulate_page.h"
 #include "sutra/sutra.h"
 
-#define N_WORTH     10
-#define CHANGES_MAX (2 * WORDS_MAX + 1)
+#define N_SENSITIVITY 10 /* names */
+#define CHANGES_MAX   (2 * LIST_MAX + 1)
 
-struct simulate_values {
-    struct job_values job; /* its output is the trace */
-    int gpu, cpu, format, overlap;
-    struct word_list scales, removals;
-    const char *bandwidth, *network;
-    int straggler;
-    bool no_latency, alone, sensitivity, worth;
+struct simulate_job {
+    struct job job; /* its output is the trace */
+    struct sutra_simulate_options options;
+    int gpu, cpu, format, overlap, straggler;
+    struct option_list scales, removals;
+    const char *bandwidth;
+    bool sensitivity, what_ifs;
+    struct sutra_et_ranks *ranks;
+    uint64_t *numbers;                            /* ranks of the files */
+    char *made[LIST_MAX];                         /* changes for the removals */
+    const char *changes[CHANGES_MAX + 1];         /* one more for what-ifs */
+    struct sutra_simulation *simulation, *before; /* with and without the changes; before NULL: no changes */
+    uint64_t what_if_ns[N_WHAT_IFS];
 };
 
 static const struct stage_share stages[] = {
     {"read .et", 50, true}, {"simulate", 30, false}, {"sensitivity", 100, false}, {"write", 20, false}, {0}};
-
-#define AT(field) .offset = offsetof(struct simulate_values, field)
 
 static const char *const cpus[] = {"one", "threads", NULL};
 static const char *const formats[] = {"text", "json", NULL};
@@ -39,63 +46,49 @@ static const char *const overlaps[] = {"as-is", "comm", NULL};
 static const char *const stragglers[] = {"as-is", "none", NULL};
 
 static const struct option_row options[] = {
-    {"gpu", 0, OPTION_CHOICE, "HOW", AT(gpu), .choices = faithful_gpus,
+    {"gpu", 0, OPTION_CHOICE, "HOW", AT(simulate_job, gpu), .choices = faithful_gpus,
      .help = "run one kernel and one collective at a time per GPU, as ASTRA-sim does (one), or one node at a time per "
              "stream (streams) (default: as recorded in the files, else one)"},
-    {"cpu", 0, OPTION_CHOICE, "HOW", AT(cpu), .choices = cpus,
+    {"cpu", 0, OPTION_CHOICE, "HOW", AT(simulate_job, cpu), .choices = cpus,
      .help = "simulate one CPU per rank (one) or one per thread (threads) (default: one)"},
-    {"scale", 's', OPTION_WORDS, "WHAT:FACTOR", AT(scales),
+    {"scale", 's', OPTION_LIST, "WHAT:FACTOR", AT(simulate_job, scales),
      .help =
          "multiply the execution time of WHAT by FACTOR, such as 0.5 or 2x. WHAT is cpu, gpu, compute, comm, "
          "name=TEXT, name=~REGEX, op=TEXT, op=~REGEX (launched by an operator) or stream=N; the prefix rank=N: selects "
          "one rank; repeatable"},
-    {"remove", 0, OPTION_WORDS, "WHAT", AT(removals), .help = "estimate the time if WHAT took no time; repeatable"},
-    {"no-launch-latency", 0, OPTION_FLAG, AT(no_latency), .help = "estimate the time without launch latency"},
-    {"overlap", 0, OPTION_CHOICE, "WHAT", AT(overlap), .choices = overlaps,
+    {"remove", 0, OPTION_LIST, "WHAT", AT(simulate_job, removals),
+     .help = "estimate the time if WHAT took no time; repeatable"},
+    {"no-launch-latency", 0, OPTION_FLAG, AT(simulate_job, options.no_launch_latency),
+     .help = "estimate the time without launch latency"},
+    {"overlap", 0, OPTION_CHOICE, "WHAT", AT(simulate_job, overlap), .choices = overlaps,
      .help = "estimate the time if all communication overlapped with compute (comm) (default: as-is)"},
-    {"bandwidth", 0, OPTION_TEXT, "xN", AT(bandwidth),
+    {"bandwidth", 0, OPTION_TEXT, "xN", AT(simulate_job, bandwidth),
      .help =
          "estimate the time with N times the network bandwidth: a linear fit of time over bytes gives the part of a "
          "job's collectives that scales; other communication takes 1/N of its execution time"},
-    {"network", 0, OPTION_TEXT, "NETWORK", AT(network),
+    {"network", 0, OPTION_TEXT, "NETWORK", AT(simulate_job, options.network),
      .help =
          "estimate the time on another network, such as alpha=12us,beta=50GB/s: latency of a collective and bandwidth "
          "of each rank's link"},
-    {"straggler", 0, OPTION_CHOICE, "WHAT", AT(straggler), .choices = stragglers,
+    {"straggler", 0, OPTION_CHOICE, "WHAT", AT(simulate_job, straggler), .choices = stragglers,
      .help = "estimate the time if no rank computed more slowly than the median rank (none) (default: as-is)"},
-    {"what-if-summary", 0, OPTION_FLAG, AT(worth),
+    {"what-if-summary", 0, OPTION_FLAG, AT(simulate_job, what_ifs),
      .help = "print the time without stragglers, with twice the bandwidth and without communication, with the known "
              "errors of these estimates"},
-    {"sensitivity", 0, OPTION_FLAG, AT(sensitivity),
+    {"sensitivity", 0, OPTION_FLAG, AT(simulate_job, sensitivity),
      .help = "print for each of the ten longest names the time without its nodes"},
-    {"alone", 0, OPTION_FLAG, AT(alone),
+    {"alone", 0, OPTION_FLAG, AT(simulate_job, options.alone),
      .help = "simulate each rank alone, without waits for other ranks at collectives"},
-    {"trace", 't', OPTION_FILE, "OUT", AT(job.output),
+    {"trace", 't', OPTION_FILE, "OUT", AT(job, output),
      .help =
          "write the simulated times for Perfetto, and the measured times if the files record start times; compressed "
          "if OUT ends in .gz or .zst"},
-    JOB_ROW_FORCE(job.force),
-    JOB_ROW_INPUT(job.most_input_bytes),
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+    JOB_ROW_FORCE,
+    JOB_ROW_INPUT,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(simulate_job, format), .choices = formats,
      .help = "print human-readable text or json (default: text)"},
-    {"quiet", 'q', OPTION_FLAG, AT(job.quiet), .help = "print no progress and no warnings"},
+    JOB_ROW_QUIET("print no progress and no warnings"),
     {0},
-};
-
-/* What lives while a job is simulated. */
-struct simulate_job {
-    const struct simulate_values *values;
-    struct job job;
-    struct sutra_et_ranks *ranks;
-    uint64_t *numbers;
-    uint32_t n;
-    bool has_folder;       /* the files of a directory */
-    char *made[WORDS_MAX]; /* changes that the removals make */
-    double bandwidth;
-    const char *changes[CHANGES_MAX];
-    size_t n_changes;
-    struct sutra_simulation *simulation, *before;
-    uint64_t worth_ns[JOB_WORTHS];
 };
 
 /* The number between the last two dots of a name such as job.3.et or rank.3.et.gz; false: there is none. */
@@ -114,235 +107,164 @@ static bool rank_of_name(const char *path, uint64_t *rank) {
     return true;
 }
 
-/* The ranks of the files, by their names if all of these tell one, and each another; else by their order. Files of a
- * directory that have one rank may be those of two jobs, such as rank.0.et and rank.0.et.gz: SUTRA_USAGE. */
-static enum sutra_status number_ranks(struct simulate_job *job, char *const *paths, struct sutra_error *error) {
-    bool told = true;
-    for (uint32_t i = 0; i < job->n && told; i++) {
-        told = rank_of_name(paths[i], &job->numbers[i]);
-        for (uint32_t k = 0; k < i && told; k++) {
-            told = job->numbers[k] != job->numbers[i];
-            if (!told && job->has_folder)
-                return error_file(error, SUTRA_USAGE, paths[i], "%s is also rank %" PRIu64 "; pass one file per rank",
-                                  paths[k], job->numbers[i]);
+static int check(struct job *job) {
+    struct simulate_job *simulate = (struct simulate_job *)job;
+    struct sutra_simulate_options *how = &simulate->options;
+    how->cpu_threads = simulate->cpu == 1;
+    how->no_straggler = simulate->straggler == 1;
+    how->bandwidth = 1;
+    const char *text = simulate->bandwidth;
+    if (text) { /* "x2", "2x" or "2" */
+        char *end;
+        const bool leads = *text == 'x';
+        how->bandwidth = strtod(text + leads, &end);
+        bool valid = end != text + leads && how->bandwidth > 0 && how->bandwidth <= 1e6;
+        if (!valid || (*end && (leads || strcmp(end, "x") != 0)))
+            return message_fail(SUTRA_USAGE, "--bandwidth: '%s' is not a factor such as 2x", text);
+    }
+    return job_list_inputs(job, NAMES_ET);
+}
+
+/* Determines the ranks of the files: by name if all names contain a rank and all ranks differ, else by order. Files of
+ * a directory with the same rank may be from two jobs, such as rank.0.et and rank.0.et.gz: SUTRA_USAGE. */
+static enum sutra_status number_ranks(struct simulate_job *simulate, struct sutra_error *error) {
+    const struct job *job = &simulate->job;
+    bool named = true, has_folder = false;
+    if (!(simulate->numbers = calloc(job->n_inputs + 1, sizeof *simulate->numbers)))
+        return error_memory(error);
+    for (unsigned i = 0; i < job->operands.n; i++)
+        has_folder = has_folder || path_is_folder(job->operands.words[i]);
+    for (size_t i = 0; i < job->n_inputs && named; i++) {
+        named = rank_of_name(job->inputs[i], &simulate->numbers[i]);
+        for (size_t k = 0; k < i && named; k++) {
+            named = simulate->numbers[k] != simulate->numbers[i];
+            if (!named && has_folder)
+                return error_file(error, SUTRA_USAGE, job->inputs[i],
+                                  "%s is also rank %" PRIu64 "; pass one file per rank", job->inputs[k],
+                                  simulate->numbers[i]);
         }
     }
-    for (uint32_t i = 0; i < job->n && !told; i++)
-        job->numbers[i] = i;
+    for (size_t i = 0; i < job->n_inputs && !named; i++)
+        simulate->numbers[i] = i;
     return SUTRA_OK;
 }
 
-/* ---- Changes ---- */
-
-static enum sutra_status add_removals(struct simulate_job *job, struct sutra_error *error) {
-    const struct word_list *removals = &job->values->removals;
-    for (size_t i = 0; i < removals->n; i++) {
-        size_t size = strlen(removals->words[i]) + 3;
-        if (!(job->made[i] = malloc(size))) {
-            return error_memory(error);
-        }
-        snprintf(job->made[i], size, "%s:0", removals->words[i]);
-        job->changes[job->n_changes++] = job->made[i];
-    }
-    return SUTRA_OK;
-}
-
-/* Reads "x2", "2x" or "2". False: not such a number, and reported. */
-static bool read_bandwidth(struct simulate_job *job) {
-    const char *text = job->values->bandwidth;
-    char *end;
-    job->bandwidth = 1;
-    if (!text)
-        return true;
-    const bool leads = *text == 'x';
-    job->bandwidth = strtod(text + leads, &end);
-    bool valid = end != text + leads && job->bandwidth > 0 && job->bandwidth <= 1e6;
-    if (valid && (!*end || (!leads && strcmp(end, "x") == 0)))
-        return true;
-    message_fail(SUTRA_USAGE, "--bandwidth: '%s' is not a factor such as 2x", text);
-    return false;
-}
-
-static enum sutra_status collect_changes(struct simulate_job *job, struct sutra_error *error) {
-    const struct word_list *scales = &job->values->scales;
+/* Collects the changes of --scale, --overlap and --remove. */
+static enum sutra_status collect_changes(struct simulate_job *simulate, struct sutra_error *error) {
+    const struct option_list *scales = &simulate->scales, *removals = &simulate->removals;
+    size_t n = 0;
     for (size_t i = 0; i < scales->n; i++)
-        job->changes[job->n_changes++] = scales->words[i];
-    if (job->values->overlap)
-        job->changes[job->n_changes++] = "comm:0";
-    return add_removals(job, error);
+        simulate->changes[n++] = scales->texts[i];
+    if (simulate->overlap)
+        simulate->changes[n++] = "comm:0";
+    for (size_t i = 0; i < removals->n; i++) {
+        size_t size = strlen(removals->texts[i]) + 3;
+        if (!(simulate->made[i] = malloc(size)))
+            return error_memory(error);
+        snprintf(simulate->made[i], size, "%s:0", removals->texts[i]);
+        simulate->changes[n++] = simulate->made[i];
+    }
+    simulate->options.scales = simulate->changes;
+    simulate->options.n_scales = n;
+    return SUTRA_OK;
 }
 
-/* ---- Running ---- */
-
-/* Whether there is a resource for each stream. */
-static bool is_per_stream(const struct simulate_job *job) {
-    return job->values->gpu == GPU_UNSAID ? sutra_et_ranks_gpu_streams(job->ranks) : job->values->gpu == GPU_STREAMS;
-}
-
-/* How nodes are run, without any change. */
-static struct sutra_simulate_options plain_options(const struct simulate_job *job) {
-    const struct simulate_values *values = job->values;
-    return (struct sutra_simulate_options){.size = sizeof(struct sutra_simulate_options),
-                                           .gpu_streams = is_per_stream(job),
-                                           .cpu_threads = values->cpu == 1,
-                                           .alone = values->alone};
-}
-
-static struct sutra_simulate_options changed_options(const struct simulate_job *job) {
-    const struct simulate_values *values = job->values;
-    struct sutra_simulate_options how = plain_options(job);
-    how.scales = job->changes;
-    how.n_scales = job->n_changes;
-    how.no_launch_latency = values->no_latency;
-    how.bandwidth = job->bandwidth;
-    how.network = values->network;
-    how.no_straggler = values->straggler == 1;
-    return how;
-}
-
-static bool is_changed(const struct simulate_job *job) {
-    const struct simulate_values *values = job->values;
-    return job->n_changes || values->no_latency || values->bandwidth || values->network || values->straggler;
-}
-
-static enum sutra_status simulate(const struct simulate_job *job, const struct sutra_simulate_options *how,
-                                  struct sutra_simulation **simulation, struct sutra_error *error) {
-    return sutra_simulate_ranks(job->job.context, job->ranks, how, simulation, error);
-}
-
-/* Simulates one additional change, and keeps the time. */
-static enum sutra_status find_worth(struct simulate_job *job, enum job_worth worth, struct sutra_error *error) {
-    struct sutra_simulate_options how = changed_options(job);
-    const char *changes[CHANGES_MAX + 1];
-    struct sutra_simulation *simulation = NULL;
-    memcpy(changes, job->changes, job->n_changes * sizeof *changes);
-    changes[job->n_changes] = "comm:0";
-    if (worth == WORTH_NO_STRAGGLER)
-        how.no_straggler = true;
-    else if (worth == WORTH_NETWORK)
-        how.bandwidth *= 2;
-    else
-        how.scales = changes, how.n_scales++;
-    enum sutra_status status = simulate(job, &how, &simulation, error);
-    if (!status)
-        job->worth_ns[worth] = sutra_simulation_time_ns(simulation);
-    sutra_simulation_free(simulation);
+/* Simulates the job with its changes, without them, and with each what-if in addition. */
+static enum sutra_status run_simulations(struct simulate_job *simulate, struct sutra_error *error) {
+    struct sutra_context *context = simulate->job.context;
+    struct sutra_simulate_options *how = &simulate->options;
+    how->gpu_streams =
+        simulate->gpu == GPU_DEFAULT ? sutra_et_ranks_gpu_streams(simulate->ranks) : simulate->gpu == GPU_STREAMS;
+    const struct sutra_simulate_options plain = {
+        .size = sizeof plain, .gpu_streams = how->gpu_streams, .cpu_threads = how->cpu_threads, .alone = how->alone};
+    bool is_changed =
+        how->n_scales || how->no_launch_latency || simulate->bandwidth || how->network || how->no_straggler;
+    enum sutra_status status = sutra_simulate_ranks(context, simulate->ranks, how, &simulate->simulation, error);
+    if (!status && is_changed)
+        status = sutra_simulate_ranks(context, simulate->ranks, &plain, &simulate->before, error);
+    if (!status && simulate->sensitivity)
+        status = sutra_simulation_what_if(context, simulate->simulation, N_SENSITIVITY, error);
+    for (int what_if = 0; what_if < N_WHAT_IFS && simulate->what_ifs && !status; what_if++) {
+        struct sutra_simulate_options more = *how;
+        struct sutra_simulation *simulation = NULL;
+        simulate->changes[how->n_scales] = "comm:0";
+        more.no_straggler |= what_if == WHAT_IF_NO_STRAGGLER;
+        more.bandwidth *= what_if == WHAT_IF_NETWORK ? 2 : 1;
+        more.n_scales += what_if == WHAT_IF_NO_COMMUNICATION;
+        status = sutra_simulate_ranks(context, simulate->ranks, &more, &simulation, error);
+        if (!status)
+            simulate->what_if_ns[what_if] = sutra_simulation_time_ns(simulation);
+        sutra_simulation_free(simulation);
+    }
     return status;
 }
 
-static enum sutra_status run_all(struct simulate_job *job, struct sutra_error *error) {
-    const struct simulate_values *values = job->values;
-    const struct sutra_simulate_options changed = changed_options(job), plain = plain_options(job);
-    enum sutra_status status = simulate(job, &changed, &job->simulation, error);
-    if (!status && is_changed(job))
-        status = simulate(job, &plain, &job->before, error);
-    if (!status && values->sensitivity)
-        status = sutra_simulation_what_if(job->job.context, job->simulation, N_WORTH, error);
-    for (int worth = 0; worth < JOB_WORTHS && values->worth && !status; worth++)
-        status = find_worth(job, (enum job_worth)worth, error);
-    return status;
-}
-
-static enum sutra_status job_run(struct simulate_job *job, char *const *paths, struct sutra_error *error) {
-    const struct simulate_values *values = job->values;
-    enum sutra_status status = number_ranks(job, paths, error);
-    if (!status)
-        status = collect_changes(job, error);
-    if (!status)
-        status = job_open(&job->job, values->job.output, error);
-    if (!status)
-        status =
-            sutra_et_ranks_read(job->job.context, (const char *const *)paths, job->numbers, job->n, &job->ranks, error);
-    if (!status)
-        status = run_all(job, error);
-    if (!status && values->job.output)
-        status = sutra_simulation_write_trace(job->job.context, job->simulation, values->job.output, NULL, error);
-    progress_clear(&job->job.watch.progress);
-    return status;
-}
-
-/* Names the command that makes an .et file of the host trace and the device trace that are among the files. */
-static void name_link_command(const struct simulate_job *job, const struct trace_list *files,
-                              struct sutra_error *error) {
+/* If the files contain a host trace and a device trace, reports the command that links them. */
+static void recommend_link(const struct job *job, struct sutra_error *error) {
     const char *host = NULL, *device = NULL;
-    for (size_t i = 0; i < files->n; i++)
-        if (!host && job_is_trace(&job->job, files->paths[i], SUTRA_TRACE_HOST))
-            host = files->paths[i];
-        else if (!device && job_is_trace(&job->job, files->paths[i], SUTRA_TRACE_DEVICE))
-            device = files->paths[i];
+    for (size_t i = 0; i < job->n_inputs; i++)
+        if (!host && job_is_trace(job, job->inputs[i], SUTRA_TRACE_HOST))
+            host = job->inputs[i];
+        else if (!device && job_is_trace(job, job->inputs[i], SUTRA_TRACE_DEVICE))
+            device = job->inputs[i];
     if (host && device)
         error_file(error, SUTRA_DATA, host,
                    "expected an .et file, found a host trace; link it: 'sutra link %s %s -o rank.0.et'", host, device);
 }
 
-static int job_show(const struct simulate_job *job) {
-    struct simulate_result result = {.simulation = job->simulation,
-                                     .before = job->before,
-                                     .worth_ns = job->values->worth ? job->worth_ns : NULL,
-                                     .per_stream = is_per_stream(job),
-                                     .network = job->values->bandwidth || job->values->network || job->values->worth};
-    if (job->values->sensitivity) {
-        uint64_t n = sutra_simulation_n_names(job->simulation);
-        result.n_worth = n < N_WORTH ? n : N_WORTH;
+static int simulate(struct job *job) {
+    struct simulate_job *simulate = (struct simulate_job *)job;
+    struct sutra_error error;
+    enum sutra_status status = number_ranks(simulate, &error);
+    if (!status)
+        status = collect_changes(simulate, &error);
+    if (!status)
+        status = job_open(job, job->output, &error);
+    if (!status)
+        status = sutra_et_ranks_read(job->context, job->inputs, simulate->numbers, (uint32_t)job->n_inputs,
+                                     &simulate->ranks, &error);
+    if (!status)
+        status = run_simulations(simulate, &error);
+    if (!status && job->output)
+        status = sutra_simulation_write_trace(job->context, simulate->simulation, job->output, NULL, &error);
+    if (status == SUTRA_DATA && job->n_inputs > 1)
+        recommend_link(job, &error);
+    if (status)
+        return job_fail(job, &error);
+    progress_clear(&job->watch.progress);
+
+    struct simulate_result result = {.simulation = simulate->simulation,
+                                     .before = simulate->before,
+                                     .what_if_ns = simulate->what_ifs ? simulate->what_if_ns : NULL,
+                                     .per_stream = simulate->options.gpu_streams,
+                                     .network = simulate->bandwidth || simulate->options.network || simulate->what_ifs};
+    if (simulate->sensitivity) {
+        uint64_t n = sutra_simulation_n_names(simulate->simulation);
+        result.n_sensitivity = n < N_SENSITIVITY ? n : N_SENSITIVITY;
     }
-    (job->values->format ? simulate_json_print : simulate_page_print)(&result);
+    (simulate->format ? simulate_json_print : simulate_page_print)(&result);
     fflush(stdout);
-    if (!job->values->job.quiet)
-        simulate_warn_lacking(job->simulation);
-    if (sutra_simulation_n_deadlocked(job->simulation) == 0)
+    if (!job->quiet)
+        simulate_warn_missing_ranks(simulate->simulation);
+    if (sutra_simulation_n_deadlocked(simulate->simulation) == 0)
         return SUTRA_OK;
-    simulate_warn_stuck(job->simulation);
+    simulate_warn_deadlock(simulate->simulation);
     return SUTRA_DATA;
 }
 
-static void job_free(struct simulate_job *job) {
-    sutra_simulation_free(job->simulation);
-    sutra_simulation_free(job->before);
-    sutra_et_ranks_free(job->ranks);
-    for (size_t i = 0; i < WORDS_MAX; i++)
-        free(job->made[i]);
-    free(job->numbers);
+static void release(struct job *job) {
+    struct simulate_job *simulate = (struct simulate_job *)job;
+    sutra_simulation_free(simulate->simulation);
+    sutra_simulation_free(simulate->before);
+    sutra_et_ranks_free(simulate->ranks);
+    for (size_t i = 0; i < LIST_MAX; i++)
+        free(simulate->made[i]);
+    free(simulate->numbers);
 }
 
-static int simulate_files(struct simulate_values *values, const struct trace_list *files, bool has_folder) {
-    for (size_t i = 0; i < files->n; i++)
-        if (values->job.output && paths_same(values->job.output, files->paths[i]))
-            return message_fail(SUTRA_USAGE, "%s: output and input are the same file", values->job.output);
-    values->job.n_inputs = files->n;
-    struct simulate_job job = {.values = values, .n = (uint32_t)files->n, .has_folder = has_folder};
-    if (!read_bandwidth(&job))
-        return SUTRA_USAGE;
-    job.job = job_start(&values->job, !values->job.quiet, !values->job.quiet, false);
-    job.numbers = calloc(files->n + 1, sizeof *job.numbers);
-    struct sutra_error error;
-    enum sutra_status status = job.numbers ? job_run(&job, files->paths, &error) : error_memory(&error);
-    if (status == SUTRA_DATA && files->n > 1)
-        name_link_command(&job, files, &error);
-    int exit_code = status ? SUTRA_OK : job_show(&job);
-    job_free(&job);
-    int ended = job_end(&job.job, status, &error);
-    return ended ? ended : exit_code;
-}
-
-static int run(const struct command *command, int argc, char **argv) {
-    struct simulate_values values = {
-        .job.where.device.choice = SUTRA_DEVICE_CPU, .job.stages = stages, .gpu = GPU_UNSAID};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if (operands.n == 0)
-        return message_fail(SUTRA_USAGE, "missing .et files; see '%s --help'", command->called);
-    struct trace_list files;
-    exit_code = trace_list_make(&files, &operands, NAMES_ET);
-    bool has_folder = false;
-    for (unsigned i = 0; i < operands.n; i++)
-        has_folder = has_folder || path_is_folder(operands.words[i]);
-    if (exit_code == SUTRA_OK)
-        exit_code = simulate_files(&values, &files, has_folder);
-    trace_list_free(&files);
-    return exit_code;
-}
+static const struct simulate_job defaults = {.job = {.device.choice = SUTRA_DEVICE_CPU, .stages = stages},
+                                             .options.size = sizeof(struct sutra_simulate_options),
+                                             .gpu = GPU_DEFAULT};
 
 static const char *const synopses[] = {"FILE.et... [OPTIONS]", "DIR [OPTIONS]", NULL};
 static const char *const description[] = {
@@ -376,6 +298,12 @@ const struct command simulate_command = {
     .description = description,
     .options = options,
     .examples = examples,
+    .n_operands_min = 1,
     .n_operands_max = OPERANDS_ANY,
-    .run = run,
+    .missing = "missing .et files",
+    .size = sizeof(struct simulate_job),
+    .defaults = &defaults,
+    .check = check,
+    .work = simulate,
+    .release = release,
 };

@@ -181,22 +181,22 @@ static void print_network(const struct sutra_simulation *simulation) {
 }
 
 /* Largest errors of what-ifs on jobs with a known answer, in percent of the time of the job; NaN: unknown. */
-static const double worth_bounds[2][JOB_WORTHS] = {
-    {[WORTH_NO_STRAGGLER] = 9, [WORTH_NETWORK] = 4, [WORTH_NO_COMMUNICATION] = (double)NAN},
-    {[WORTH_NO_STRAGGLER] = 3, [WORTH_NETWORK] = 0.5, [WORTH_NO_COMMUNICATION] = (double)NAN}};
+static const double what_if_errors[2][N_WHAT_IFS] = {
+    {[WHAT_IF_NO_STRAGGLER] = 9, [WHAT_IF_NETWORK] = 4, [WHAT_IF_NO_COMMUNICATION] = (double)NAN},
+    {[WHAT_IF_NO_STRAGGLER] = 3, [WHAT_IF_NETWORK] = 0.5, [WHAT_IF_NO_COMMUNICATION] = (double)NAN}};
 
 static void print_worth(const struct simulate_result *result) {
-    static const char *const words[JOB_WORTHS] = {[WORTH_NO_STRAGGLER] = "no rank slower than the median",
-                                                  [WORTH_NETWORK] = "twice the bandwidth",
-                                                  [WORTH_NO_COMMUNICATION] = "communication takes no time"};
+    static const char *const words[N_WHAT_IFS] = {[WHAT_IF_NO_STRAGGLER] = "no rank slower than the median",
+                                                  [WHAT_IF_NETWORK] = "twice the bandwidth",
+                                                  [WHAT_IF_NO_COMMUNICATION] = "communication takes no time"};
     uint64_t end = sutra_simulation_time_ns(result->simulation);
-    if (!result->worth_ns)
+    if (!result->what_if_ns)
         return;
     printf("\n  %-32s %14s %9s %12s\n", "what-if", "time", "change", "max. error");
-    for (int worth = 0; worth < JOB_WORTHS; worth++) {
-        double bound = worth_bounds[result->per_stream][worth];
-        printf("  %-32s %14s %9s ", words[worth], time_text(us_of(result->worth_ns[worth])).text,
-               change_text(result->worth_ns[worth], end).text);
+    for (int worth = 0; worth < N_WHAT_IFS; worth++) {
+        double bound = what_if_errors[result->per_stream][worth];
+        printf("  %-32s %14s %9s ", words[worth], time_text(us_of(result->what_if_ns[worth])).text,
+               change_text(result->what_if_ns[worth], end).text);
         if (isnan(bound))
             printf("%12s\n", "unknown");
         else
@@ -218,7 +218,7 @@ static void print_path(const struct sutra_simulation *simulation) {
 
 static void print_names(const struct simulate_result *result) {
     uint64_t n = sutra_simulation_n_names(result->simulation), end = sutra_simulation_time_ns(result->simulation);
-    uint64_t n_shown = result->n_worth > N_NAMES ? result->n_worth : N_NAMES;
+    uint64_t n_shown = result->n_sensitivity > N_NAMES ? result->n_sensitivity : N_NAMES;
     unsigned width = NAME_WIDTH + screen_columns_more();
     const char *names[N_SHOWN];
     struct shortened shorts[N_SHOWN];
@@ -228,14 +228,14 @@ static void print_names(const struct simulate_result *result) {
         names[i] = name_at(result->simulation, i).name;
     short_names(names, n_shown, width, shorts);
     printf("\n  %-*s %6s %12s %8s", (int)width, "longest by name", "nodes", "execution", "of path");
-    puts(result->n_worth ? "  removed" : "");
+    puts(result->n_sensitivity ? "  removed" : "");
     for (uint64_t i = 0; i < n_shown; i++) {
         struct sutra_simulated_name name = name_at(result->simulation, i);
         printf("  ");
         shortened_print(&shorts[i], width);
         printf(" %6" PRIu64 " %12s", name.n_nodes, time_text(us_of(name.run_ns)).text);
         printf(" %8s", share_text((double)name.path_ns, (double)end).text);
-        if (i < result->n_worth)
+        if (i < result->n_sensitivity)
             printf("  %7s", change_text(name.free_ns, end).text);
         putchar('\n');
     }
@@ -312,12 +312,12 @@ static void json_network(const struct sutra_simulation *simulation) {
 }
 
 static void json_worth(const struct simulate_result *result) {
-    static const char *const keys[JOB_WORTHS] = {"no_straggler", "network_x2", "no_communication"};
+    static const char *const keys[N_WHAT_IFS] = {"no_straggler", "network_x2", "no_communication"};
     double end = us_of(sutra_simulation_time_ns(result->simulation));
     printf("  \"what_if\": {");
-    for (int worth = 0; worth < JOB_WORTHS; worth++) {
-        double us = us_of(result->worth_ns[worth]);
-        double bound = worth_bounds[result->per_stream][worth];
+    for (int worth = 0; worth < N_WHAT_IFS; worth++) {
+        double us = us_of(result->what_if_ns[worth]);
+        double bound = what_if_errors[result->per_stream][worth];
         printf("%s\n    \"%s\": {\"time_us\": %.3f, \"change_percent\": %.3f, \"error_percent\": ", worth ? "," : "",
                keys[worth], us, end > 0 ? 100 * (us / end - 1) : 0);
         if (isnan(bound))
@@ -338,7 +338,7 @@ static void json_names(const struct simulate_result *result) {
         printf(", \"work\": \"%s\", \"nodes\": %" PRIu64
                ", \"execution_us\": %.3f, \"path_us\": %.3f, \"wait_us\": %.3f",
                works[name.work], name.n_nodes, us_of(name.run_ns), us_of(name.path_ns), us_of(name.wait_ns));
-        if (i < result->n_worth)
+        if (i < result->n_sensitivity)
             printf(", \"time_if_free_us\": %.3f", us_of(name.free_ns));
         putchar('}');
     }
@@ -366,7 +366,7 @@ void simulate_json_print(const struct simulate_result *result) {
     json_waits(result->simulation);
     json_meetings(result->simulation);
     json_network(result->simulation);
-    if (result->worth_ns)
+    if (result->what_if_ns)
         json_worth(result);
     json_names(result);
     json_path(result->simulation);
@@ -375,7 +375,7 @@ void simulate_json_print(const struct simulate_result *result) {
 
 /* ---- Missing ranks ---- */
 
-void simulate_warn_lacking(const struct sutra_simulation *simulation) {
+void simulate_warn_missing_ranks(const struct sutra_simulation *simulation) {
     uint64_t n = sutra_simulation_n_collectives(simulation), n_lacking = 0;
     for (uint64_t i = 0; i < n; i++) {
         struct sutra_simulated_collective meeting = {.size = sizeof meeting};
@@ -405,7 +405,7 @@ static void warn_of(const struct sutra_deadlocked_node *node) {
                      node->id, node->name, whys[node->why], node->awaited_id, node->awaited_name, node->awaited_rank);
 }
 
-void simulate_warn_stuck(const struct sutra_simulation *simulation) {
+void simulate_warn_deadlock(const struct sutra_simulation *simulation) {
     struct sutra_deadlocked_node node = {.size = sizeof node};
     uint32_t n = 0;
     message_warn("deadlock: %s can never run:",

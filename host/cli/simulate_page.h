@@ -9,25 +9,24 @@
 
 #include "sutra/simulate.h"
 
-/* What is worth how much to a job. */
-enum job_worth { WORTH_NO_STRAGGLER, WORTH_NETWORK, WORTH_NO_COMMUNICATION, JOB_WORTHS };
+enum what_if { WHAT_IF_NO_STRAGGLER, WHAT_IF_NETWORK, WHAT_IF_NO_COMMUNICATION, N_WHAT_IFS };
 
 struct simulate_result {
     const struct sutra_simulation *simulation;
-    const struct sutra_simulation *before; /* the same without the changes; NULL: there are none */
-    uint64_t n_worth;                      /* names whose worth was asked for */
-    const uint64_t *worth_ns;              /* by enum job_worth: the job's time then; NULL: it was not asked for */
-    bool per_stream;                       /* there was a resource for each stream */
-    bool network;                          /* tell what the transfers say of the network */
+    const struct sutra_simulation *before; /* without the changes; NULL: there are no changes */
+    uint64_t n_sensitivity;                /* names with a time without their nodes */
+    const uint64_t *what_if_ns;            /* time of the job, by enum what_if; NULL: not requested */
+    bool per_stream;                       /* one resource per stream */
+    bool network;                          /* print the fitted network */
 };
 
 void simulate_page_print(const struct simulate_result *result);
 void simulate_json_print(const struct simulate_result *result);
 
-/* A line on standard error where ranks of collectives have no file here. */
-void simulate_warn_lacking(const struct sutra_simulation *simulation);
+/* Warns if ranks of collectives have no file. */
+void simulate_warn_missing_ranks(const struct sutra_simulation *simulation);
 
-/* Lines on standard error about nodes that can never run. */
-void simulate_warn_stuck(const struct sutra_simulation *simulation);
+/* Reports the nodes that can never run. */
+void simulate_warn_deadlock(const struct sutra_simulation *simulation);
 
 #endif

@@ -103,7 +103,7 @@ static int is_plain(char byte) {
            (byte != '\0' && strchr("/-._~", byte) != NULL);
 }
 
-void report_place_print(const char *folder, const char *page) {
+void report_path_print(const char *folder, const char *page) {
     char *real = realpath(folder, NULL);
     printf("%s/%s.html\n", folder, page);
     if (!real)

@@ -40,7 +40,7 @@ void info_rows_print(const struct info_row *rows, size_t n, bool json);
  */
 
 /* Prints the path of PAGE.html in this folder, and the address that a browser opens it by. */
-void report_place_print(const char *folder, const char *page);
+void report_path_print(const char *folder, const char *page);
 
 /* Whether an output of this name is a terminal, on which there are pages instead of all that a file would hold. */
 bool screen_shows(const char *output);

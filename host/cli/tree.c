@@ -1,6 +1,8 @@
 /*
  * tree.c - `sutra tree`: reads a device trace or a list of profiler events; writes its call tree as JSON, text or a
- * trace.
+ * trace. And `sutra correlate`: writes pairs of forward and backward operators, and of launches and kernels.
+ *
+ *     device trace [, host trace], or a file of events --> profile --> tree or pairs --> output, summary, statistics
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,27 +11,31 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/paths.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "sutra/sutra.h"
 #include "text/quantities.h"
 
-/*
- * Common parts of commands on a profile: options, argument checks, reading the trace, closing lines.
- */
+/* ---- Common parts: a profile of a trace ---- */
 
-extern const char *const torch_versions_profile_job[]; /* in the order of enum sutra_torch_version */
+enum { DEVICE, HOST };
 
-/* First member, `profile`, of the values of such a command. */
-struct profile_values {
-    const char *trace, *host;
-    struct job_values job;
-    int torch_version;
-    bool rocm;
+/* First member of both commands. */
+struct profile_job {
+    struct job job;
+    const char *traces[2]; /* by DEVICE, HOST; the device trace may be a file of events */
+    struct sutra_profile_options options;
+    int torch_version; /* enum sutra_torch_version */
+    struct sutra_device_trace *device;
+    struct sutra_host_trace *host;
+    struct sutra_profile *profile;
 };
 
+static const char *const torch_versions[] = {"2", "1.13", NULL}; /* in the order of enum sutra_torch_version */
+
 #define PROFILE_ROWS_FILES                                                                                             \
-    JOB_ROW_OUTPUT(profile.job), {                                                                                     \
-        "host-trace", 0, OPTION_FILE, "ET", AT(profile.host),                                                          \
+    JOB_ROW_OUTPUT, {                                                                                                  \
+        "host-trace", 0, OPTION_FILE, "ET", AT(profile_job, traces[HOST]),                                             \
             .help = "read thread numbers and tensor addresses from the host trace ET of the same run"                  \
     }
 #define PROFILE_ROWS_HOW                                                                                               \
@@ -37,151 +43,96 @@ struct profile_values {
      0,                                                                                                                \
      OPTION_CHOICE,                                                                                                    \
      "VERSION",                                                                                                        \
-     AT(profile.torch_version),                                                                                        \
-     .choices = torch_versions_profile_job,                                                                            \
+     AT(profile_job, torch_version),                                                                                   \
+     .choices = torch_versions,                                                                                        \
      .help = "apply the rules of PyTorch 2 (2), or of PyTorch up to 1.13 (1.13) (default: 2)"},                        \
-        {"rocm", 0, OPTION_FLAG, AT(profile.rocm),                                                                     \
+        {"rocm", 0, OPTION_FLAG, AT(profile_job, options.rocm),                                                        \
          .help = "use the first of several starts of a flow, not the last one before its end"},                        \
-        WHERE_ROWS(profile.job.where), JOB_ROW_LENIENT(profile.job), JOB_ROW_INPUT(profile.job.most_input_bytes),      \
-        JOB_ROW_STATS(profile.job),                                                                                    \
-        {"quiet", 'q', OPTION_FLAG, AT(profile.job.quiet), .help = "print no progress, no summary and no warnings"},   \
-        JOB_ROW_VERBOSE(profile.job)
+        JOB_ROWS_DEVICE, JOB_ROW_LENIENT, JOB_ROW_INPUT, JOB_ROW_STATS,                                                \
+        JOB_ROW_QUIET("print no progress, no summary and no warnings"), JOB_ROW_VERBOSE
 
-/* What lives while such a command works. */
-struct profile_job {
-    const struct profile_values *values;
-    struct job job;
-    struct sutra_device_trace *device;
-    struct sutra_host_trace *host;
-    struct sutra_profile *profile;
-    enum sutra_status stats_status; /* what writing the statistics came to */
-};
-
-/*
- * Creates a profile from a command's options, and prints the closing lines.
- *
- *     device trace [, host trace], or a file of events --> profile --> the command --> summary, statistics
- */
-
-const char *const torch_versions_profile_job[] = {"2", "1.13", NULL};
-
-/* Takes the input (if there is one), and checks that files differ. SUTRA_USAGE after it has said what is wrong. */
-static int profile_values_check(struct profile_values *values, const char *input, bool there,
-                                const struct command *command) {
-    const char *output = values->job.output;
-    if (!there)
-        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", command->called);
-    if (job_check_flags(&values->job) != SUTRA_OK)
-        return SUTRA_USAGE;
-    values->trace = input;
-    if (paths_same(output, input) || (values->host && paths_same(output, values->host)))
-        return message_fail(SUTRA_USAGE, "%s: output and input are the same file", output);
-    if (values->host && paths_same(values->host, input))
+/* Makes `input` and the host trace the inputs. */
+static int check_traces(struct profile_job *profile, const char *input) {
+    struct job *job = &profile->job;
+    const char *host = profile->traces[HOST];
+    if (host && paths_same(host, input))
         return message_fail(SUTRA_USAGE, "%s: the host trace is the device trace", input);
-    return job_check_stats(values->job.stats, output, (const char *const[]){input, values->host}, 2);
+    profile->traces[DEVICE] = input;
+    job->inputs = profile->traces;
+    job->n_inputs = 2;
+    return SUTRA_OK;
 }
 
-static struct profile_job profile_job_start(const struct profile_values *values) {
-    bool loud = !values->job.quiet;
-    return (struct profile_job){.values = values, .job = job_start(&values->job, loud, loud, values->job.verbose)};
-}
-
-static enum sutra_status read_traces(struct profile_job *job, bool inputs, struct sutra_error *error) {
-    const struct profile_values *values = job->values;
-    struct sutra_context *context = job->job.context;
-    const struct sutra_profile_options options = {.size = sizeof options, .rocm = values->rocm, .inputs = inputs};
-    enum sutra_status status = sutra_device_trace_read(context, values->trace, &job->device, error);
-    if (!status && values->host)
-        status = sutra_host_trace_read(context, values->host, &job->host, error);
-    return status ? status : sutra_profile_from_trace(context, job->device, job->host, &options, &job->profile, error);
-}
-
-/* Reads the profile: that of the trace, with inputs if they are wanted, or of the file `events` if it is not NULL. */
-static enum sutra_status profile_job_read(struct profile_job *job, const char *events, bool inputs,
-                                          struct sutra_error *error) {
-    enum sutra_status status = job_open(&job->job, job->values->job.output, error);
+/* Reads the profile of the traces, or of a file of events. */
+static enum sutra_status read_profile(struct profile_job *profile, bool is_events, struct sutra_error *error) {
+    struct job *job = &profile->job;
+    const char *trace = profile->traces[DEVICE], *host = profile->traces[HOST];
+    enum sutra_status status = job_open(job, job->output, error);
     if (status)
         return status;
-    return events ? sutra_profile_read(job->job.context, events, &job->profile, error)
-                  : read_traces(job, inputs, error);
+    if (is_events)
+        return sutra_profile_read(job->context, trace, &profile->profile, error);
+    status = sutra_device_trace_read(job->context, trace, &profile->device, error);
+    if (!status && host)
+        status = sutra_host_trace_read(job->context, host, &profile->host, error);
+    return status ? status
+                  : sutra_profile_from_trace(job->context, profile->device, profile->host, &profile->options,
+                                             &profile->profile, error);
 }
 
-/* Takes the figures; whether there is to be a summary. */
-static bool profile_job_finish(struct profile_job *job) {
-    const struct profile_values *values = job->values;
-    job_measure_inputs(&job->job, (const char *const[]){values->trace, values->host}, 2);
-    return !values->job.quiet && !path_is_stream(values->job.output);
-}
-
-/* The first lines of the summary, on standard error. */
-static void profile_job_print(const struct profile_job *job, const char *done) {
+/* Prints the summary and writes --stats: the counts of the profile, then `rows` and `counts` of the command. `verb`:
+ * "tree written to". */
+static int report_counts(struct profile_job *profile, const char *verb, const struct summary_row *more_rows,
+                         size_t n_rows, const struct named_count *counts, size_t n_counts) {
     static const char *const sources[] = {
         [SUTRA_THREADS_HOST] = "the host trace",
         [SUTRA_THREADS_FLOWS] = "the forward-to-backward flows of the trace",
         [SUTRA_THREADS_SEQUENCES] = "sequence numbers and names of forward and backward operators",
     };
-    struct sutra_profile_report report = {.size = sizeof report};
-    sutra_profile_report(job->profile, &report);
-    const struct summary_row rows[] = {
-        {report.n_events, "events", true},
-        {report.n_operators, "  operators and annotations", false},
-        {report.n_python, "  Python functions", false},
-        {report.n_memory, "  memory events", false},
-        {report.n_kineto, "  runtime calls and GPU activities", false},
-        {report.n_launched, "    with their launch as parent", false},
-        {report.n_linked, "    with the operator of their external id as parent", false},
-        {report.n_other, "skipped: other types of events", false},
+    struct job *job = &profile->job;
+    struct sutra_profile_report report_of = {.size = sizeof report_of}, *report = &report_of;
+    sutra_profile_report(profile->profile, report);
+    job_measure_inputs(job);
+    if (!job->quiet && !path_is_stream(job->output)) {
+        const struct summary_row rows[] = {
+            {report->n_events, "events", true},
+            {report->n_operators, "  operators and annotations", false},
+            {report->n_python, "  Python functions", false},
+            {report->n_memory, "  memory events", false},
+            {report->n_kineto, "  runtime calls and GPU activities", false},
+            {report->n_launched, "    with their launch as parent", false},
+            {report->n_linked, "    with the operator of their external id as parent", false},
+            {report->n_other, "skipped: other types of events", false},
+        };
+        fprintf(stderr, "sutra: %s %s\n", verb, job->output);
+        summary_print(rows, COUNT_OF(rows));
+        if (report->threads != SUTRA_THREADS_GIVEN)
+            fprintf(stderr, "%16s  threads matched to autograd's numbers by %s\n", count_text(report->n_threads).text,
+                    sources[report->threads]);
+        summary_print(more_rows, n_rows);
+        run_figures_print(&job->figures);
+    }
+    const struct named_count profile_counts[] = {
+        {"n_events", report->n_events}, {"n_operators", report->n_operators}, {"n_python", report->n_python},
+        {"n_memory", report->n_memory}, {"n_kineto", report->n_kineto},       {"n_launched", report->n_launched},
+        {"n_linked", report->n_linked}, {"n_other", report->n_other},         {"n_threads", report->n_threads},
     };
-    fprintf(stderr, "sutra: %s %s\n", done, job->values->job.output);
-    summary_print(rows, sizeof rows / sizeof *rows);
-    if (report.threads != SUTRA_THREADS_GIVEN)
-        fprintf(stderr, "%16s  threads matched to autograd's numbers by %s\n", count_text(report.n_threads).text,
-                sources[report.threads]);
+    return job_write_stats(job, NULL, profile_counts, COUNT_OF(profile_counts), counts, n_counts);
 }
 
-struct profile_stats {
-    const struct profile_job *job;
-    const struct named_count *counts;
-    size_t n;
-};
-
-static void print_stats(FILE *file, const void *result) {
-    const struct profile_stats *stats = result;
-    struct sutra_profile_report report = {.size = sizeof report};
-    sutra_profile_report(stats->job->profile, &report);
-    const struct named_count counts[] = {
-        {"n_events", report.n_events}, {"n_operators", report.n_operators}, {"n_python", report.n_python},
-        {"n_memory", report.n_memory}, {"n_kineto", report.n_kineto},       {"n_launched", report.n_launched},
-        {"n_linked", report.n_linked}, {"n_other", report.n_other},         {"n_threads", report.n_threads},
-    };
-    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, stats->counts, stats->n);
-    run_figures_print_json(file, &stats->job->job.figures);
+static void release_profile(struct profile_job *profile) {
+    sutra_profile_free(profile->profile);
+    sutra_host_trace_free(profile->host);
+    sutra_device_trace_free(profile->device);
 }
 
-/* Writes the statistics if they are wanted: counts of the profile, then those of what the command made of it. */
-static void profile_job_write_stats(struct profile_job *job, const struct named_count *counts, size_t n) {
-    const struct profile_stats stats = {job, counts, n};
-    if (job->values->job.stats)
-        job->stats_status = stats_write(job->values->job.stats, print_stats, &stats);
-}
+/* ---- sutra correlate ---- */
 
-/* Prints the error if there is one, and frees all; returns the exit code. */
-static int profile_job_end(struct profile_job *job, enum sutra_status status, const struct sutra_error *error) {
-    sutra_profile_free(job->profile);
-    sutra_host_trace_free(job->host);
-    sutra_device_trace_free(job->device);
-    int exit_code = job_end(&job->job, status, error);
-    return exit_code ? exit_code : (int)job->stats_status;
-}
-
-/*
- * `sutra correlate`: reads a device trace; writes pairs of forward and backward operators, and of
- * launches and kernels.
- */
-
-struct correlate_values {
-    struct profile_values profile;
-    int format, kind;
+struct correlate_job {
+    struct profile_job profile;
+    struct sutra_correlation_options options;
+    int format; /* enum sutra_correlation_format */
+    struct sutra_correlation *correlation;
 };
 
 /* In the order of enum sutra_correlation_format and enum sutra_correlation_kind. */
@@ -193,36 +144,46 @@ static const struct stage_share stages_correlate[] = {
     {"correlate", 5, false},         {"write", 5, false},           {0},
 };
 
-#define AT(field) .offset = offsetof(struct correlate_values, field)
-
 static const struct option_row options_correlate[] = {
     PROFILE_ROWS_FILES,
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats_correlate,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(correlate_job, format), .choices = formats_correlate,
      .help = "write json or csv with one row per pair, or chrome, the trace with its flows of the same kind replaced "
              "(default: json)"},
-    {"kind", 'k', OPTION_CHOICE, "KIND", AT(kind), .choices = kinds,
+    {"kind", 'k', OPTION_CHOICE, "KIND", AT(correlate_job, options.kind), .choices = kinds,
      .help = "pair forward with backward operators (fwdbwd), GPU activities with their launches and operators (ac2g), "
              "or both (all) (default: fwdbwd)"},
     PROFILE_ROWS_HOW,
     {0},
 };
 
-static void print_summary_correlate(const struct profile_job *job, const struct sutra_correlation_report *report) {
-    const struct summary_row rows[] = {
-        {report->n_fwdbwd, "pairs of forward and backward operators", true},
-        {report->pairs->n_unmatched, "  backward operators without their own forward operator", false},
-        {report->pairs->n_overwritten, "  pairs replaced by a later backward operator", false},
-        {report->n_launches, "GPU activities paired with their launch", false},
-        {report->n_operators, "GPU activities paired with their launching operator", false},
-    };
-    profile_job_print(job, "correlations written to");
-    summary_print(rows, sizeof rows / sizeof *rows);
-    run_figures_print(&job->job.figures);
+static int check_correlate(struct job *job) {
+    return check_traces((struct profile_job *)job, job->operands.words[0]);
 }
 
-static void tell_correlate(struct profile_job *job, const struct sutra_correlation *correlation) {
+static int correlate(struct job *job) {
+    struct correlate_job *correlate = (struct correlate_job *)job;
+    struct profile_job *profile = &correlate->profile;
     struct sutra_correlation_report report = {.size = sizeof report};
-    sutra_correlation_report(correlation, &report);
+    struct sutra_error error;
+    correlate->options.torch_version = (enum sutra_torch_version)profile->torch_version;
+    enum sutra_status status = read_profile(profile, false, &error);
+    if (!status)
+        status = sutra_correlation_find(job->context, profile->profile, &correlate->options, &correlate->correlation,
+                                        &error);
+    if (!status)
+        status = sutra_correlation_write(job->context, correlate->correlation,
+                                         (enum sutra_correlation_format)correlate->format, job->output,
+                                         &job->figures.output_bytes, &error);
+    if (status)
+        return job_fail(job, &error);
+    sutra_correlation_report(correlate->correlation, &report);
+    const struct summary_row rows[] = {
+        {report.n_fwdbwd, "pairs of forward and backward operators", true},
+        {report.pairs->n_unmatched, "  backward operators without their own forward operator", false},
+        {report.pairs->n_overwritten, "  pairs replaced by a later backward operator", false},
+        {report.n_launches, "GPU activities paired with their launch", false},
+        {report.n_operators, "GPU activities paired with their launching operator", false},
+    };
     const struct named_count counts[] = {
         {"n_fwdbwd", report.n_fwdbwd},
         {"n_launches", report.n_launches},
@@ -230,44 +191,19 @@ static void tell_correlate(struct profile_job *job, const struct sutra_correlati
         {"n_unmatched", report.pairs->n_unmatched},
         {"n_overwritten", report.pairs->n_overwritten},
     };
-    if (profile_job_finish(job))
-        print_summary_correlate(job, &report);
-    profile_job_write_stats(job, counts, sizeof counts / sizeof *counts);
+    return report_counts(profile, "correlations written to", rows, COUNT_OF(rows), counts, COUNT_OF(counts));
 }
 
-static enum sutra_status job_run_correlate(struct profile_job *job, const struct correlate_values *values,
-                                           struct sutra_error *error) {
-    struct sutra_correlation *correlation = NULL;
-    const struct sutra_correlation_options what = {.size = sizeof what,
-                                                   .torch_version =
-                                                       (enum sutra_torch_version)values->profile.torch_version,
-                                                   .kind = (enum sutra_correlation_kind)values->kind};
-    enum sutra_status status = profile_job_read(job, NULL, false, error);
-    if (!status)
-        status = sutra_correlation_find(job->job.context, job->profile, &what, &correlation, error);
-    if (!status)
-        status = sutra_correlation_write(job->job.context, correlation, (enum sutra_correlation_format)values->format,
-                                         values->profile.job.output, &job->job.figures.output_bytes, error);
-    if (!status)
-        tell_correlate(job, correlation);
-    sutra_correlation_free(correlation);
-    return status;
+static void release_correlate(struct job *job) {
+    sutra_correlation_free(((struct correlate_job *)job)->correlation);
+    release_profile((struct profile_job *)job);
 }
 
-static int run_correlate(const struct command *command, int argc, char **argv) {
-    struct correlate_values values = {.profile.job.output = "-", .profile.job.stages = stages_correlate};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    int wrong = profile_values_check(&values.profile, operands.words[0], operands.n, command);
-    if (wrong)
-        return wrong;
-    struct profile_job job = profile_job_start(&values.profile);
-    struct sutra_error error;
-    enum sutra_status status = job_run_correlate(&job, &values, &error);
-    return profile_job_end(&job, status, &error);
-}
+static const struct correlate_job correlate_defaults = {
+    .profile = {.job = {.output = "-", .stages = stages_correlate},
+                .options.size = sizeof(struct sutra_profile_options)},
+    .options.size = sizeof(struct sutra_correlation_options),
+};
 
 static const char *const synopses_correlate[] = {
     "TRACE [-o OUT] [OPTIONS]",
@@ -295,20 +231,29 @@ const struct command correlate_command = {
     .description = description_correlate,
     .options = options_correlate,
     .examples = examples_correlate,
+    .n_operands_min = 1,
     .n_operands_max = 1,
-    .run = run_correlate,
+    .missing = "the trace is missing",
+    .size = sizeof(struct correlate_job),
+    .defaults = &correlate_defaults,
+    .check = check_correlate,
+    .work = correlate,
+    .release = release_correlate,
 };
 
-struct tree_values {
-    struct profile_values profile;
+/* ---- sutra tree ---- */
+
+struct tree_job {
+    struct profile_job profile;
+    struct sutra_tree_write_options write;
     const char *events;
-    uint64_t depth, min_us, n_lines;
-    int format;
+    int format; /* enum sutra_tree_format, or -1 */
+    struct sutra_tree *tree;
 };
 
 #define UNSET UINT64_MAX
 
-/* What a terminal shows without a word about it. */
+/* Defaults on a terminal. */
 #define SCREEN_DEPTH 3u
 #define SCREEN_LINES 45u
 
@@ -325,118 +270,94 @@ static const struct stage_share stages_tree[] = {
     {0},
 };
 
-#undef AT
-#define AT(field) .offset = offsetof(struct tree_values, field)
-
 static const struct option_row options_tree[] = {
     PROFILE_ROWS_FILES,
-    {"events", 'e', OPTION_FILE, "CASE", AT(events),
+    {"events", 'e', OPTION_FILE, "CASE", AT(tree_job, events),
      .help = "read profiler events from CASE instead of a trace; without --format, write parents and tensor ids in "
              "event order"},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats_tree,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(tree_job, format), .choices = formats_tree,
      .help = "write json with all columns, human-readable text, or chrome, the trace with flows to children on other "
              "threads and streams (default: json, on a terminal text)"},
-    {"depth", 0, OPTION_NUMBER, "N", AT(depth), .maximum = UINT32_MAX,
+    {"depth", 0, OPTION_NUMBER, "N", AT(tree_job, write.max_depth), .maximum = UINT32_MAX,
      .help = "print N levels as text, 0 for all (default: 0, on a terminal 3)"},
-    {"lines", 0, OPTION_NUMBER, "N", AT(n_lines), .maximum = UINT32_MAX,
+    {"lines", 0, OPTION_NUMBER, "N", AT(tree_job, write.max_lines), .maximum = UINT32_MAX,
      .help = "print N lines as text, 0 for all (default: 0, on a terminal 45)"},
-    {"min-us", 0, OPTION_NUMBER, "N", AT(min_us), .maximum = UINT32_MAX,
+    {"min-us", 0, OPTION_REAL, "N", AT(tree_job, write.min_us), .maximum = UINT32_MAX,
      .help = "omit events shorter than N microseconds on CPU and GPU from text (default: 0)"},
     PROFILE_ROWS_HOW,
     {0},
 };
 
-static void print_summary_tree(const struct profile_job *job, const struct sutra_tree_report *report) {
-    const struct summary_row rows[] = {
-        {report->n_roots, "root events", true},
-        {report->max_depth, "levels", true},
-        {report->n_adopted, "events with a parent on another thread", false},
-        {report->n_borrowed, "events without an end, ended with their parent", false},
-        {report->n_tensors, "tensor ids", false},
-    };
-    profile_job_print(job, "tree written to");
-    summary_print(rows, sizeof rows / sizeof *rows);
-    run_figures_print(&job->job.figures);
+static int check_tree(struct job *job) {
+    struct tree_job *tree = (struct tree_job *)job;
+    if (tree->events && job->operands.n)
+        return message_fail(SUTRA_USAGE, "--events and a trace exclude each other");
+    if (tree->events && tree->profile.traces[HOST])
+        return message_fail(SUTRA_USAGE, "--host-trace and --events exclude each other");
+    if (!tree->events && job->operands.n == 0)
+        return message_fail(SUTRA_USAGE, "the trace is missing; see '%s --help'", job->command->called);
+    return check_traces(&tree->profile, tree->events ? tree->events : job->operands.words[0]);
 }
 
-static void tell_tree(struct profile_job *job, const struct sutra_tree *tree) {
+static int build_tree(struct job *job) {
+    struct tree_job *tree = (struct tree_job *)job;
+    struct profile_job *profile = &tree->profile;
+    struct sutra_tree_write_options *write = &tree->write;
     struct sutra_tree_report report = {.size = sizeof report};
-    sutra_tree_report(tree, &report);
+    struct sutra_error error;
+
+    /* Defaults: JSON, lists of parents and ids for events; on a terminal text that fits on the screen. */
+    bool screen = screen_shows(job->output);
+    enum sutra_tree_format format = tree->format >= 0 ? (enum sutra_tree_format)tree->format
+                                    : tree->events    ? SUTRA_TREE_EVENTS
+                                    : screen          ? SUTRA_TREE_TEXT
+                                                      : SUTRA_TREE_JSON;
+    bool is_limited = write->max_depth == UNSET || write->max_lines == UNSET;
+    if (write->max_depth == UNSET)
+        write->max_depth = screen ? SCREEN_DEPTH : 0;
+    if (write->max_lines == UNSET)
+        write->max_lines = screen ? SCREEN_LINES : 0;
+    write->n_columns = screen ? screen_columns() : 0;
+
+    profile->options.inputs = format == SUTRA_TREE_JSON;
+    enum sutra_status status = read_profile(profile, tree->events != NULL, &error);
+    if (!status)
+        status = sutra_tree_build(job->context, profile->profile, (enum sutra_torch_version)profile->torch_version,
+                                  &tree->tree, &error);
+    if (!status)
+        status =
+            sutra_tree_write(job->context, tree->tree, format, write, job->output, &job->figures.output_bytes, &error);
+    if (status)
+        return job_fail(job, &error);
+    if (format == SUTRA_TREE_TEXT && screen && is_limited)
+        printf("limited to %u levels and %u lines on a terminal; --depth 0 --lines 0 prints all\n", SCREEN_DEPTH,
+               SCREEN_LINES);
+    sutra_tree_report(tree->tree, &report);
+    const struct summary_row rows[] = {
+        {report.n_roots, "root events", true},
+        {report.max_depth, "levels", true},
+        {report.n_adopted, "events with a parent on another thread", false},
+        {report.n_borrowed, "events without an end, ended with their parent", false},
+        {report.n_tensors, "tensor ids", false},
+    };
     const struct named_count counts[] = {
         {"n_roots", report.n_roots},       {"n_adopted", report.n_adopted}, {"max_depth", report.max_depth},
         {"n_borrowed", report.n_borrowed}, {"n_endless", report.n_endless}, {"n_reversed", report.n_reversed},
         {"n_tensors", report.n_tensors},
     };
-    if (profile_job_finish(job))
-        print_summary_tree(job, &report);
-    profile_job_write_stats(job, counts, sizeof counts / sizeof *counts);
+    return report_counts(profile, "tree written to", rows, COUNT_OF(rows), counts, COUNT_OF(counts));
 }
 
-/* Without a word about it, a trace's tree is written as JSON, and that of a list of events as lists. */
-static enum sutra_tree_format format_of(const struct tree_values *values) {
-    if (values->format >= 0)
-        return (enum sutra_tree_format)values->format;
-    if (values->events)
-        return SUTRA_TREE_EVENTS;
-    return screen_shows(values->profile.job.output) ? SUTRA_TREE_TEXT : SUTRA_TREE_JSON;
+static void release_tree(struct job *job) {
+    sutra_tree_free(((struct tree_job *)job)->tree);
+    release_profile((struct profile_job *)job);
 }
 
-/* How much of it; on a terminal only what is seen at once, unless more is asked for. */
-static struct sutra_tree_write_options extent_of(const struct tree_values *values) {
-    bool screen = screen_shows(values->profile.job.output);
-    struct sutra_tree_write_options how = {.size = sizeof how, .min_us = (double)values->min_us};
-    how.max_depth = values->depth != UNSET ? values->depth : screen ? SCREEN_DEPTH : 0;
-    how.max_lines = values->n_lines != UNSET ? values->n_lines : screen ? SCREEN_LINES : 0;
-    how.n_columns = screen ? screen_columns() : 0;
-    return how;
-}
-
-static void tell_of_more(const struct tree_values *values) {
-    if (values->depth == UNSET || values->n_lines == UNSET)
-        printf("limited to %u levels and %u lines on a terminal; --depth 0 --lines 0 prints all\n", SCREEN_DEPTH,
-               SCREEN_LINES);
-}
-
-static enum sutra_status job_run_tree(struct profile_job *job, const struct tree_values *values,
-                                      struct sutra_error *error) {
-    struct sutra_tree *tree = NULL;
-    const struct sutra_tree_write_options how = extent_of(values);
-    enum sutra_tree_format format = format_of(values);
-    enum sutra_torch_version torch_version = (enum sutra_torch_version)values->profile.torch_version;
-    enum sutra_status status = profile_job_read(job, values->events, format == SUTRA_TREE_JSON, error);
-    if (!status)
-        status = sutra_tree_build(job->job.context, job->profile, torch_version, &tree, error);
-    if (!status)
-        status = sutra_tree_write(job->job.context, tree, format, &how, values->profile.job.output,
-                                  &job->job.figures.output_bytes, error);
-    if (!status && format == SUTRA_TREE_TEXT && how.n_columns)
-        tell_of_more(values);
-    if (!status)
-        tell_tree(job, tree);
-    sutra_tree_free(tree);
-    return status;
-}
-
-static int run_tree(const struct command *command, int argc, char **argv) {
-    struct tree_values values = {
-        .profile.job.output = "-", .profile.job.stages = stages_tree, .format = -1, .depth = UNSET, .n_lines = UNSET};
-    struct operands operands;
-    int exit_code;
-    if (!arguments_parse(command, argc, argv, &values, &operands, &exit_code))
-        return exit_code;
-    if (values.events && operands.n)
-        return message_fail(SUTRA_USAGE, "--events and a trace exclude each other");
-    if (values.events && values.profile.host)
-        return message_fail(SUTRA_USAGE, "--host-trace and --events exclude each other");
-    int wrong = profile_values_check(&values.profile, values.events ? values.events : operands.words[0],
-                                     values.events || operands.n, command);
-    if (wrong)
-        return wrong;
-    struct profile_job job = profile_job_start(&values.profile);
-    struct sutra_error error;
-    enum sutra_status status = job_run_tree(&job, &values, &error);
-    return profile_job_end(&job, status, &error);
-}
+static const struct tree_job tree_defaults = {
+    .profile = {.job = {.output = "-", .stages = stages_tree}, .options.size = sizeof(struct sutra_profile_options)},
+    .write = {.size = sizeof(struct sutra_tree_write_options), .max_depth = UNSET, .max_lines = UNSET},
+    .format = -1,
+};
 
 static const char *const synopses_tree[] = {
     "TRACE [-o OUT] [OPTIONS]",
@@ -468,5 +389,9 @@ const struct command tree_command = {
     .options = options_tree,
     .examples = examples_tree,
     .n_operands_max = 1,
-    .run = run_tree,
+    .size = sizeof(struct tree_job),
+    .defaults = &tree_defaults,
+    .check = check_tree,
+    .work = build_tree,
+    .release = release_tree,
 };

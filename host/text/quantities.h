@@ -32,6 +32,9 @@ struct figure share_text(double part, double whole);
 /* "512 B", "1.5 kB", "12.3 MB": powers of 1000. */
 struct figure bytes_text(uint64_t n_bytes);
 
+/* "512 B", "1.50 KiB", "-12.3 MiB": powers of 1024, three digits. */
+struct figure binary_bytes_text(int64_t n_bytes);
+
 /*
  * Human-readable numbers for pages and drawings, independent of the locale.
  */

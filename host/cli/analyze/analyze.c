@@ -1,13 +1,12 @@
 /*
- * analyze.c - `sutra analyze`: findings and time breakdown of a job; dispatches to the subcommands, such as `sutra
- * analyze hta TRACE...`, each in a file analyze_*.c.
+ * analyze.c - `sutra analyze`: findings and time breakdown of a job; the subcommands, such as `sutra analyze hta
+ * TRACE...`, are in files analyze_*.c.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/analyze/analysis.h"
 #include "cli/terminal.h"
@@ -16,16 +15,21 @@
 #include "text/quantities.h"
 #include "write/json.h"
 
-/*
- * Prints findings, followed by their data: windows, kinds of GPU time, operators and kernels.
- */
+enum overview_format { OVERVIEW_TEXT, OVERVIEW_JSON };
+
+struct overview_analysis {
+    struct analysis analysis;
+    struct sutra_overview_options options;
+    int format; /* enum overview_format */
+    struct sutra_overview *overview;
+};
 
 #define N_TOP      3
 #define N_TOP_JSON 10
 #define NAME_WIDTH 40
-#define LEAST_PART 1.0 /* percent of the window: less of idle time has no line of its own */
+#define MIN_IDLE   1.0 /* percent of the window: smaller shares of idle time are not printed */
 
-/* Columns of a table by place, as enum sutra_overview_table tells them. */
+/* Column i of a table; enum sutra_overview_table lists the columns. */
 static struct sutra_column column_at(const struct sutra_overview *overview, enum sutra_overview_table id, uint32_t i) {
     struct sutra_column column = {0};
     sutra_table_column(sutra_overview_table(overview, id), i, &column);
@@ -36,7 +40,7 @@ static uint64_t n_rows(const struct sutra_overview *overview, enum sutra_overvie
     return sutra_table_rows(sutra_overview_table(overview, id));
 }
 
-/* ---- The page ---- */
+/* ---- The page: findings, then windows, steps, GPU time by kind, operators and kernels ---- */
 
 static void print_findings(const struct sutra_overview *overview) {
     struct sutra_finding finding;
@@ -72,7 +76,7 @@ static void print_ranks(const struct sutra_overview *overview) {
         puts("full trace: no ProfilerStep");
 }
 
-/* Of the first rank, if it has several steps. */
+/* Prints the steps of the first rank, if it has several. */
 static void print_steps(const struct sutra_overview *overview) {
     enum { N = 1, MEAN = 2, MEDIAN = 5, SLOWEST = 6, STEP = 16, CAUSE = 17, MORE = 18 };
     const enum sutra_overview_table id = SUTRA_OVERVIEW_STEP_RANKS;
@@ -91,20 +95,20 @@ static void print_steps(const struct sutra_overview *overview) {
                sutra_column_text(&causes, 0));
 }
 
-/* What has a line: the classes, and of idle time what there is. */
+/* Prints the GPU time of the first rank by kind. */
 static void print_timeline(const struct sutra_overview *overview) {
     struct sutra_column ranks = column_at(overview, SUTRA_OVERVIEW_TIMELINE, 0),
-                        what = column_at(overview, SUTRA_OVERVIEW_TIMELINE, 1),
+                        names = column_at(overview, SUTRA_OVERVIEW_TIMELINE, 1),
                         times = column_at(overview, SUTRA_OVERVIEW_TIMELINE, 2),
                         shares = column_at(overview, SUTRA_OVERVIEW_TIMELINE, 3);
     for (uint64_t row = 0; row < n_rows(overview, SUTRA_OVERVIEW_TIMELINE); row++) {
-        const char *name = sutra_column_text(&what, row);
-        bool part = strncmp(name, "idle: ", 6) == 0;
-        if (ranks.integers[row] != ranks.integers[0] || (part && !(shares.reals[row] >= LEAST_PART)))
+        const char *name = sutra_column_text(&names, row);
+        bool is_idle = strncmp(name, "idle: ", 6) == 0;
+        if (ranks.integers[row] != ranks.integers[0] || (is_idle && !(shares.reals[row] >= MIN_IDLE)))
             continue;
         printf("  %-11s %11s %7s  %s%s\n", row ? "" : "timeline", time_text(times.reals[row]).text,
-               share_text(shares.reals[row], isnan(shares.reals[row]) ? 0 : 100).text, part ? "  " : "",
-               part ? name + 6 : name);
+               share_text(shares.reals[row], isnan(shares.reals[row]) ? 0 : 100).text, is_idle ? "  " : "",
+               is_idle ? name + 6 : name);
     }
 }
 
@@ -116,48 +120,44 @@ static void print_names(const struct sutra_overview *overview, enum sutra_overvi
          row++) {
         printf("  %-11s %11s %7s  ", row ? "" : title, time_text(times.reals[row]).text,
                share_text(shares.reals[row], 100).text);
-        shortened_print(&(struct shortened[]){short_name(sutra_column_text(&names, row), NAME_WIDTH)}[0], NAME_WIDTH);
+        struct shortened name = short_name(sutra_column_text(&names, row), NAME_WIDTH);
+        shortened_print(&name, NAME_WIDTH);
         printf(" %s\n", count_text((uint64_t)counts.integers[row]).text);
     }
 }
 
-/* Whether a finding is about ranks that meet, whose price a simulation of the job knows better than a rule. */
-static bool tells_of_communication(const struct sutra_overview *overview) {
+/* Whether a finding is about communication, whose cost a simulation estimates better than a rule. */
+static bool has_communication_finding(const struct sutra_overview *overview) {
     static const char *const rules[] = {"exposed_comm", "straggler", "slow_collective"};
     struct sutra_finding finding;
     for (size_t i = 0; sutra_overview_finding(overview, i, &finding); i++)
-        for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
+        for (size_t k = 0; k < COUNT_OF(rules); k++)
             if (strcmp(finding.rule, rules[k]) == 0)
                 return true;
     return false;
 }
 
-static void print_next(const struct sutra_overview *overview, const char *trace) {
-    bool many = n_rows(overview, SUTRA_OVERVIEW_RANKS) > 1;
+/* `trace`: path of the first trace. */
+static void print_page(const struct sutra_overview *overview, const char *trace) {
     const char *typed = typed_path(trace, 30);
-    printf("\nnext:\n");
-    printf("  sutra analyze %s -o DIR   report with charts and all tables\n", typed);
-    printf("  sutra analyze operators %s\n", typed);
-    printf("  sutra analyze kernels %s\n", typed);
-    printf("  sutra critical-path %s\n", typed);
-    if (!many)
-        return;
-    printf("  sutra analyze hta TRACE...   compare ranks\n");
-    printf("  sutra analyze collectives TRACE...   stragglers and bus bandwidth\n");
-    if (tells_of_communication(overview))
-        printf("  sutra link HOSTS DEVICES -o DIR -f et; sutra simulate DIR/*.et --what-if-summary\n"
-               "      the price of a straggler, and of the network, by simulation\n");
-}
-
-/* `trace` is the first trace, as it was named. */
-static void overview_page_print(const struct sutra_overview *overview, const char *trace) {
     print_findings(overview);
     print_ranks(overview);
     print_steps(overview);
     print_timeline(overview);
     print_names(overview, SUTRA_OVERVIEW_OPERATORS, "operators");
     print_names(overview, SUTRA_OVERVIEW_KERNELS, "kernels");
-    print_next(overview, trace);
+    printf("\nnext:\n");
+    printf("  sutra analyze %s -o DIR   report with charts and all tables\n", typed);
+    printf("  sutra analyze operators %s\n", typed);
+    printf("  sutra analyze kernels %s\n", typed);
+    printf("  sutra critical-path %s\n", typed);
+    if (n_rows(overview, SUTRA_OVERVIEW_RANKS) < 2)
+        return;
+    printf("  sutra analyze hta TRACE...   compare ranks\n");
+    printf("  sutra analyze collectives TRACE...   stragglers and bus bandwidth\n");
+    if (has_communication_finding(overview))
+        printf("  sutra link HOSTS DEVICES -o DIR -f et; sutra simulate DIR/*.et --what-if-summary\n"
+               "      the price of a straggler, and of the network, by simulation\n");
 }
 
 /* ---- JSON ---- */
@@ -187,14 +187,14 @@ static void json_findings(const struct sutra_overview *overview) {
     printf("\n  ],\n");
 }
 
-/* The rows of a rank as a member: `most` of them, or all where it is 0. */
+/* Prints a member with the first `max_rows` rows of a rank (0: all). */
 static void json_rows(const struct sutra_overview *overview, enum sutra_overview_table id, int64_t rank,
-                      const char *title, uint64_t most) {
+                      const char *title, uint64_t max_rows) {
     const struct sutra_table *table = sutra_overview_table(overview, id);
     struct sutra_column ranks = column_at(overview, id, 0), column;
     uint64_t n = 0;
     printf(",\n     \"%s\": [", title);
-    for (uint64_t row = 0; row < n_rows(overview, id) && (most == 0 || n < most); row++) {
+    for (uint64_t row = 0; row < n_rows(overview, id) && (max_rows == 0 || n < max_rows); row++) {
         if (ranks.integers[row] != rank)
             continue;
         printf("%s\n       {", n++ ? "," : "");
@@ -212,8 +212,8 @@ static void json_rows(const struct sutra_overview *overview, enum sutra_overview
     printf("]");
 }
 
-/* An object: "findings", "ranks" with their shares, "operators" and "kernels" that take most. */
-static void overview_json_print(const struct sutra_overview *overview) {
+/* Prints an object: findings, and per rank the timeline, steps, and the operators and kernels with the most time. */
+static void print_json(const struct sutra_overview *overview) {
     struct sutra_column ranks = column_at(overview, SUTRA_OVERVIEW_RANKS, 0),
                         traces = column_at(overview, SUTRA_OVERVIEW_RANKS, 1),
                         windows = column_at(overview, SUTRA_OVERVIEW_RANKS, 2),
@@ -238,98 +238,66 @@ static void overview_json_print(const struct sutra_overview *overview) {
     printf("\n  ]\n}\n");
 }
 
-/*
- * `sutra analyze TRACE...`: reads device traces of a job; writes findings and a time breakdown.
- */
+/* ---- The analysis ---- */
 
-enum overview_format { OVERVIEW_TEXT, OVERVIEW_JSON };
-
-struct overview_values {
-    struct analysis_values analysis;
-    int format; /* enum overview_format */
-    const char *annotation, *peaks;
-};
-
-/* What lives while traces are analyzed. */
-struct overview_job {
-    struct analysis_run run;
-    struct overview_values values;
-    struct sutra_overview *overview;
-};
-
-/* All that has a row for less than a launch or kernel. */
-static enum sutra_status write_tables(struct overview_job *job, struct sutra_error *error) {
-    const struct sutra_operators_ranks *operators = sutra_overview_operators(job->overview);
-    const struct sutra_hta_ranks *hta = sutra_overview_hta(job->overview);
-    const struct sutra_table *table;
+/* Writes the findings, operators and HTA tables that cover all ranks. */
+static enum sutra_status write_tables(struct overview_analysis *self, struct sutra_error *error) {
+    struct analysis *analysis = &self->analysis;
+    const struct sutra_operators_ranks *operators = sutra_overview_operators(self->overview);
+    const struct sutra_hta_ranks *hta = sutra_overview_hta(self->overview);
     enum sutra_status status = SUTRA_OK;
-    for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++) {
-        table = sutra_overview_table(job->overview, (enum sutra_overview_table)id);
-        status = analysis_write_table(&job->run, table, RANK_ALL, error);
-    }
+    for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
+        status = analysis_write_table(analysis, sutra_overview_table(self->overview, (enum sutra_overview_table)id),
+                                      RANK_ALL, error);
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
-        if ((table = sutra_operators_ranks_table(operators, (enum sutra_operators_table)id)))
-            status = analysis_write_table(&job->run, table, RANK_ALL, error);
+        status = analysis_write_table(analysis, sutra_operators_ranks_table(operators, (enum sutra_operators_table)id),
+                                      RANK_ALL, error);
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
-        if ((table = sutra_hta_ranks_table(hta, (enum sutra_hta_table)id, NULL)))
-            status = analysis_write_table(&job->run, table, RANK_ALL, error);
-    return status;
-}
-
-static enum sutra_status write_results(struct overview_job *job, struct sutra_error *error) {
-    uint64_t n_bytes = 0;
-    enum sutra_status status = write_tables(job, error);
-    if (!status && !job->run.values->no_report)
         status =
-            sutra_report_write_overview(job->run.job.context, job->overview, job->run.results.path, &n_bytes, error);
-    job->run.job.figures.output_bytes += n_bytes;
+            analysis_write_table(analysis, sutra_hta_ranks_table(hta, (enum sutra_hta_table)id, NULL), RANK_ALL, error);
     return status;
 }
 
-static enum sutra_status work(struct analysis_run *run, struct sutra_error *error) {
-    struct overview_job *job = (struct overview_job *)run;
-    const char *output = run->values->job.output;
-    const struct sutra_overview_options options = {.size = sizeof options,
-                                                   .annotation = job->values.annotation,
-                                                   .tables = output || run->share.is_on,
-                                                   .peaks = job->values.peaks,
-                                                   .restriction = &run->part.restriction};
-    enum sutra_status status = sutra_overview_run(run->job.context, (const char *const *)run->traces.paths,
-                                                  run->traces.n, &options, &job->overview, error);
-    if (!status && output)
-        status = write_results(job, error);
+static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
+    struct overview_analysis *self = (struct overview_analysis *)analysis;
+    struct job *job = &analysis->job;
+    uint64_t n_bytes = 0;
+    self->options.tables = job->output || analysis->is_shared;
+    self->options.restriction = &analysis->restriction;
+    enum sutra_status status =
+        sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error);
+    if (!status && job->output)
+        status = write_tables(self, error);
+    if (!status && job->output && !analysis->no_report)
+        status = sutra_report_write_overview(job->context, self->overview, analysis->results.path, &n_bytes, error);
+    job->figures.output_bytes += n_bytes;
     return status;
 }
 
-static void print(const struct analysis_run *run) {
-    const struct overview_job *job = (const struct overview_job *)run;
-    if (job->values.format == OVERVIEW_JSON)
-        overview_json_print(job->overview);
-    else if (!run->values->job.quiet)
-        overview_page_print(job->overview, run->traces.paths[0]);
-}
-
-static void print_counts(FILE *file, const struct analysis_run *run) {
-    const struct sutra_overview *overview = ((const struct overview_job *)run)->overview;
+static int report(struct analysis *analysis) {
+    const struct overview_analysis *self = (const struct overview_analysis *)analysis;
     struct sutra_finding finding;
-    uint64_t n = 0;
-    while (sutra_overview_finding(overview, n, &finding))
-        n++;
-    const struct named_count counts[] = {
-        {"n_ranks", sutra_table_rows(sutra_overview_table(overview, SUTRA_OVERVIEW_RANKS))}, {"n_findings", n}};
-    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
+    uint64_t n_findings = 0;
+    if (self->format == OVERVIEW_JSON)
+        print_json(self->overview);
+    else if (!analysis->job.quiet)
+        print_page(self->overview, analysis->job.inputs[0]);
+    while (sutra_overview_finding(self->overview, n_findings, &finding))
+        n_findings++;
+    const struct named_count counts[] = {{"n_ranks", n_rows(self->overview, SUTRA_OVERVIEW_RANKS)},
+                                         {"n_findings", n_findings}};
+    return analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
 }
 
-static const struct analysis_kind kind = {
-    .page = PAGE_FIRST, .work = work, .print = print, .print_counts = print_counts};
-
-int overview_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
-    struct overview_job job = {.values.analysis.job.stages = analysis_stages};
-    int exit_code = analysis_run(&kind, &job.run, &job.values.analysis, command, argc, argv, processes);
-    sutra_overview_free(job.overview);
-    analysis_run_free(&job.run);
-    return exit_code;
+static void release(struct job *job) {
+    sutra_overview_free(((struct overview_analysis *)job)->overview);
 }
+
+/* ---- The command ---- */
+
+static const struct analysis_kind kind = {.page = PAGE_FIRST, .work = work, .report = report};
+static const struct overview_analysis defaults = {.analysis = {.kind = &kind, .job.stages = analysis_stages},
+                                                  .options.size = sizeof(struct sutra_overview_options)};
 
 static const struct command *const analyses[] = {&analyze_collectives_command,
                                                  &analyze_dlrm_command,
@@ -338,34 +306,6 @@ static const struct command *const analyses[] = {&analyze_collectives_command,
                                                  &analyze_memory_command,
                                                  &analyze_operators_command,
                                                  NULL};
-
-/* In the same order; operators and kernels are one. NULL: the analysis runs in one process. */
-static shared_analysis *const runs[] = {
-    collectives_run_shared, dlrm_run_shared, hta_run_shared, operators_run_shared, NULL, operators_run_shared};
-
-/* A word that is neither a file nor looks like one was meant for an analysis. */
-int analyze_run_team(int argc, char **argv, const struct job_team *processes) {
-    const char *word = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
-    for (size_t i = 0; word && analyses[i]; i++) {
-        if (strcmp(word, analyses[i]->name) != 0)
-            continue;
-        if (runs[i])
-            return runs[i](analyses[i], argc - 1, argv + 1, processes);
-        if (processes)
-            return message_fail(SUTRA_USAGE, "%s runs in one process: call sutra without mpirun", analyses[i]->called);
-        return analyses[i]->run(analyses[i], argc - 1, argv + 1);
-    }
-    if (word && !strpbrk(word, "./") && access(word, F_OK))
-        return command_unknown(analyses, analyze_command.called, word);
-    return overview_run_shared(&analyze_command, argc, argv, processes);
-}
-
-static int run(const struct command *command, int argc, char **argv) {
-    (void)command;
-    return analyze_run_team(argc, argv, NULL);
-}
-
-#define AT(field) .offset = offsetof(struct overview_values, field)
 
 static const char *const formats[] = {"text", "json", NULL}; /* in the order of enum overview_format */
 
@@ -378,16 +318,16 @@ static const char *const description[] = {
     NULL,
 };
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
+    {"output", 'o', OPTION_FILE, "DIR", AT(job, output),
      .help = "write report.html with charts and a file for each table into directory DIR"},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(overview_analysis, format), .choices = formats,
      .help =
          "print text, or json with the numbers of each finding and the time breakdown of each rank (default: text)"},
-    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
+    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
      .help = "write tables as csv or json (default: csv)"},
-    {"annotation", 'a', OPTION_TEXT, "NAME", AT(annotation),
+    {"annotation", 'a', OPTION_TEXT, "NAME", AT(overview_analysis, options.annotation),
      .help = "use the annotations NAME as steps (default: ProfilerStep, or repeating kernel sequences)"},
-    {"peaks", 0, OPTION_FILE, "FILE", AT(peaks),
+    {"peaks", 0, OPTION_FILE, "FILE", AT(overview_analysis, options.peaks),
      .help = "read peak rates of the GPU from FILE (default: data sheet of the GPU in the trace)"},
     ANALYSIS_ROWS_PART,
     ANALYSIS_ROWS_SHARE,
@@ -412,7 +352,15 @@ const struct command analyze_command = {
     .description = description,
     .options = options,
     .examples = examples,
+    .n_operands_min = 1,
     .n_operands_max = OPERANDS_ANY,
+    .missing = "missing argument TRACE",
     .commands = analyses,
-    .run = run,
+    .size = sizeof(struct overview_analysis),
+    .defaults = &defaults,
+    .warns_if_quiet = true,
+    .is_shared = true,
+    .check = analysis_check,
+    .work = analysis_run,
+    .release = release,
 };

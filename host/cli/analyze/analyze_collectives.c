@@ -14,9 +14,14 @@
 #include "sutra/report.h"
 #include "text/quantities.h"
 
-/*
- * Prints straggler, ranks and types with the most time, clock offsets, and violated checks.
- */
+struct collectives_analysis {
+    struct analysis analysis;
+    struct sutra_collectives_options options;
+    int compat; /* index into compats */
+    struct sutra_collectives *collectives;
+};
+
+/* ---- The page: straggler, ranks and types with the most time, clock offsets, violated checks ---- */
 
 #define N_TOP    5
 #define N_CHECKS 6
@@ -29,7 +34,9 @@ static struct sutra_column column_of(const struct sutra_table *table, const char
     return column;
 }
 
-static void print_head(const struct sutra_collectives_summary *summary) {
+static void print_head(const struct sutra_collectives *collectives, const struct sutra_collectives_summary *summary) {
+    struct sutra_collectives_straggler straggler = {.size = sizeof straggler};
+    double wait_us = summary->n_ranks ? summary->wait_us / (double)summary->n_ranks : 0;
     printf("%s rank%s: %s collective%s", count_text(summary->n_ranks).text, summary->n_ranks == 1 ? "" : "s",
            count_text(summary->n_collectives).text, summary->n_collectives == 1 ? "" : "s");
     if (summary->n_messages)
@@ -40,18 +47,10 @@ static void print_head(const struct sutra_collectives_summary *summary) {
     if (summary->n_untold)
         printf("%s without recorded group and number: matched by order\n",
                counted_text(summary->n_untold, "kernel", "kernels").text);
-}
-
-static void print_straggler(const struct sutra_collectives *collectives) {
-    struct sutra_collectives_straggler straggler = {.size = sizeof straggler};
     sutra_collectives_straggler(collectives, &straggler);
     putchar('\n');
     wrapped_print(straggler.sentence, 0, 0);
     putchar('\n');
-}
-
-static void print_times(const struct sutra_collectives_summary *summary) {
-    double wait_us = summary->n_ranks ? summary->wait_us / (double)summary->n_ranks : 0;
     printf("  %-11s %11s %7s  %s\n", "job", time_text(summary->span_us).text, "",
            "from the first to the last GPU activity");
     printf("  %-11s %11s %7s  %s\n", "waiting", time_text(wait_us).text, share_text(wait_us, summary->span_us).text,
@@ -60,12 +59,13 @@ static void print_times(const struct sutra_collectives_summary *summary) {
            "of all collectives and messages, without waiting");
 }
 
+/* Prints the ranks that other ranks wait for most. */
 static void print_ranks(const struct sutra_table *table) {
     struct sutra_column rank = column_of(table, "rank"), us = column_of(table, "wait_caused_us");
     struct sutra_column percent = column_of(table, "waited_for_percent"), last = column_of(table, "n_arrived_last");
     struct sutra_column n = column_of(table, "collectives");
     uint64_t rows[N_TOP], n_rows = 0;
-    for (uint64_t row = 0; row < sutra_table_rows(table); row++) { /* the first few of a sorted list */
+    for (uint64_t row = 0; row < sutra_table_rows(table); row++) { /* insert into the list of the largest */
         uint64_t at = n_rows < N_TOP ? n_rows++ : N_TOP;
         for (; at > 0 && us.reals[rows[at - 1]] < us.reals[row]; at--)
             if (at < N_TOP)
@@ -133,13 +133,11 @@ static void print_checks(const struct sutra_table *table) {
         printf("  %-11s %s more in collective_errors\n", "", count_text(n - N_CHECKS).text);
 }
 
-/* `folder` is where the tables are, or NULL. */
-static void collectives_page_print(const struct sutra_collectives *collectives, const char *folder) {
+/* `folder`: directory of the tables, or NULL. */
+static void print_page(const struct sutra_collectives *collectives, const char *folder) {
     struct sutra_collectives_summary summary = {.size = sizeof summary};
     sutra_collectives_summary(collectives, &summary);
-    print_head(&summary);
-    print_straggler(collectives);
-    print_times(&summary);
+    print_head(collectives, &summary);
     print_ranks(sutra_collectives_table(collectives, SUTRA_COLLECTIVES_RANKS));
     print_types(sutra_collectives_table(collectives, SUTRA_COLLECTIVES_KINDS), summary.transfer_us);
     print_clocks(&summary);
@@ -152,29 +150,67 @@ static void collectives_page_print(const struct sutra_collectives *collectives, 
     printf("  sutra analyze operators TRACE   GPU time of one rank\n");
 }
 
-struct collectives_values {
-    struct analysis_values analysis;
-    uint64_t ranks_per_host, link_peak;
-    int compat;
-    bool arrivals;
-};
+/* ---- The analysis ---- */
 
-enum collectives_compat { COLLECTIVES_OURS, COLLECTIVES_TRACELENS };
-static const char *const compats[] = {"none", "tracelens", NULL}; /* in this order */
+static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
+    struct collectives_analysis *self = (struct collectives_analysis *)analysis;
+    struct job *job = &analysis->job;
+    uint64_t n_bytes = 0;
+    self->options.compat = self->compat > 0;
+    self->options.restriction = &analysis->restriction;
+    enum sutra_status status =
+        sutra_collectives_run(job->context, job->inputs, job->n_inputs, &self->options, &self->collectives, error);
+    if (!job->output)
+        return status;
+    for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++)
+        status = analysis_write_table(
+            analysis, sutra_collectives_table(self->collectives, (enum sutra_collectives_table)id), RANK_ALL, error);
+    if (!status && !analysis->no_report && !self->compat)
+        status =
+            sutra_report_write_collectives(job->context, self->collectives, analysis->results.path, &n_bytes, error);
+    job->figures.output_bytes += n_bytes;
+    return status;
+}
 
-#define AT(field) .offset = offsetof(struct collectives_values, field)
+static int report(struct analysis *analysis) {
+    const struct sutra_collectives *collectives = ((struct collectives_analysis *)analysis)->collectives;
+    struct sutra_collectives_summary summary = {.size = sizeof summary};
+    if (!analysis->job.quiet && !((struct collectives_analysis *)analysis)->compat)
+        print_page(collectives, analysis->job.output);
+    sutra_collectives_summary(collectives, &summary);
+    const struct named_count counts[] = {{"n_ranks", summary.n_ranks},
+                                         {"n_skipped", summary.n_skipped},
+                                         {"n_collectives", summary.n_collectives},
+                                         {"n_messages", summary.n_messages},
+                                         {"n_faults", summary.n_faults}};
+    return analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
+}
+
+static void release(struct job *job) {
+    sutra_collectives_free(((struct collectives_analysis *)job)->collectives);
+}
+
+/* ---- The command ---- */
+
+static const struct analysis_kind kind = {.page = PAGE_COLLECTIVES, .work = work, .report = report};
+static const struct collectives_analysis defaults = {.analysis = {.kind = &kind, .job.stages = analysis_stages},
+                                                     .options.size = sizeof(struct sutra_collectives_options)};
+
+static const char *const compats[] = {"none", "tracelens", NULL};
 
 static const struct option_row options[] = {
     ANALYSIS_ROW_OUTPUT(PAGE_COLLECTIVES),
     ANALYSIS_ROW_FORMAT,
-    {"arrivals", 0, OPTION_FLAG, AT(arrivals),
+    {"arrivals", 0, OPTION_FLAG, AT(collectives_analysis, options.arrivals),
      .help = "also write collective_arrivals: one row per rank of each collective"},
-    {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(ranks_per_host), .minimum = 1, .maximum = INT32_MAX,
+    {"ranks-per-host", 0, OPTION_NUMBER, "N", AT(collectives_analysis, options.ranks_per_host), .minimum = 1,
+     .maximum = INT32_MAX,
      .help = "assume N ranks per host, with a common clock (default: the recorded number of GPUs per host)"},
-    {"link-peak-gbps", 0, OPTION_NUMBER, "GB", AT(link_peak), .minimum = 1, .maximum = UINT32_MAX,
+    {"link-peak-gbps", 0, OPTION_REAL, "GB", AT(collectives_analysis, options.link_gb_per_s), .minimum = 1,
+     .maximum = UINT32_MAX,
      .help = "set the peak link bandwidth of a GPU in one direction, in GB/s (default: NVLink or Infinity Fabric data "
              "sheet, inside hosts)"},
-    {"compat", 0, OPTION_CHOICE, "TOOL", AT(compat), .choices = compats,
+    {"compat", 0, OPTION_CHOICE, "TOOL", AT(collectives_analysis, compat), .choices = compats,
      .help = "tracelens: compute the tables of TraceLens with its rules and columns: ranks by file order, collectives "
              "matched by order, GB as GiB (default: none)"},
     ANALYSIS_ROWS_PART,
@@ -183,84 +219,6 @@ static const struct option_row options[] = {
     ANALYSIS_ROWS_HOW,
     {0},
 };
-
-/* What lives while traces are analyzed. */
-struct collectives_job {
-    struct analysis_run run;
-    struct collectives_values values;
-    struct sutra_collectives *collectives;
-};
-
-static enum sutra_status write_tables(struct collectives_job *job, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++) {
-        const struct sutra_table *table = sutra_collectives_table(job->collectives, (enum sutra_collectives_table)id);
-        if (table)
-            status = analysis_write_table(&job->run, table, RANK_ALL, error);
-    }
-    return status;
-}
-
-static enum sutra_status write_report(struct collectives_job *job, struct sutra_error *error) {
-    uint64_t n_bytes = 0;
-    enum sutra_status status =
-        sutra_report_write_collectives(job->run.job.context, job->collectives, job->run.results.path, &n_bytes, error);
-    job->run.job.figures.output_bytes += n_bytes;
-    return status;
-}
-
-static enum sutra_status work(struct analysis_run *run, struct sutra_error *error) {
-    struct collectives_job *job = (struct collectives_job *)run;
-    const struct collectives_values *values = &job->values;
-    const struct sutra_collectives_options made = {.size = sizeof made,
-                                                   .compat = values->compat == COLLECTIVES_TRACELENS,
-                                                   .arrivals = values->arrivals,
-                                                   .ranks_per_host = values->ranks_per_host,
-                                                   .link_gb_per_s = (double)values->link_peak,
-                                                   .restriction = &run->part.restriction};
-    enum sutra_status status = sutra_collectives_run(run->job.context, (const char *const *)run->traces.paths,
-                                                     run->traces.n, &made, &job->collectives, error);
-    const char *output = values->analysis.job.output;
-    if (!status && output)
-        status = write_tables(job, error);
-    if (!status && output && !values->analysis.no_report && !made.compat)
-        status = write_report(job, error);
-    return status;
-}
-
-static void print(const struct analysis_run *run) {
-    const struct collectives_job *job = (const struct collectives_job *)run;
-    if (!run->values->job.quiet && job->values.compat == COLLECTIVES_OURS)
-        collectives_page_print(job->collectives, run->values->job.output);
-}
-
-static void print_counts(FILE *file, const struct analysis_run *run) {
-    struct sutra_collectives_summary summary = {.size = sizeof summary};
-    sutra_collectives_summary(((const struct collectives_job *)run)->collectives, &summary);
-    const struct named_count counts[] = {{"n_ranks", summary.n_ranks},
-                                         {"n_skipped", summary.n_skipped},
-                                         {"n_collectives", summary.n_collectives},
-                                         {"n_messages", summary.n_messages},
-                                         {"n_faults", summary.n_faults}};
-    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
-}
-
-/* ---- The command ---- */
-
-static const struct analysis_kind kind = {
-    .page = PAGE_COLLECTIVES, .work = work, .print = print, .print_counts = print_counts};
-
-int collectives_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
-    struct collectives_job job = {.values.analysis.job.stages = analysis_stages};
-    int exit_code = analysis_run(&kind, &job.run, &job.values.analysis, command, argc, argv, processes);
-    sutra_collectives_free(job.collectives);
-    analysis_run_free(&job.run);
-    return exit_code;
-}
-
-static int run(const struct command *command, int argc, char **argv) {
-    return collectives_run_shared(command, argc, argv, NULL);
-}
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
 static const char *const description[] = {
@@ -286,6 +244,14 @@ const struct command analyze_collectives_command = {
     .description = description,
     .options = options,
     .examples = examples,
+    .n_operands_min = 1,
     .n_operands_max = OPERANDS_ANY,
-    .run = run,
+    .missing = "missing argument TRACE",
+    .size = sizeof(struct collectives_analysis),
+    .defaults = &defaults,
+    .warns_if_quiet = true,
+    .is_shared = true,
+    .check = analysis_check,
+    .work = analysis_run,
+    .release = release,
 };

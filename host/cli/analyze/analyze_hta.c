@@ -17,28 +17,39 @@
 #include "sutra/analyze.h"
 #include "text/quantities.h"
 
+struct hta_analysis {
+    struct analysis analysis;
+    struct sutra_hta_options options;
+    int counters; /* index into extensions, or -1 */
+    bool no_series;
+    struct sutra_hta_ranks *ranks;
+};
+
+static const char *const hta_versions[] = {"0.5", "0.6", NULL}; /* in the order of enum sutra_hta_version */
+
+/* Extensions of traces with counters. */
+static const char *const extensions[] = {"json", "json.gz", "json.zst", NULL};
+
 /*
- * Prints the terminal report of `sutra analyze hta`: one to a few lines for each of ten questions.
- *
- * For several ranks, times are sums over all ranks, and shares refer to these sums.
+ * The page: one to a few lines for each of ten questions, in at most 100 columns. For several ranks, times are sums
+ * over all ranks, and shares refer to these sums.
  */
 
 #define N_TOP         5
-#define COMMAND_WIDTH 54 /* of a trace in a command that people may type */
+#define COMMAND_WIDTH 54 /* of a path in a command */
 #define TEXT_COLUMN   17
-#define TYPE_COLUMN   39    /* where types of kernels begin */
-#define NAME_COLUMN   31    /* where names of kernels begin */
-#define ALIKE         0.001 /* the share by which ranks may differ without one being the slowest */
+#define TYPE_COLUMN   39    /* start of kernel types */
+#define NAME_COLUMN   31    /* start of kernel names */
+#define ALIKE         0.001 /* if ranks differ less, none is the slowest */
 
 struct hta_page {
     const struct sutra_hta_ranks *ranks;
     struct sutra_hta_sums sums;
 };
 
-/* ---- Lines ---- */
-
-static void begin(const char *what) {
-    printf("  %-15s", what);
+/* Begins a row with its title. */
+static void begin_row(const char *title) {
+    printf("  %-15s", title);
 }
 
 static void print_head(const struct hta_page *page) {
@@ -60,54 +71,39 @@ static void print_head(const struct hta_page *page) {
     putchar('\n');
 }
 
-/* The least and the most of all ranks that have kernels; 0 and 0: none has. */
-static void span_range(const struct sutra_hta_ranks *ranks, double *least, double *most, uint64_t *n) {
-    const struct sutra_hta_rank *rank;
-    *least = *most = 0;
-    *n = 0;
-    for (size_t i = 0; (rank = sutra_hta_ranks_get(ranks, i)); i++) {
-        if (!rank->summary || rank->summary->n_kernels == 0)
-            continue;
-        double span = rank->summary->span_us;
-        *least = *n == 0 || span < *least ? span : *least;
-        *most = span > *most ? span : *most;
-        ++*n;
-    }
-}
-
-/* Of one rank, or of several: a sum over ranks that ran side by side would be nobody's time. */
-static void print_span(const struct hta_page *page) {
+/* Prints the GPU time: of one rank, or the mean of several ranks, which ran at the same time. */
+static void print_time(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     const char *last = all->n_no_work ? "last event on a stream" : "last kernel";
-    double least, most;
-    uint64_t n;
-    span_range(page->ranks, &least, &most, &n);
-    begin("GPU time");
+    const struct sutra_hta_rank *rank;
+    double min_us = 0, max_us = 0;
+    uint64_t n = 0; /* ranks with kernels */
+    for (size_t i = 0; (rank = sutra_hta_ranks_get(page->ranks, i)); i++) {
+        if (!rank->summary || rank->summary->n_kernels == 0)
+            continue;
+        double us = rank->summary->span_us;
+        min_us = n == 0 || us < min_us ? us : min_us;
+        max_us = us > max_us ? us : max_us;
+        n++;
+    }
+    begin_row("GPU time");
     if (n < 2) {
         printf("%s from first to %s:\n", time_text(all->span_us).text, last);
     } else {
         printf("%s per rank from first to %s\n", time_text(all->span_us / (double)n).text, last);
-        begin("");
-        printf("(mean; %s to %s):\n", time_text(least).text, time_text(most).text);
+        begin_row("");
+        printf("(mean; %s to %s):\n", time_text(min_us).text, time_text(max_us).text);
     }
-    begin("");
-}
-
-static void print_time(const struct hta_page *page) {
-    const struct sutra_hta_summary *all = page->sums.all;
+    begin_row("");
     double other = all->span_us - all->compute_us - all->idle_us;
-    print_span(page);
     printf("%s compute, ", share_text(all->compute_us, all->span_us).text);
     printf("%s other activity, %s idle\n", share_text(other, all->span_us).text,
            share_text(all->idle_us, all->span_us).text);
-}
 
-static void print_idle(const struct hta_page *page) {
-    const struct sutra_hta_summary *all = page->sums.all;
     double waits = all->host_wait_us + all->kernel_wait_us + all->other_wait_us;
-    begin("idle");
+    begin_row("idle");
     printf("gaps on streams: %s host wait,\n", share_text(all->host_wait_us, waits).text);
-    begin("");
+    begin_row("");
     printf("%s kernel wait, %s other\n", share_text(all->kernel_wait_us, waits).text,
            share_text(all->other_wait_us, waits).text);
 }
@@ -120,19 +116,19 @@ static void print_types(const struct hta_page *page) {
         return;
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
         double time = us.integers ? (double)us.integers[row] : us.reals[row];
-        begin(row ? "" : "kernel types");
+        begin_row(row ? "" : "kernel types");
         printf("%12s %5.1f %%  ", time_text(time).text, share.reals[row]);
         printf("%s\n", short_text(sutra_column_text(&name, row), screen_columns() - TYPE_COLUMN).text);
     }
 }
 
-/* A name with the sum over all ranks. */
+/* A kernel name with its sum over all ranks. */
 struct named {
     const char *name;
     double us;
 };
 
-/* Puts a name to its place among the N_TOP largest. */
+/* Inserts a name into the list of the N_TOP largest. */
 static void keep_largest(struct named *top, struct named named) {
     for (int i = 0; i < N_TOP; i++)
         if (!top[i].name || named.us > top[i].us) {
@@ -144,20 +140,7 @@ static void keep_largest(struct named *top, struct named named) {
         }
 }
 
-static void print_top(const struct named top[N_TOP]) {
-    const char *names[N_TOP];
-    struct shortened shorts[N_TOP];
-    size_t n = 0;
-    for (; n < N_TOP && top[n].name; n++)
-        names[n] = top[n].name;
-    short_names(names, n, screen_columns() - NAME_COLUMN, shorts);
-    for (size_t i = 0; i < n; i++) {
-        begin(i ? "" : "top kernels");
-        printf("%12s  %s\n", time_text(top[i].us).text, shorts[i].text);
-    }
-}
-
-/* The names with the largest sums of all that the table has by name: its rows of one name stand together. */
+/* Prints the kernel names with the largest sums; the table lists rows of equal names consecutively. */
 static void print_kernels(const struct hta_page *page) {
     const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_KERNELS_MEMORY, NULL);
     struct sutra_column name, us;
@@ -177,12 +160,21 @@ static void print_kernels(const struct hta_page *page) {
     }
     if (named.name)
         keep_largest(top, named);
-    print_top(top);
+    const char *names[N_TOP];
+    struct shortened shorts[N_TOP];
+    size_t n = 0;
+    for (; n < N_TOP && top[n].name; n++)
+        names[n] = top[n].name;
+    short_names(names, n, screen_columns() - NAME_COLUMN, shorts);
+    for (size_t i = 0; i < n; i++) {
+        begin_row(i ? "" : "top kernels");
+        printf("%12s  %s\n", time_text(top[i].us).text, shorts[i].text);
+    }
 }
 
 static void print_communication(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
-    begin("communication");
+    begin_row("communication");
     if (all->communication_us > 0)
         printf("%s, %s overlaps with compute, %s exposed\n", time_text(all->communication_us).text,
                share_text(all->overlap_us, all->communication_us).text, time_text(all->exposed_us).text);
@@ -190,7 +182,7 @@ static void print_communication(const struct hta_page *page) {
         printf("none (no kernel is called nccl...Kernel)\n");
 }
 
-/* No exponent where there are more. */
+/* Three digits, or all digits of larger integers. */
 static struct figure three_digits(double value) {
     struct figure figure;
     snprintf(figure.text, sizeof figure.text, value < 100 ? "%.3g" : "%.0f", value);
@@ -206,7 +198,7 @@ static void print_copies(const struct hta_page *page) {
         return;
     for (uint64_t row = 0; row < sutra_table_rows(table) && row < N_TOP && rank.integers[row] == rank.integers[0];
          row++) {
-        begin(row ? "" : "memcpy");
+        begin_row(row ? "" : "memcpy");
         printf("%-14s median %s, ", short_text(sutra_column_text(&name, row), 20).text,
                three_digits(median.reals[row]).text);
         printf("at most %s GB/s (rank %lld)\n", three_digits(most.reals[row]).text, (long long)rank.integers[row]);
@@ -215,23 +207,23 @@ static void print_copies(const struct hta_page *page) {
 
 static void print_launches(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
-    begin("launches");
+    begin_row("launches");
     if (all->n_launches == 0) {
         printf("no launch is matched to a kernel\n");
         return;
     }
     printf("%s in %s; ", count_text(all->n_launches).text, time_text(all->launch_us).text);
     printf("median queue delay %s;\n", time_text(fmax(all->delay_median_us, 0)).text);
-    begin("");
+    begin_row("");
     printf("%s shorter than %s launch call (%s)\n", counted_text(all->n_short, "kernel is", "kernels are").text,
            all->n_short == 1 ? "its" : "their", share_text((double)all->n_short, (double)all->n_launches).text);
     if (all->n_unlisted == 0)
         return;
-    begin("");
+    begin_row("");
     printf("%s missing from the launch tables,\n", counted_text(all->n_unlisted, "kernel is", "kernels are").text);
-    begin("");
+    begin_row("");
     printf("launched by calls unknown to HTA (cuLaunchKernel):\n");
-    begin("");
+    begin_row("");
     printf("--all-launches counts them\n");
 }
 
@@ -239,7 +231,7 @@ static void print_queue(const struct hta_page *page) {
     const struct sutra_hta_summary *all = page->sums.all;
     if (all->queue_most == 0)
         return;
-    begin("queue");
+    begin_row("queue");
     printf("%s at most, ", counted_text((uint64_t)all->queue_most, "kernel", "kernels").text);
     printf("mean %s (stream %lld of rank %lld)\n", three_digits(all->queue_mean).text, (long long)all->queue_stream,
            (long long)page->sums.queue_rank);
@@ -250,24 +242,22 @@ static void print_slowest(const struct hta_page *page) {
     struct sutra_hta_slowest slowest = {.size = sizeof slowest};
     if (!sutra_hta_ranks_slowest(page->ranks, &slowest))
         return;
-    begin("slowest rank");
+    begin_row("slowest rank");
     if (slowest.span_us - slowest.median_span_us <= ALIKE * slowest.median_span_us) {
         printf("none: all ranks take about %s\n", time_text(slowest.median_span_us).text);
         return;
     }
     printf("%lld: %s, median %s;\n", (long long)slowest.rank, time_text(slowest.span_us).text,
            time_text(slowest.median_span_us).text);
-    begin("");
+    begin_row("");
     printf("mostly due to %s:\n", causes[slowest.cause]);
-    begin("");
+    begin_row("");
     printf("%s, median %s\n", time_text(slowest.cause_us).text, time_text(slowest.median_cause_us).text);
     if (slowest.awaited_rank < 0)
         return;
-    begin("straggler");
+    begin_row("straggler");
     printf("rank %lld has the least communication time\n", (long long)slowest.awaited_rank);
 }
-
-/* ---- What is missing, and what is next ---- */
 
 static void print_missing(const struct hta_page *page) {
     static const struct {
@@ -281,23 +271,24 @@ static void print_missing(const struct hta_page *page) {
         const char *reason;
         if (sutra_hta_ranks_table(page->ranks, tables[i].id, &reason))
             continue;
-        begin(tables[i].what);
+        begin_row(tables[i].what);
         wrapped_print(reason, TEXT_COLUMN + printf("not computed:"), TEXT_COLUMN);
     }
     if (page->sums.all->n_bad_times > 0) {
-        begin("skipped");
+        begin_row("skipped");
         printf("%s\n",
                counted_text(page->sums.all->n_bad_times, "event without a valid time", "events without a valid time")
                    .text);
     }
     if (page->sums.all->n_negative > 0) {
-        begin("invalid");
+        begin_row("invalid");
         printf("%s\n", counted_text(page->sums.all->n_negative, "negative duration, used as recorded",
                                     "negative durations, used as recorded")
                            .text);
     }
 }
 
+/* Recommends the next command, for the slowest rank. */
 static void print_next(const struct hta_page *page, const char *folder) {
     const struct sutra_hta_summary *all = page->sums.all;
     struct sutra_hta_slowest slowest = {.size = sizeof slowest};
@@ -321,15 +312,13 @@ static void print_next(const struct hta_page *page, const char *folder) {
         printf("  write the tables with -o DIR\n");
 }
 
-/* Prints at most 100 columns to standard output: ten things to know, what could not be computed, what to run next.
- * `folder` is where the tables are, or NULL. */
+/* `folder`: directory of the tables, or NULL. */
 static void hta_page_print(const struct sutra_hta_ranks *ranks, const char *folder) {
     struct hta_page page = {.ranks = ranks, .sums.size = sizeof page.sums};
     sutra_hta_ranks_sum(ranks, &page.sums);
     print_head(&page);
     if (page.sums.all->n_kernels > 0) {
         print_time(&page);
-        print_idle(&page);
         print_types(&page);
         print_kernels(&page);
         print_communication(&page);
@@ -342,182 +331,87 @@ static void hta_page_print(const struct sutra_hta_ranks *ranks, const char *fold
     print_next(&page, folder);
 }
 
-struct hta_values {
-    struct analysis_values analysis;
-    uint64_t n_kernels, kernel_delay, full_queue, sequence_kernels;
-    const char *sequences_of;
-    int hta_version, counters;
-    bool last_step, all_launches, nanoseconds, no_series, compat;
-};
+/* ---- The analysis ---- */
 
-static const char *const hta_versions[] = {"0.5", "0.6", NULL}; /* in the order of enum sutra_hta_version */
-
-/* Endings of traces with counters. */
-static const char *const endings[] = {"json", "json.gz", "json.zst", NULL};
-
-#define AT(field) .offset = offsetof(struct hta_values, field)
-
-static const struct option_row options[] = {
-    ANALYSIS_ROW_OUTPUT(PAGE_HTA),
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
-     .help =
-         "write tables as csv with the columns of Holistic Trace Analysis, or as json arrays of rows (default: csv)"},
-    {"kernels", 'n', OPTION_NUMBER, "N", AT(n_kernels), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "list at most N kernels of each type, and sum the rest as 'others' (default: 10)"},
-    {"kernel-gap-us", 0, OPTION_NUMBER, "US", AT(kernel_delay), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "count gaps below US microseconds as kernel wait (default: 30)"},
-    {"last-step", 0, OPTION_FLAG, AT(last_step),
-     .help = "keep the last ProfilerStep (default: skip it if there are several)"},
-    {"all-launches", 0, OPTION_FLAG, AT(all_launches),
-     .help =
-         "also count launches by cuLaunchKernelEx, cudaGraphLaunch and HIP calls in the tables of launches and queues "
-         "(launch_calls always counts them)"},
-    {"nanoseconds", 0, OPTION_FLAG, AT(nanoseconds),
-     .help = "keep fractions of microseconds, as HTA with HTA_DISABLE_NS_ROUNDING=1"},
-    {"hta-version", 0, OPTION_CHOICE, "VERSION", AT(hta_version), .choices = hta_versions,
-     .help = "use the rules of HTA 0.5 or 0.6; 0.6 classifies more kernels (default: 0.5)"},
-    {"compat", 0, OPTION_FLAG, AT(compat),
-     .help = "compute all tables exactly as HTA, including its bugs, for comparison"},
-    {"full-queue", 0, OPTION_NUMBER, "N", AT(full_queue), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "set the queue capacity to N kernels, for time_spent_blocked_on_full_queue (default: 1024)"},
-    {"sequences", 0, OPTION_TEXT, "NAME", AT(sequences_of),
-     .help = "list the kernel sequences of operators whose name contains NAME (default: aten::)"},
-    {"sequence-kernels", 0, OPTION_NUMBER, "N", AT(sequence_kernels), .minimum = 1, .maximum = UINT32_MAX,
-     .help = "list only sequences of at least N kernels (default: 3)"},
-    {"write-counters", 0, OPTION_CHOICE, "ENDING", AT(counters), .choices = endings,
-     .help =
-         "also write trace_with_counters.rankN.ENDING for Perfetto, with counters of queue length, memory bandwidth "
-         "and GPU busy share"},
-    {"no-series", 0, OPTION_FLAG, AT(no_series), .help = "skip the tables with one row per launch or kernel"},
-    ANALYSIS_ROWS_PART,
-    ANALYSIS_ROWS_SHARE,
-    ANALYSIS_ROWS_WHERE,
-    ANALYSIS_ROWS_HOW,
-    {0},
-};
-
-/* What lives while traces are analyzed. */
-struct hta_job {
-    struct analysis_run run;
-    struct hta_values values;
-    struct sutra_hta_ranks *ranks;
-};
-
-/* By which rules the tables were made; and what HTA gives as lists, for who compares with it. */
-static enum sutra_status write_lists(struct hta_job *job, struct sutra_error *error) {
-    static const struct {
-        const char *name;
-        enum sutra_hta_list list;
-    } lists[] = {{"rules", SUTRA_HTA_LIST_RULES},
-                 {"profiler_steps", SUTRA_HTA_LIST_STEPS},
-                 {"potential_stragglers", SUTRA_HTA_LIST_STRAGGLERS}};
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < (job->values.compat ? sizeof lists / sizeof *lists : 1) && !status; i++) {
-        struct result_path path;
-        uint64_t n_bytes = 0;
-        status = result_place(job->run.results.path, lists[i].name, RANK_ALL, "json", &path, error);
-        if (!status)
-            status =
-                sutra_hta_ranks_write_list(job->run.job.context, job->ranks, lists[i].list, path.text, &n_bytes, error);
-        job->run.job.figures.output_bytes += n_bytes;
-    }
-    return status;
-}
-
-/* One rank is done. */
-static enum sutra_status on_rank(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
-                                 struct sutra_error *error) {
+/* Writes the tables of a rank. */
+static enum sutra_status on_rank_done(void *arg, struct sutra_context *context, const struct sutra_hta *hta,
+                                      struct sutra_error *error) {
     static const struct {
         enum sutra_hta_table id;
         bool series; /* a row for each launch or kernel */
     } tables[] = {{SUTRA_HTA_LAUNCHES, true},         {SUTRA_HTA_QUEUE, true},      {SUTRA_HTA_ANNOTATED, true},
                   {SUTRA_HTA_BANDWIDTH_SERIES, true}, {SUTRA_HTA_OPERATORS, false}, {SUTRA_HTA_SEQUENCES, false},
                   {SUTRA_HTA_BUSY_SERIES, true}};
-    struct hta_job *job = arg;
+    struct hta_analysis *self = arg;
     enum sutra_status status = SUTRA_OK;
     (void)context;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables && !status; i++) {
-        const struct sutra_table *table = sutra_hta_table(hta, tables[i].id, NULL);
-        if (table && !(tables[i].series && job->values.no_series))
-            status = analysis_write_table(&job->run, table, sutra_hta_rank_of(hta), error);
-    }
+    for (size_t i = 0; i < COUNT_OF(tables) && !status; i++)
+        if (!tables[i].series || !self->no_series)
+            status = analysis_write_table(&self->analysis, sutra_hta_table(hta, tables[i].id, NULL),
+                                          sutra_hta_rank_of(hta), error);
     return status;
 }
 
-/* Its trace is still there. */
-static enum sutra_status on_trace(void *arg, struct sutra_context *context, const struct sutra_device_trace *trace,
-                                  const struct sutra_hta *hta, struct sutra_error *error) {
-    struct hta_job *job = arg;
+/* Writes the trace of a rank with counters. */
+static enum sutra_status on_rank_trace(void *arg, struct sutra_context *context, const struct sutra_device_trace *trace,
+                                       const struct sutra_hta *hta, struct sutra_error *error) {
+    struct hta_analysis *self = arg;
     struct result_path path;
     uint64_t n_bytes = 0;
-    enum sutra_status status = result_place(job->run.results.path, "trace_with_counters", sutra_hta_rank_of(hta),
-                                            endings[job->values.counters], &path, error);
+    enum sutra_status status = result_file_path(&self->analysis, "trace_with_counters", sutra_hta_rank_of(hta),
+                                                extensions[self->counters], &path, error);
     if (!status)
         status = sutra_hta_write_counters(context, trace, hta, SUTRA_HTA_COUNTERS_ALL, path.text, &n_bytes, error);
-    job->run.job.figures.output_bytes += n_bytes;
+    self->analysis.job.figures.output_bytes += n_bytes;
     return status;
 }
 
-static enum sutra_status write_tables(struct hta_job *job, struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++) {
-        const struct sutra_table *table = sutra_hta_ranks_table(job->ranks, (enum sutra_hta_table)id, NULL);
-        if (table)
-            status = analysis_write_table(&job->run, table, RANK_ALL, error);
-    }
-    return status;
-}
-
-static enum sutra_status write_report(struct hta_job *job, struct sutra_error *error) {
-    uint64_t n_bytes = 0;
-    enum sutra_status status =
-        sutra_report_write_hta(job->run.job.context, job->ranks, job->run.results.path, &n_bytes, error);
-    job->run.job.figures.output_bytes += n_bytes;
-    return status;
-}
-
-static enum sutra_status work(struct analysis_run *run, struct sutra_error *error) {
-    struct hta_job *job = (struct hta_job *)run;
-    const struct hta_values *values = &job->values;
-    const char *output = values->analysis.job.output;
-    const struct sutra_hta_options hta_options = {.size = sizeof hta_options,
-                                                  .n_kernels = values->n_kernels,
-                                                  .kernel_delay_us = values->kernel_delay,
-                                                  .last_step = values->last_step,
-                                                  .all_launches = values->all_launches,
-                                                  .nanoseconds = values->nanoseconds,
-                                                  .compat = values->compat,
-                                                  .hta_version = (enum sutra_hta_version)values->hta_version,
-                                                  .full_queue = values->full_queue,
-                                                  .sequences_of = values->sequences_of,
-                                                  .sequence_kernels = values->sequence_kernels};
+static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
+    static const struct {
+        const char *name;
+        enum sutra_hta_list list;
+    } lists[] = {{"rules", SUTRA_HTA_LIST_RULES},
+                 {"profiler_steps", SUTRA_HTA_LIST_STEPS},
+                 {"potential_stragglers", SUTRA_HTA_LIST_STRAGGLERS}};
+    struct hta_analysis *self = (struct hta_analysis *)analysis;
+    struct job *job = &analysis->job;
     const struct sutra_hta_ranks_options ranks_options = {.size = sizeof ranks_options,
-                                                          .hta = &hta_options,
-                                                          .visit = output ? on_rank : NULL,
-                                                          .arg = job,
+                                                          .hta = &self->options,
+                                                          .visit = job->output ? on_rank_done : NULL,
+                                                          .arg = self,
                                                           .visit_trace =
-                                                              output && values->counters >= 0 ? on_trace : NULL,
-                                                          .restriction = &run->part.restriction};
-    enum sutra_status status = sutra_hta_ranks_run(run->job.context, (const char *const *)run->traces.paths,
-                                                   run->traces.n, &ranks_options, &job->ranks, error);
-    if (!status && output)
-        status = write_tables(job, error);
-    if (!status && output)
-        status = write_lists(job, error);
-    if (!status && output && !values->analysis.no_report)
-        status = write_report(job, error);
+                                                              job->output && self->counters >= 0 ? on_rank_trace : NULL,
+                                                          .restriction = &analysis->restriction};
+    enum sutra_status status =
+        sutra_hta_ranks_run(job->context, job->inputs, job->n_inputs, &ranks_options, &self->ranks, error);
+    if (status || !job->output)
+        return status;
+    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
+        status = analysis_write_table(analysis, sutra_hta_ranks_table(self->ranks, (enum sutra_hta_table)id, NULL),
+                                      RANK_ALL, error);
+    /* The rules; and for comparison HTA's lists. */
+    for (size_t i = 0; i < (self->options.compat ? COUNT_OF(lists) : 1) && !status; i++) {
+        struct result_path path;
+        uint64_t n_bytes = 0;
+        status = result_file_path(analysis, lists[i].name, RANK_ALL, "json", &path, error);
+        if (!status)
+            status = sutra_hta_ranks_write_list(job->context, self->ranks, lists[i].list, path.text, &n_bytes, error);
+        job->figures.output_bytes += n_bytes;
+    }
+    uint64_t n_bytes = 0;
+    if (!status && !analysis->no_report)
+        status = sutra_report_write_hta(job->context, self->ranks, analysis->results.path, &n_bytes, error);
+    job->figures.output_bytes += n_bytes;
     return status;
 }
 
-static void print(const struct analysis_run *run) {
-    if (!run->values->job.quiet)
-        hta_page_print(((const struct hta_job *)run)->ranks, run->values->job.output);
-}
-
-static void print_counts(FILE *file, const struct analysis_run *run) {
+static int report(struct analysis *analysis) {
+    const struct sutra_hta_ranks *ranks = ((const struct hta_analysis *)analysis)->ranks;
     const struct sutra_hta_rank *rank;
     uint64_t n_ranks = 0, n_skipped = 0, n_events = 0, n_kernels = 0, n_launches = 0, n_bad_times = 0;
-    for (size_t i = 0; (rank = sutra_hta_ranks_get(((const struct hta_job *)run)->ranks, i)); i++) {
+    if (!analysis->job.quiet)
+        hta_page_print(ranks, analysis->job.output);
+    for (size_t i = 0; (rank = sutra_hta_ranks_get(ranks, i)); i++) {
         n_ranks += !rank->reason;
         n_skipped += rank->reason != NULL;
         n_events += rank->summary->n_events;
@@ -529,40 +423,74 @@ static void print_counts(FILE *file, const struct analysis_run *run) {
         {"n_ranks", n_ranks},     {"n_skipped", n_skipped},   {"n_events", n_events},
         {"n_kernels", n_kernels}, {"n_launches", n_launches}, {"n_bad_times", n_bad_times},
     };
-    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
+    return analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
 }
 
-/* ---- The command ---- */
-
-/* Traces with counters are whole ones, and those that were read here. */
-static int check(struct analysis_run *run, bool is_shared) {
-    if (((const struct hta_job *)run)->values.counters < 0)
+/* Traces with counters are complete traces that this process reads. */
+static int check(struct analysis *analysis) {
+    if (((const struct hta_analysis *)analysis)->counters < 0)
         return SUTRA_OK;
-    if (!run->values->job.output)
+    if (!analysis->job.output)
         return message_fail(SUTRA_USAGE, "--write-counters needs --output");
-    if (is_shared)
+    if (analysis_is_shared(analysis))
         return message_fail(
             SUTRA_USAGE,
             "--write-counters needs the traces: run it in a single process, without --shard and --combine");
-    if (restriction_is_part(&run->part.restriction))
+    if (restriction_is_part(&analysis->restriction))
         return message_fail(SUTRA_USAGE, "--write-counters writes full traces; extract a part first with 'sutra cut'");
     return SUTRA_OK;
 }
 
-static const struct analysis_kind kind = {
-    .page = PAGE_HTA, .check = check, .work = work, .print = print, .print_counts = print_counts};
-
-int hta_run_shared(const struct command *command, int argc, char **argv, const struct job_team *processes) {
-    struct hta_job job = {.values = {.analysis.job.stages = analysis_stages, .counters = -1}};
-    int exit_code = analysis_run(&kind, &job.run, &job.values.analysis, command, argc, argv, processes);
-    sutra_hta_ranks_free(job.ranks);
-    analysis_run_free(&job.run);
-    return exit_code;
+static void release(struct job *job) {
+    sutra_hta_ranks_free(((struct hta_analysis *)job)->ranks);
 }
 
-static int run(const struct command *command, int argc, char **argv) {
-    return hta_run_shared(command, argc, argv, NULL);
-}
+/* ---- The command ---- */
+
+static const struct analysis_kind kind = {.page = PAGE_HTA, .check = check, .work = work, .report = report};
+static const struct hta_analysis defaults = {.analysis = {.kind = &kind, .job.stages = analysis_stages},
+                                             .options.size = sizeof(struct sutra_hta_options),
+                                             .counters = -1};
+
+static const struct option_row options[] = {
+    ANALYSIS_ROW_OUTPUT(PAGE_HTA),
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
+     .help =
+         "write tables as csv with the columns of Holistic Trace Analysis, or as json arrays of rows (default: csv)"},
+    {"kernels", 'n', OPTION_NUMBER, "N", AT(hta_analysis, options.n_kernels), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "list at most N kernels of each type, and sum the rest as 'others' (default: 10)"},
+    {"kernel-gap-us", 0, OPTION_NUMBER, "US", AT(hta_analysis, options.kernel_delay_us), .minimum = 1,
+     .maximum = UINT32_MAX, .help = "count gaps below US microseconds as kernel wait (default: 30)"},
+    {"last-step", 0, OPTION_FLAG, AT(hta_analysis, options.last_step),
+     .help = "keep the last ProfilerStep (default: skip it if there are several)"},
+    {"all-launches", 0, OPTION_FLAG, AT(hta_analysis, options.all_launches),
+     .help =
+         "also count launches by cuLaunchKernelEx, cudaGraphLaunch and HIP calls in the tables of launches and queues "
+         "(launch_calls always counts them)"},
+    {"nanoseconds", 0, OPTION_FLAG, AT(hta_analysis, options.nanoseconds),
+     .help = "keep fractions of microseconds, as HTA with HTA_DISABLE_NS_ROUNDING=1"},
+    {"hta-version", 0, OPTION_CHOICE, "VERSION", AT(hta_analysis, options.hta_version), .choices = hta_versions,
+     .help = "use the rules of HTA 0.5 or 0.6; 0.6 classifies more kernels (default: 0.5)"},
+    {"compat", 0, OPTION_FLAG, AT(hta_analysis, options.compat),
+     .help = "compute all tables exactly as HTA, including its bugs, for comparison"},
+    {"full-queue", 0, OPTION_NUMBER, "N", AT(hta_analysis, options.full_queue), .minimum = 1, .maximum = UINT32_MAX,
+     .help = "set the queue capacity to N kernels, for time_spent_blocked_on_full_queue (default: 1024)"},
+    {"sequences", 0, OPTION_TEXT, "NAME", AT(hta_analysis, options.sequences_of),
+     .help = "list the kernel sequences of operators whose name contains NAME (default: aten::)"},
+    {"sequence-kernels", 0, OPTION_NUMBER, "N", AT(hta_analysis, options.sequence_kernels), .minimum = 1,
+     .maximum = UINT32_MAX, .help = "list only sequences of at least N kernels (default: 3)"},
+    {"write-counters", 0, OPTION_CHOICE, "ENDING", AT(hta_analysis, counters), .choices = extensions,
+     .help =
+         "also write trace_with_counters.rankN.ENDING for Perfetto, with counters of queue length, memory bandwidth "
+         "and GPU busy share"},
+    {"no-series", 0, OPTION_FLAG, AT(hta_analysis, no_series),
+     .help = "skip the tables with one row per launch or kernel"},
+    ANALYSIS_ROWS_PART,
+    ANALYSIS_ROWS_SHARE,
+    ANALYSIS_ROWS_WHERE,
+    ANALYSIS_ROWS_HOW,
+    {0},
+};
 
 static const char *const synopses[] = {"TRACE... [-o DIR] [OPTIONS]", NULL};
 static const char *const description[] = {
@@ -593,6 +521,14 @@ const struct command analyze_hta_command = {
     .description = description,
     .options = options,
     .examples = examples,
+    .n_operands_min = 1,
     .n_operands_max = OPERANDS_ANY,
-    .run = run,
+    .missing = "missing argument TRACE",
+    .size = sizeof(struct hta_analysis),
+    .defaults = &defaults,
+    .warns_if_quiet = true,
+    .is_shared = true,
+    .check = analysis_check,
+    .work = analysis_run,
+    .release = release,
 };

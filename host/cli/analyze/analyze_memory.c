@@ -18,36 +18,16 @@
 #define TEXT_MAX   1200 /* bytes of a row */
 
 enum memory_output { MEMORY_TEXT, MEMORY_JSON, MEMORY_MARKDOWN };
-static const char *const formats[] = {"text", "json", "markdown", NULL}; /* in this order */
+static const char *const formats[] = {"text", "json", "markdown", NULL}; /* in the order of enum memory_output */
 
-struct memory_values {
-    struct analysis_values analysis;
-    int format;
-    const char *against;
-    uint64_t n_top;
-};
-
-/* What lives while inputs are analyzed. */
-struct memory_job {
-    struct analysis_run run;
-    struct memory_values values;
+struct memory_analysis {
+    struct analysis analysis;
+    struct sutra_memory_options options;
+    int format; /* enum memory_output */
     struct sutra_memory *memory;
 };
 
 /* ---- Page ---- */
-
-/* "1.25 GiB" */
-static struct figure binary_bytes(int64_t bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    struct figure figure;
-    double value = bytes < 0 ? -(double)bytes : (double)bytes;
-    size_t unit = 0;
-    for (; value >= 1000 && unit < 6; unit++)
-        value /= 1024;
-    int digits = unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
-    snprintf(figure.text, sizeof figure.text, "%s%.*f %s", bytes < 0 ? "-" : "", digits, value, units[unit]);
-    return figure;
-}
 
 /* One row: title (only in the first row of a list), bytes, share, text. */
 static void print_row(bool is_markdown, const char *title, int64_t bytes, double share, const char *text) {
@@ -55,7 +35,7 @@ static void print_row(bool is_markdown, const char *title, int64_t bytes, double
     if (share >= 0)
         snprintf(percent, sizeof percent, "%.1f %%", share);
     const char *format = is_markdown ? "| %s | %s | %s | %s |\n" : "  %-12s %10s %8s  %s\n";
-    printf(format, title, binary_bytes(bytes).text, percent, text);
+    printf(format, title, binary_bytes_text(bytes).text, percent, text);
 }
 
 static void print_groups(const struct sutra_memory *memory, bool is_markdown, const char *title,
@@ -188,62 +168,48 @@ static void print_comparison(const struct sutra_memory *memory, bool is_markdown
             if (strcmp(x->name, y->name) != 0)
                 continue;
             int64_t of_x = x->active[x->peak], of_y = y->active[y->peak];
-            snprintf(text, sizeof text, "%s, %s in A", x->name, binary_bytes(of_x).text);
+            snprintf(text, sizeof text, "%s, %s in A", x->name, binary_bytes_text(of_x).text);
             print_row(is_markdown, "peak", of_y - of_x, -1, text);
-            snprintf(text, sizeof text, "%s, %s in A", x->name, binary_bytes(x->max_reserved).text);
+            snprintf(text, sizeof text, "%s, %s in A", x->name, binary_bytes_text(x->max_reserved).text);
             print_row(is_markdown, "reserved", y->max_reserved - x->max_reserved, -1, text);
         }
     print_changes(memory, is_markdown);
 }
 
-/* ---- Work ---- */
+/* ---- The analysis ---- */
 
-static enum sutra_status work(struct analysis_run *run, struct sutra_error *error) {
-    struct memory_job *job = (struct memory_job *)run;
-    const struct memory_values *values = &job->values;
-    const char *output = values->analysis.job.output;
-    const struct sutra_memory_options options = {.size = sizeof options,
-                                                 .against = values->against,
-                                                 .n_top = values->n_top,
-                                                 .tables =
-                                                     output || (values->against && values->format != MEMORY_JSON)};
-    enum sutra_status status = sutra_memory_run(run->job.context, (const char *const *)run->traces.paths, run->traces.n,
-                                                &options, &job->memory, error);
-    for (int id = 0; output && id < SUTRA_MEMORY_N_TABLES && !status; id++) {
-        const struct sutra_table *table = sutra_memory_table(job->memory, (enum sutra_memory_table)id);
-        if (table)
-            status = analysis_write_table(run, table, RANK_ALL, error);
-    }
-    if (!status && output && !values->analysis.no_report && !values->against) {
+static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
+    struct memory_analysis *self = (struct memory_analysis *)analysis;
+    struct job *job = &analysis->job;
+    self->options.tables = job->output || (self->options.against && self->format != MEMORY_JSON);
+    enum sutra_status status =
+        sutra_memory_run(job->context, job->inputs, job->n_inputs, &self->options, &self->memory, error);
+    for (int id = 0; job->output && id < SUTRA_MEMORY_N_TABLES && !status; id++)
+        status = analysis_write_table(analysis, sutra_memory_table(self->memory, (enum sutra_memory_table)id), RANK_ALL,
+                                      error);
+    if (!status && job->output && !analysis->no_report && !self->options.against) {
         uint64_t n_bytes = 0;
-        status = sutra_report_write_memory(run->job.context, job->memory, run->results.path, &n_bytes, error);
-        run->job.figures.output_bytes += n_bytes;
+        status = sutra_report_write_memory(job->context, self->memory, analysis->results.path, &n_bytes, error);
+        job->figures.output_bytes += n_bytes;
     }
-    if (!status && values->format == MEMORY_JSON) {
-        progress_clear(&run->job.watch.progress);
-        status = sutra_memory_write_json(run->job.context, job->memory, "-", NULL, error);
+    if (!status && self->format == MEMORY_JSON) {
+        progress_clear(&job->watch.progress);
+        status = sutra_memory_write_json(job->context, self->memory, "-", NULL, error);
     }
     return status;
 }
 
-static void print(const struct analysis_run *run) {
-    const struct memory_job *job = (const struct memory_job *)run;
-    bool is_markdown = job->values.format == MEMORY_MARKDOWN;
-    if (run->values->job.quiet || job->values.format == MEMORY_JSON)
-        return;
-    if (job->memory->is_comparison) {
-        print_comparison(job->memory, is_markdown);
-        return;
-    }
-    for (size_t i = 0; i < job->memory->n_inputs; i++) {
+static int report(struct analysis *analysis) {
+    const struct memory_analysis *self = (const struct memory_analysis *)analysis;
+    const struct sutra_memory *memory = self->memory;
+    bool is_markdown = self->format == MEMORY_MARKDOWN, prints = !analysis->job.quiet && self->format != MEMORY_JSON;
+    if (prints && memory->is_comparison)
+        print_comparison(memory, is_markdown);
+    for (size_t i = 0; prints && !memory->is_comparison && i < memory->n_inputs; i++) {
         if (i)
             puts("");
-        print_input(job->memory, &job->memory->inputs[i], is_markdown);
+        print_input(memory, &memory->inputs[i], is_markdown);
     }
-}
-
-static void print_counts(FILE *file, const struct analysis_run *run) {
-    const struct sutra_memory *memory = ((const struct memory_job *)run)->memory;
     uint64_t n_devices = 0, n_events = 0, n_findings = 0;
     for (size_t i = 0; i < memory->n_inputs; i++) {
         n_devices += memory->inputs[i].n_devices;
@@ -253,42 +219,40 @@ static void print_counts(FILE *file, const struct analysis_run *run) {
     }
     const struct named_count counts[] = {
         {"n_inputs", memory->n_inputs}, {"n_devices", n_devices}, {"n_events", n_events}, {"n_findings", n_findings}};
-    run_counts_print_json(file, counts, sizeof counts / sizeof *counts, NULL, 0);
+    return analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
+}
+
+static void release(struct job *job) {
+    sutra_memory_free(((struct memory_analysis *)job)->memory);
 }
 
 /* ---- The command ---- */
 
-static const struct analysis_kind kind = {
-    .page = PAGE_MEMORY, .work = work, .print = print, .print_counts = print_counts};
 static const struct stage_share stages[] = {{"open snapshot", 20, false},
                                             {"parse snapshot", 40, false},
                                             {"analyze memory", 30, false},
                                             {"write", 10, false},
                                             {0}};
 
-static int run(const struct command *command, int argc, char **argv) {
-    struct memory_job job = {.values.analysis.job.stages = stages};
-    int exit_code = analysis_run(&kind, &job.run, &job.values.analysis, command, argc, argv, NULL);
-    sutra_memory_free(job.memory);
-    analysis_run_free(&job.run);
-    return exit_code;
-}
-
-#define AT(field) .offset = offsetof(struct memory_values, field)
+static const struct analysis_kind kind = {.page = PAGE_MEMORY, .work = work, .report = report};
+static const struct memory_analysis defaults = {.analysis = {.kind = &kind, .job.stages = stages},
+                                                .options.size = sizeof(struct sutra_memory_options)};
 
 static const struct option_row options[] = {
-    {"output", 'o', OPTION_FILE, "DIR", AT(analysis.job.output),
+    {"output", 'o', OPTION_FILE, "DIR", AT(job, output),
      .help = "write memory.html and a file for each table into the folder DIR"},
-    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(format), .choices = formats,
+    {"format", 'f', OPTION_CHOICE, "FORMAT", AT(memory_analysis, format), .choices = formats,
      .help = "print text, json with all numbers, or markdown (default: text)"},
-    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis.tables), .choices = table_formats,
+    {"tables", 0, OPTION_CHOICE, "FORMAT", AT(analysis, table_format), .choices = table_formats,
      .help = "write tables as csv or json (default: csv)"},
-    {"against", 0, OPTION_FILE, "B", AT(against), .help = "compare INPUT with B and print the differences"},
-    {"top", 0, OPTION_NUMBER, "N", AT(n_top), .minimum = 1, .maximum = UINT32_MAX,
+    {"against", 0, OPTION_FILE, "B", AT(memory_analysis, options.against),
+     .help = "compare INPUT with B and print the differences"},
+    {"top", 0, OPTION_NUMBER, "N", AT(memory_analysis, options.n_top), .minimum = 1, .maximum = UINT32_MAX,
      .help = "limit each list of the JSON output to N rows (default: 10)"},
-    {"no-report", 0, OPTION_FLAG, AT(analysis.no_report), .help = "write only the tables"},
-    {"open", 0, OPTION_FLAG, AT(analysis.open), .help = "print the path of memory.html, and its address for a browser"},
-    WHERE_ROWS(analysis.job.where),
+    {"no-report", 0, OPTION_FLAG, AT(analysis, no_report), .help = "write only the tables"},
+    {"open", 0, OPTION_FLAG, AT(analysis, open),
+     .help = "print the path of memory.html, and its address for a browser"},
+    JOB_ROWS_DEVICE,
     ANALYSIS_ROWS_HOW,
     {0},
 };
@@ -316,6 +280,13 @@ const struct command analyze_memory_command = {
     .description = description,
     .options = options,
     .examples = examples,
+    .n_operands_min = 1,
     .n_operands_max = OPERANDS_ANY,
-    .run = run,
+    .missing = "missing argument TRACE",
+    .size = sizeof(struct memory_analysis),
+    .defaults = &defaults,
+    .warns_if_quiet = true,
+    .check = analysis_check,
+    .work = analysis_run,
+    .release = release,
 };

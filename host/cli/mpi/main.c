@@ -20,9 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/analyze/analysis.h"
+#include "cli/command.h"
 #include "cli/job.h"
-#include "cli/link_job.h"
+#include "cli/link.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 
@@ -338,10 +338,8 @@ struct crew_work {
 
 static void *work(void *arg) {
     struct crew_work *of = arg;
-    if (strcmp(of->argv[0], "link") == 0)
-        of->exit_code = link_run_team(of->argc, of->argv, &of->crew->team);
-    else
-        of->exit_code = analyze_run_team(of->argc, of->argv, &of->crew->team);
+    bool is_link = strcmp(of->argv[0], "link") == 0;
+    of->exit_code = command_run(is_link ? &link_command : &analyze_command, of->argc, of->argv, &of->crew->team);
     crew_return(of->crew);
     return NULL;
 }
