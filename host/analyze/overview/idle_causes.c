@@ -1,37 +1,54 @@
 /*
- * idle_causes.c - what held up the work that ends a gap.
+ * idle_causes.c - attributes GPU idle time to its cause.
  *
- *     work     ==|a                              b|====
- *     launch     |               |l0    l1|       |
- *                |-- the thread --|- call -|- way -|
+ * Input: the intervals and gaps of one rank (overview.c), the host events, and which call launched which activity.
+ * Output: overview->rows, in which each gap is replaced by consecutive intervals of one cause each.
  *
- * Before its launch call, a gap is what the thread did: marks of it, or anything else. O(n) beside O(log n) for a gap.
+ *     GPU stream   kernel a |<------------- gap ------------->| kernel b
+ *     CPU thread            | ... loading, sync | launch call |        |
+ *     causes                | loading|sync|host | launch      | launch or not started
  *
- * A gap has a row for each mark in it, one before each and one behind the last, and two for the call and its way. As
- * gaps lie apart, and marks of a thread do, a gap has at most as many marks as end in it, and one more.
+ * The thread that launched the activity after the gap decides:
+ *
+ *     1. The launch call had returned before the gap began: QUEUED (stream dependency, CUDA graph or hardware).
+ *     2. Before the launch call: LOADING, SYNC or SET_UP, as the thread is marked. Unmarked time is AFTER_SYNC if the
+ *        gap began in a synchronizing call, else HOST.
+ *     3. During the launch call: LAUNCH; SLOW_LAUNCH for a kernel launch longer than SLOW_CALL_NS.
+ *     4. From the return of the call to the activity: LAUNCH; NOT_STARTED if longer than NOT_STARTED_NS.
+ *
+ * A gap without a known launch is UNKNOWN. The gap after the last activity is AFTER.
+ *
+ * Cost: O(rows + marks + host events + gaps * log(marks)), then O(log(host events)) per interval for its enclosing
+ * event.
  */
 #include "analyze/overview/overview.h"
 #include "base/error.h"
 #include "base/shared.h"
 
-/*
- * When the threads of the host load data, wait for the device, or set something up.
+/* ---- Marks: when threads of the host load data, synchronize, or set something up ----
  *
- * A call blocks if its name says so, and if it copies from the device and ends no sooner than the copy does, as copies
- * to memory that is not pinned do. A call sets up if its name says so, and if it does nothing else that is known and
- * takes long: creating a context hides in whatever call comes first. So does a thread that captures a graph. Of calls
- * in each other the outermost counts, as rows of a thread come by start. O(n).
+ * A call synchronizes if its name says so, or if it launches a copy from the GPU and ends no sooner than the copy, as
+ * copies to pageable memory do. A call is set-up if its name says so, or if it is long and nothing else is known of it:
+ * the first call of any kind may create the context. The capture of a CUDA graph is set-up, too. Of nested calls the
+ * outermost counts: rows of a thread are sorted by start.
  */
 
-static bool copies_from_device(const struct overview *overview, row_t device) {
-    const struct op_reading *reading = overview->reading;
-    return overview->classes[device] == OVERVIEW_COPY &&
-           name_roles(reading->events, overview->roles, reading->devices.event[device]) & NAME_FROM_DEVICE;
-}
+/* Marks of a thread do not overlap; those of thread t are list[first[t]] .. list[first[t + 1] - 1]. */
+struct host_marks {
+    struct host_mark {
+        int64_t begin, end;
+        row_t host;
+        uint8_t kind; /* OVERVIEW_LOADING, OVERVIEW_SYNC, OVERVIEW_SET_UP */
+    } * list;
+    row_t *first;
+    row_t n;
+};
 
-static enum sutra_status find_blocking(struct overview *overview, struct arena *arena, struct sutra_error *error) {
-    const struct device_rows *devices = &overview->reading->devices;
-    const struct host_rows *hosts = &overview->reading->hosts;
+static enum sutra_status find_blocking_calls(struct overview *overview, struct arena *arena,
+                                             struct sutra_error *error) {
+    const struct op_reading *model = overview->reading;
+    const struct device_rows *devices = &model->devices;
+    const struct host_rows *hosts = &model->hosts;
     overview->blocks = arena_take(arena, hosts->n, 1);
     if (!overview->blocks)
         return error_memory(error);
@@ -39,13 +56,15 @@ static enum sutra_status find_blocking(struct overview *overview, struct arena *
         overview->blocks[row] = hosts->kind[row] == HOST_CALL && overview_name(overview, row) & NAME_BLOCKING;
     for (row_t i = 0; i < devices->n; i++) {
         row_t call = devices->call[i];
-        if (call != ROW_NONE && copies_from_device(overview, i) && hosts->stop[call] >= devices->stop[i])
+        if (call != ROW_NONE && overview->classes[i] == OVERVIEW_COPY && hosts->stop[call] >= devices->stop[i] &&
+            name_roles(model->events, overview->roles, devices->event[i]) & NAME_FROM_DEVICE)
             overview->blocks[call] = 1;
     }
     return SUTRA_OK;
 }
 
-static uint8_t mark_of(const struct overview *overview, row_t row) {
+/* The kind of mark that a row makes; OVERVIEW_N_KINDS: none. */
+static uint8_t mark_kind(const struct overview *overview, row_t row) {
     const struct host_rows *hosts = &overview->reading->hosts;
     const row_t *first = overview->reading->links.first;
     uint32_t roles = overview_name(overview, row), other = NAME_LAUNCH | NAME_RECORD_CALL | NAME_WAIT_CALL;
@@ -57,8 +76,9 @@ static uint8_t mark_of(const struct overview *overview, row_t row) {
     return roles & NAME_SETS_UP || (slow && !(roles & other)) ? OVERVIEW_SET_UP : OVERVIEW_N_KINDS;
 }
 
-/* Adds a mark from a moment to the end of a row, as far as the last one leaves room. */
-static void put_mark(const struct host_rows *hosts, int64_t begin, row_t row, uint8_t kind, struct host_marks *marks) {
+/* Appends a mark from a moment, or from the end of the last mark of the thread, to the end of a row. */
+static void append_mark(const struct host_rows *hosts, int64_t begin, row_t row, uint8_t kind,
+                        struct host_marks *marks) {
     row_t first = marks->first[hosts->thread[row]];
     if (marks->n > first && marks->list[marks->n - 1].end > begin)
         begin = marks->list[marks->n - 1].end;
@@ -66,97 +86,96 @@ static void put_mark(const struct host_rows *hosts, int64_t begin, row_t row, ui
         marks->list[marks->n++] = (struct host_mark){begin, hosts->stop[row], row, kind};
 }
 
-/* What a row is besides its kind. */
-#define ROW_CAPTURES 64
-#define ROW_CAPTURED 128
+/* Flags next to the kind of a row. */
+#define ROW_CAPTURES 64  /* begins the capture of a graph */
+#define ROW_CAPTURED 128 /* ends it */
 
 _Static_assert(OVERVIEW_N_KINDS < ROW_CAPTURES, "kinds fit below the flags");
 
-/* The kind of each row, and whether it begins or ends the capture of a graph; returns how many can make a mark. */
-static row_t find_kinds(const struct overview *overview, uint8_t *kinds) {
+/* Also fills overview->blocks, in the arena; marks are scratch. */
+static enum sutra_status make_host_marks(struct overview *overview, struct arena *arena, struct arena *scratch,
+                                         struct host_marks *marks, struct sutra_error *error) {
     const struct host_rows *hosts = &overview->reading->hosts;
-    row_t n = 0;
+    enum sutra_status status = find_blocking_calls(overview, arena, error);
+    if (status)
+        return status;
+    uint8_t *kinds = arena_take(scratch, hosts->n, 1);
+    if (!kinds)
+        return error_memory(error);
+    row_t capacity = 0;
     for (row_t row = 0; row < hosts->n; row++) {
         uint32_t roles = hosts->kind[row] == HOST_CALL ? overview_name(overview, row) : 0;
-        kinds[row] = mark_of(overview, row);
-        n += kinds[row] != OVERVIEW_N_KINDS || roles & NAME_CAPTURED;
+        kinds[row] = mark_kind(overview, row);
+        capacity += kinds[row] != OVERVIEW_N_KINDS || roles & NAME_CAPTURED;
         kinds[row] |=
             (uint8_t)((roles & NAME_CAPTURES ? ROW_CAPTURES : 0) | (roles & NAME_CAPTURED ? ROW_CAPTURED : 0));
     }
-    return n;
-}
-
-/* A row's mark, if it has one; from where the thread captures a graph to where it has one, only that. */
-static void take_row(const struct host_rows *hosts, row_t row, uint8_t kind, row_t *captures,
-                     struct host_marks *marks) {
-    uint8_t plain = kind & (ROW_CAPTURES - 1);
-    if (kind & ROW_CAPTURED && *captures != ROW_NONE) {
-        put_mark(hosts, hosts->start[*captures], row, OVERVIEW_SET_UP, marks);
-        *captures = ROW_NONE;
-    } else if (kind & ROW_CAPTURES && *captures == ROW_NONE) {
-        *captures = row;
-    } else if (plain != OVERVIEW_N_KINDS && *captures == ROW_NONE) {
-        put_mark(hosts, hosts->start[row], row, plain, marks);
-    }
-}
-
-/* Also fills overview->blocks, in the arena; marks are scratch. */
-static enum sutra_status host_marks_make(struct overview *overview, struct arena *arena, struct arena *scratch,
-                                         struct host_marks *marks, struct sutra_error *error) {
-    const struct host_rows *hosts = &overview->reading->hosts;
-    enum sutra_status status = find_blocking(overview, arena, error);
-    uint8_t *kinds = arena_take(scratch, hosts->n, 1);
-    row_t n = kinds && !status ? find_kinds(overview, kinds) : 0;
-    *marks = (struct host_marks){.list = arena_take(scratch, n, sizeof *marks->list),
+    *marks = (struct host_marks){.list = arena_take(scratch, capacity, sizeof *marks->list),
                                  .first = arena_zeros(scratch, (size_t)hosts->n_threads + 1, sizeof *marks->first)};
-    if (!status)
-        status = kinds ? arena_status(scratch, error) : error_memory(error);
+    if (scratch->failed)
+        return error_memory(error);
+
+    /* From the begin of a capture to its end, a thread has one mark only. */
     uint32_t thread = 0;
-    row_t captures = ROW_NONE;
-    for (row_t row = 0; row < hosts->n && !status; row++) {
+    row_t capture = ROW_NONE;
+    for (row_t row = 0; row < hosts->n; row++) {
+        uint8_t kind = kinds[row] & (ROW_CAPTURES - 1);
         if (thread < hosts->thread[row])
-            captures = ROW_NONE;
+            capture = ROW_NONE;
         while (thread < hosts->thread[row])
             marks->first[++thread] = marks->n;
-        take_row(hosts, row, kinds[row], &captures, marks);
-    }
-    while (thread < hosts->n_threads && !status)
-        marks->first[++thread] = marks->n;
-    return status;
-}
-
-/*
- * The shortest event of a thread that covers most of a stretch of time.
- *
- * What covers more than half of a stretch covers its middle. So it is found among the last event that begins before the
- * middle and those above that, of which the lowest that covers enough is the shortest. To find it in O(log n) steps,
- * each row knows one far above itself: of two jumps of equal length in a row the sum, else its parent.
- */
-
-static enum sutra_status host_ways_make(const struct host_rows *hosts, struct arena *arena, struct host_ways *ways,
-                                        struct sutra_error *error) {
-    row_t *depth = arena_take(arena, hosts->n, sizeof *depth);
-    *ways = (struct host_ways){.hosts = hosts,
-                               .first = arena_zeros(arena, (size_t)hosts->n_threads + 1, sizeof *ways->first),
-                               .jump = arena_take(arena, hosts->n, sizeof *ways->jump)};
-    enum sutra_status status = arena_status(arena, error);
-    if (status)
-        return status;
-    uint32_t thread = 0;
-    for (row_t row = 0; row < hosts->n; row++) {
-        row_t above = hosts->parent[row];
-        while (thread < hosts->thread[row])
-            ways->first[++thread] = row;
-        depth[row] = above == ROW_NONE ? 0 : depth[above] + 1;
-        if (above == ROW_NONE) {
-            ways->jump[row] = row;
-            continue;
+        if (kinds[row] & ROW_CAPTURED && capture != ROW_NONE) {
+            append_mark(hosts, hosts->start[capture], row, OVERVIEW_SET_UP, marks);
+            capture = ROW_NONE;
+        } else if (kinds[row] & ROW_CAPTURES && capture == ROW_NONE) {
+            capture = row;
+        } else if (kind != OVERVIEW_N_KINDS && capture == ROW_NONE) {
+            append_mark(hosts, hosts->start[row], row, kind, marks);
         }
-        row_t far = ways->jump[above], farther = ways->jump[far];
-        ways->jump[row] = depth[above] - depth[far] == depth[far] - depth[farther] ? farther : above;
     }
     while (thread < hosts->n_threads)
-        ways->first[++thread] = hosts->n;
+        marks->first[++thread] = marks->n;
+    return SUTRA_OK;
+}
+
+/* ---- Enclosing events ----
+ *
+ * An event that covers more than half of an interval covers its middle. The search begins at the last event that begins
+ * before the middle and goes up to the first that covers enough. For O(log n) steps, each row has a jump far up: the sum
+ * of the next two jumps if these are of equal length, else its parent.
+ */
+
+/* Percent of an interval that its enclosing event covers. */
+#define COVERED_PERCENT 70
+
+struct host_ancestors {
+    const struct host_rows *hosts;
+    row_t *first; /* by thread: its first row of hosts; n_threads + 1 */
+    row_t *jump;  /* an ancestor; the row itself if it has no parent */
+};
+
+static enum sutra_status make_host_ancestors(const struct host_rows *hosts, struct arena *arena,
+                                             struct host_ancestors *ancestors, struct sutra_error *error) {
+    row_t *depth = arena_take(arena, hosts->n, sizeof *depth), *jump = arena_take(arena, hosts->n, sizeof *jump);
+    row_t *first = arena_zeros(arena, (size_t)hosts->n_threads + 1, sizeof *first);
+    if (arena->failed)
+        return error_memory(error);
+    uint32_t thread = 0;
+    for (row_t row = 0; row < hosts->n; row++) {
+        row_t parent = hosts->parent[row];
+        while (thread < hosts->thread[row])
+            first[++thread] = row;
+        depth[row] = parent == ROW_NONE ? 0 : depth[parent] + 1;
+        if (parent == ROW_NONE) {
+            jump[row] = row;
+            continue;
+        }
+        row_t far = jump[parent], farther = jump[far];
+        jump[row] = depth[parent] - depth[far] == depth[far] - depth[farther] ? farther : parent;
+    }
+    while (thread < hosts->n_threads)
+        first[++thread] = hosts->n;
+    *ancestors = (struct host_ancestors){hosts, first, jump};
     return SUTRA_OK;
 }
 
@@ -168,194 +187,193 @@ static bool covers(const struct host_rows *hosts, row_t row, int64_t begin, int6
 
 struct moment {
     const int64_t *start;
-    int64_t at;
+    int64_t time;
 };
 
-static bool begins_by(const void *of, row_t row) {
-    const struct moment *moment = of;
-    return moment->start[row] <= moment->at;
+static bool begins_by(const void *arg, row_t row) {
+    const struct moment *moment = arg;
+    return moment->start[row] <= moment->time;
 }
 
-static row_t host_covering(const struct host_ways *ways, uint32_t thread, int64_t begin, int64_t end, row_t *near) {
-    const struct host_rows *hosts = ways->hosts;
-    row_t first = ways->first[thread];
+/* The shortest event of a thread that covers at least COVERED_PERCENT of [begin, end), or ROW_NONE. *hint, any number
+ * at first, makes the search short for intervals in order of time. */
+static row_t find_covering_event(const struct host_ancestors *ancestors, uint32_t thread, int64_t begin, int64_t end,
+                                 row_t *hint) {
+    const struct host_rows *hosts = ancestors->hosts;
+    row_t first = ancestors->first[thread];
     const struct moment middle = {hosts->start, begin + (end - begin) / 2};
-    row_t behind = bisect_near(first, ways->first[thread + 1], *near, begins_by, &middle);
-    row_t row = behind == first ? ROW_NONE : behind - 1;
-    *near = behind;
+    *hint = bisect_near(first, ancestors->first[thread + 1], *hint, begins_by, &middle);
+    row_t row = *hint == first ? ROW_NONE : *hint - 1;
     while (row != ROW_NONE && !covers(hosts, row, begin, end)) {
-        row_t far = ways->jump[row];
+        row_t far = ancestors->jump[row];
         row = far == row ? ROW_NONE : covers(hosts, far, begin, end) ? hosts->parent[row] : far;
     }
     return row;
 }
 
-/* Rows of a gap beside those of marks that end in it: two of the mark that goes on behind it, one before the call, two
- * from there. */
-#define GAP_ROWS 5
+/* ---- Attribution ---- */
 
-struct idle_work {
+static int64_t clamp(int64_t time, int64_t min, int64_t max) {
+    return time < min ? min : time > max ? max : time;
+}
+
+/* Intervals per gap, beyond one per mark that ends in the gap and one before it: the mark that outlasts the gap, the
+ * time before the launch call, the call, and the time after it. */
+#define EXTRA_INTERVALS_PER_GAP 5
+
+/* Tasks for the thread pool in the second pass. */
+#define ENCLOSING_EVENT_TASKS 16
+
+struct idle_attribution {
     struct overview *overview;
     struct host_marks marks;
-    struct host_ways ways;
-    struct overview_row *rows; /* what is made */
-    size_t n;
-    row_t gap;
+    struct host_ancestors ancestors;
+    struct overview_row *intervals; /* output */
+    size_t n_intervals;
 };
 
-/* Whether the last row is of this gap and kind. */
-static bool goes_on(const struct idle_work *work, uint8_t kind) {
-    return work->n > 0 && work->rows[work->n - 1].gap == work->gap && work->rows[work->n - 1].kind == kind;
-}
-
-/* Adds a row of the gap; one that goes on with the same joins it. */
-static void put(struct idle_work *work, int64_t begin, int64_t end, uint8_t kind) {
+/* Appends [begin, end) with a cause, or extends the last interval if it has the same gap and cause. `blocking_call` is
+ * the synchronizing call of a SYNC or AFTER_SYNC interval, else ROW_NONE. */
+static void append_interval(struct idle_attribution *idle, row_t gap, int64_t begin, int64_t end, uint8_t cause,
+                            row_t blocking_call) {
     if (begin >= end)
         return;
-    if (goes_on(work, kind))
-        work->rows[work->n - 1].end = end;
-    else
-        work->rows[work->n++] = (struct overview_row){begin, end, work->gap, ROW_NONE, ROW_NONE, kind};
-}
-
-/* The first mark of a thread that ends behind a moment. */
-static row_t first_mark(const struct host_marks *marks, uint32_t thread, int64_t moment) {
-    struct bisection at = {marks->first[thread], marks->first[thread + 1]};
-    while (at.low < at.high)
-        bisect(&at, marks->list[bisect_middle(at)].end < moment);
-    return at.low;
-}
-
-/* Adds one that waits for a call, or starts anew behind it. */
-static void put_wait(struct idle_work *work, int64_t begin, int64_t end, uint8_t kind, row_t call) {
-    put(work, begin, end, kind);
-    if (begin < end)
-        work->rows[work->n - 1].wait = call;
-}
-
-/* What the thread did from the beginning of a gap; `rest` where it did nothing that has a mark. */
-static void put_thread(struct idle_work *work, uint32_t thread, int64_t begin, int64_t end, uint8_t rest) {
-    const struct host_marks *marks = &work->marks;
-    row_t i = first_mark(marks, thread, begin), waited = ROW_NONE;
-    if (rest == OVERVIEW_HOST && i < marks->first[thread + 1] && marks->list[i].begin <= begin &&
-        marks->list[i].kind == OVERVIEW_SYNC) {
-        rest = OVERVIEW_AFTER_SYNC;
-        waited = marks->list[i].host;
+    struct overview_row *last = idle->n_intervals ? &idle->intervals[idle->n_intervals - 1] : NULL;
+    if (last && last->gap == gap && last->kind == cause) {
+        last->end = end;
+        last->wait = blocking_call;
+        return;
     }
-    for (; i < marks->first[thread + 1] && marks->list[i].begin < end; i++) {
-        const struct host_mark *mark = &marks->list[i];
-        int64_t from = mark->begin > begin ? mark->begin : begin, to = mark->end < end ? mark->end : end;
-        bool waits = mark->kind == OVERVIEW_SYNC;
-        put_wait(work, begin, from, rest, waited);
-        if (waits && rest == OVERVIEW_AFTER) /* nothing comes behind it */
-            put(work, from, to, rest);
+    idle->intervals[idle->n_intervals++] = (struct overview_row){
+        .begin = begin, .end = end, .gap = gap, .frame = ROW_NONE, .wait = blocking_call, .kind = cause};
+}
+
+/* Attributes [begin, end) to what a CPU thread did: its marks (loading, synchronizing call, set-up), and
+ * `unmarked_cause` between them. */
+static void attribute_thread_time(struct idle_attribution *idle, row_t gap, uint32_t thread, int64_t begin, int64_t end,
+                                  uint8_t unmarked_cause) {
+    const struct host_mark *marks = idle->marks.list;
+    row_t end_mark = idle->marks.first[thread + 1], blocking_call = ROW_NONE;
+
+    /* Marks of a thread do not overlap and are sorted. Binary search for the first one that ends at or after `begin`. */
+    struct bisection search = {idle->marks.first[thread], end_mark};
+    while (search.low < search.high)
+        bisect(&search, marks[bisect_middle(search)].end < begin);
+    row_t mark = search.low;
+
+    /* If the gap begins in a synchronizing call, the GPU ran dry because of it: the CPU has to catch up afterwards. */
+    if (unmarked_cause == OVERVIEW_HOST && mark < end_mark && marks[mark].begin <= begin &&
+        marks[mark].kind == OVERVIEW_SYNC) {
+        unmarked_cause = OVERVIEW_AFTER_SYNC;
+        blocking_call = marks[mark].host;
+    }
+    for (; mark < end_mark && marks[mark].begin < end; mark++) {
+        int64_t from = clamp(marks[mark].begin, begin, end), to = clamp(marks[mark].end, begin, end);
+        bool is_sync = marks[mark].kind == OVERVIEW_SYNC;
+        append_interval(idle, gap, begin, from, unmarked_cause, blocking_call);
+        if (is_sync && unmarked_cause == OVERVIEW_AFTER) /* no kernel follows, so nothing is delayed by the call */
+            append_interval(idle, gap, from, to, OVERVIEW_AFTER, ROW_NONE);
         else
-            put_wait(work, from, to, mark->kind, waits ? mark->host : ROW_NONE);
+            append_interval(idle, gap, from, to, marks[mark].kind, is_sync ? marks[mark].host : ROW_NONE);
         begin = to;
     }
-    put_wait(work, begin, end, rest, waited);
+    append_interval(idle, gap, begin, end, unmarked_cause, blocking_call);
 }
 
-static bool is_kernel_launch(const struct overview *overview, row_t device, row_t call) {
-    return overview->classes[device] != OVERVIEW_COPY && !(overview_name(overview, call) & NAME_LAUNCH_GRAPH);
-}
-
-static int64_t within(int64_t moment, int64_t least, int64_t most) {
-    return moment < least ? least : moment > most ? most : moment;
-}
-
-static void split(struct idle_work *work, const struct overview_gap *gap) {
-    const struct overview *overview = work->overview;
+/* Attributes a gap that ends with a kernel, memcpy or memset, by the call that launched it. */
+static void attribute_gap_before_work(struct idle_attribution *idle, row_t gap_row) {
+    const struct overview *overview = idle->overview;
+    const struct overview_gap *gap = &overview->gaps[gap_row];
     const struct host_rows *hosts = &overview->reading->hosts;
     row_t call = gap->device == ROW_NONE ? ROW_NONE : overview->reading->devices.call[gap->device];
     if (call == ROW_NONE) {
-        put(work, gap->begin, gap->end, OVERVIEW_UNKNOWN);
+        append_interval(idle, gap_row, gap->begin, gap->end, OVERVIEW_UNKNOWN, ROW_NONE);
         return;
     }
     if (hosts->stop[call] <= gap->begin) {
-        put(work, gap->begin, gap->end, OVERVIEW_QUEUED);
+        append_interval(idle, gap_row, gap->begin, gap->end, OVERVIEW_QUEUED, ROW_NONE);
         return;
     }
-    int64_t called = within(hosts->start[call], gap->begin, gap->end);
-    int64_t returned = within(hosts->stop[call], called, gap->end);
-    bool slow = returned - called > SLOW_CALL_NS && is_kernel_launch(overview, gap->device, call);
-    put_thread(work, gap->thread, gap->begin, called, OVERVIEW_HOST);
-    put(work, called, returned, slow ? OVERVIEW_SLOW_LAUNCH : OVERVIEW_LAUNCH);
-    put(work, returned, gap->end, gap->end - returned > NOT_STARTED_NS ? OVERVIEW_NOT_STARTED : OVERVIEW_LAUNCH);
+    int64_t call_begin = clamp(hosts->start[call], gap->begin, gap->end);
+    int64_t call_end = clamp(hosts->stop[call], call_begin, gap->end);
+
+    /* Memcpy calls and graph launches are slow for other reasons than code loading. */
+    bool launches_kernel =
+        overview->classes[gap->device] != OVERVIEW_COPY && !(overview_name(overview, call) & NAME_LAUNCH_GRAPH);
+    bool is_slow = launches_kernel && call_end - call_begin > SLOW_CALL_NS;
+    bool starts_late = gap->end - call_end > NOT_STARTED_NS;
+
+    attribute_thread_time(idle, gap_row, gap->thread, gap->begin, call_begin, OVERVIEW_HOST);
+    append_interval(idle, gap_row, call_begin, call_end, is_slow ? OVERVIEW_SLOW_LAUNCH : OVERVIEW_LAUNCH, ROW_NONE);
+    append_interval(idle, gap_row, call_end, gap->end, starts_late ? OVERVIEW_NOT_STARTED : OVERVIEW_LAUNCH, ROW_NONE);
 }
 
-/* Behind the last work: what the thread of the steps does, else that of the last launch. */
-static void split_last(struct idle_work *work, struct overview_gap *gap) {
-    const struct overview *overview = work->overview;
+/* Attributes the gap after the last work to the thread of the profiler steps, or without steps to the thread of the
+ * last launch. */
+static void attribute_trailing_gap(struct idle_attribution *idle, row_t gap_row) {
+    struct overview *overview = idle->overview;
+    struct overview_gap *gap = &overview->gaps[gap_row];
     const struct overview_window *window = &overview->window;
-    const struct host_rows *hosts = &overview->reading->hosts;
     if (window->n_steps)
-        gap->thread = hosts->thread[window->steps[window->n_steps - 1]];
-    else if (gap != overview->gaps)
+        gap->thread = overview->reading->hosts.thread[window->steps[window->n_steps - 1]];
+    else if (gap_row > 0)
         gap->thread = gap[-1].thread;
     if (gap->thread == THREAD_UNKNOWN)
-        put(work, gap->begin, gap->end, OVERVIEW_AFTER);
+        append_interval(idle, gap_row, gap->begin, gap->end, OVERVIEW_AFTER, ROW_NONE);
     else
-        put_thread(work, gap->thread, gap->begin, gap->end, OVERVIEW_AFTER);
+        attribute_thread_time(idle, gap_row, gap->thread, gap->begin, gap->end, OVERVIEW_AFTER);
 }
 
-static void name_row(const struct idle_work *work, struct overview_row *row, row_t *near) {
-    uint32_t thread = work->overview->gaps[row->gap].thread;
-    if (thread == THREAD_UNKNOWN)
-        return;
-    row->frame = host_covering(&work->ways, thread, row->begin, row->end, near);
-    if (row->frame != ROW_NONE && overview_name(work->overview, row->frame) & NAME_STEP)
-        row->frame = ROW_NONE;
-}
-
-static void split_all(struct idle_work *work) {
-    struct overview *overview = work->overview;
-    for (row_t i = 0; i < overview->n_rows; i++) {
-        const struct overview_row *row = &overview->rows[i];
-        work->gap = row->gap;
-        if (row->gap == ROW_NONE) {
-            put(work, row->begin, row->end, row->kind);
+/* Thread pool task: finds for some of the idle intervals the shortest host event that covers most of it. The event of
+ * a profiler step is no answer, since it covers everything. */
+static void find_enclosing_events(void *arg, size_t task) {
+    const struct idle_attribution *idle = arg;
+    size_t first = part_start(idle->n_intervals, ENCLOSING_EVENT_TASKS, task);
+    size_t last = part_start(idle->n_intervals, ENCLOSING_EVENT_TASKS, task + 1);
+    row_t search_hint = 0;
+    for (size_t i = first; i < last; i++) {
+        struct overview_row *interval = &idle->intervals[i];
+        uint32_t thread = interval->gap == ROW_NONE ? THREAD_UNKNOWN : idle->overview->gaps[interval->gap].thread;
+        if (thread == THREAD_UNKNOWN)
             continue;
-        }
-        struct overview_gap *gap = &overview->gaps[row->gap];
-        gap->first = (row_t)work->n;
-        if (gap->end == overview->window.to && gap->device == ROW_NONE)
-            split_last(work, gap);
-        else
-            split(work, gap);
-        gap->last = (row_t)work->n;
+        row_t event = find_covering_event(&idle->ancestors, thread, interval->begin, interval->end, &search_hint);
+        bool is_step = event != ROW_NONE && overview_name(idle->overview, event) & NAME_STEP;
+        interval->frame = is_step ? ROW_NONE : event;
     }
-}
-
-/* Parts of the rows that threads take one by one. */
-#define NAMED_PARTS 16
-
-static void name_part(void *arg, size_t part) {
-    const struct idle_work *work = arg;
-    row_t near = 0;
-    for (size_t i = part_start(work->n, NAMED_PARTS, part); i < part_start(work->n, NAMED_PARTS, part + 1); i++)
-        if (work->rows[i].gap != ROW_NONE)
-            name_row(work, &work->rows[i], &near);
 }
 
 enum sutra_status overview_idle_attribute(struct sutra_context *context, struct overview *overview, struct arena *arena,
                                           struct arena *scratch, struct sutra_error *error) {
-    struct idle_work work = {.overview = overview};
-    enum sutra_status status = host_marks_make(overview, arena, scratch, &work.marks, error);
+    struct idle_attribution idle = {.overview = overview};
+    enum sutra_status status = make_host_marks(overview, arena, scratch, &idle.marks, error);
     if (!status)
-        status = host_ways_make(&overview->reading->hosts, scratch, &work.ways, error);
+        status = make_host_ancestors(&overview->reading->hosts, scratch, &idle.ancestors, error);
     if (status)
         return status;
-    size_t most = overview->n_rows + 2 * (size_t)work.marks.n + GAP_ROWS * (size_t)overview->n_gaps;
-    work.rows = arena_take(arena, most, sizeof *work.rows);
-    if (!work.rows)
+    size_t capacity = overview->n_rows + 2 * (size_t)idle.marks.n + EXTRA_INTERVALS_PER_GAP * (size_t)overview->n_gaps;
+    idle.intervals = arena_take(arena, capacity, sizeof *idle.intervals);
+    if (!idle.intervals)
         return error_memory(error);
-    split_all(&work);
-    if (work.n > ROW_LIMIT)
+
+    for (row_t i = 0; i < overview->n_rows; i++) {
+        const struct overview_row *row = &overview->rows[i];
+        if (row->gap == ROW_NONE) {
+            append_interval(&idle, ROW_NONE, row->begin, row->end, row->kind, ROW_NONE);
+            continue;
+        }
+        struct overview_gap *gap = &overview->gaps[row->gap];
+        gap->first = (row_t)idle.n_intervals;
+        if (gap->end == overview->window.to && gap->device == ROW_NONE)
+            attribute_trailing_gap(&idle, row->gap);
+        else
+            attribute_gap_before_work(&idle, row->gap);
+        gap->last = (row_t)idle.n_intervals;
+    }
+    if (idle.n_intervals > ROW_LIMIT)
         return error_set(error, SUTRA_DATA,
                          "more than %u idle intervals: select fewer steps (--step, --from-us, --to-us)", ROW_LIMIT);
-    pool_run(context->pool, NAMED_PARTS, name_part, &work);
-    overview->rows = work.rows;
-    overview->n_rows = (row_t)work.n;
+    pool_run(context->pool, ENCLOSING_EVENT_TASKS, find_enclosing_events, &idle);
+    overview->rows = idle.intervals;
+    overview->n_rows = (row_t)idle.n_intervals;
     return SUTRA_OK;
 }

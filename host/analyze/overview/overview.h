@@ -1,30 +1,30 @@
 /*
- * overview.h - where the time of a rank went, moment by moment: what the device did, and when it did nothing, why.
+ * overview.h - the time breakdown of a rank: in each interval, the class of GPU activity, or the cause of idle time.
  *
- *     who launched what --> window --> stretches of work and gaps --> gaps taken apart by what held the next launch up
- *     (op_reading)          window.c   stretches.c                    idle.c, with host_marks.c and covering.c
+ *     launch model --> window --> intervals of activity, gaps --> gaps attributed to causes --> rows
+ *                      overview.c                                 idle_causes.c
  *
  *     steps    |  ProfilerStep#4 ..................... |
  *     thread   |   DataLoader .... aten::mm  launch    |
  *     stream   | gemm |                       | gemm | |
  *     rows     [compute)[loading)[host )[launch)[compute)[after)
  *
- * The rows of an overview are all of its window, one behind the other, each of one kind. A gap ends where a piece of
- * work begins, and belongs to the thread that launched that:
+ * Rows are consecutive and fill the window. A gap ends where an activity begins, and the thread that launched the
+ * activity decides about the cause:
  *
- *     queued         the launch had returned before the gap began: a wait of streams, a graph, the hardware
- *     not started    behind the launch call, where that takes more than NOT_STARTED_NS
- *     slow launch    the launch call of a kernel, where it takes more than SLOW_CALL_NS: code is loaded
- *     launch         the launch call, and from its end to the work
- *     loading        before the launch, the thread was in a data loader,
- *     sync           in a call that blocks,
- *     set-up         in a call that takes memory, loads code or makes streams,
- *     after sync     in none of these, but in one that blocks when the gap began: the host starts anew behind it
- *     host           in none of these: Python, operators, anything on the CPU
- *     unknown        the trace has no launch of the next work
- *     after          behind the last work of the window
+ *     queued         the launch call had returned before the gap began: stream dependency, graph, hardware
+ *     not started    after the launch call, if longer than NOT_STARTED_NS
+ *     slow launch    the launch call of a kernel, if longer than SLOW_CALL_NS: code is loaded
+ *     launch         the launch call, and from its end to the activity
+ *     loading        before the launch: the thread is in a data loader,
+ *     sync           in a synchronizing call,
+ *     set-up         in a call that allocates memory, loads code or creates streams,
+ *     after sync     none of these, but the gap began in a synchronizing call: the CPU catches up
+ *     host           none of these: Python, operators, any other CPU work
+ *     unknown        the trace has no launch of the activity
+ *     after          after the last activity of the window
  *
- * Times are ticks of the reading, nanoseconds. Cost: O(n), and O(log n) for a gap.
+ * Times are ticks of the model, nanoseconds. Cost: O(n), and O(log n) per gap.
  */
 #ifndef ANALYZE_OVERVIEW_OVERVIEW_H
 #define ANALYZE_OVERVIEW_OVERVIEW_H
@@ -36,8 +36,8 @@
 
 enum overview_kind {
     OVERVIEW_COMPUTE,
-    OVERVIEW_COMMUNICATION, /* without computation */
-    OVERVIEW_COPY,          /* copies and sets of memory without either */
+    OVERVIEW_COMMUNICATION, /* without compute */
+    OVERVIEW_COPY,          /* memcpy and memset without either */
     OVERVIEW_QUEUED,        /* from here on: idle */
     OVERVIEW_NOT_STARTED,
     OVERVIEW_SLOW_LAUNCH,
@@ -54,27 +54,25 @@ enum overview_kind {
 
 #define OVERVIEW_FIRST_IDLE OVERVIEW_QUEUED
 
-/* From what to what. */
 struct overview_window {
     int64_t from, to;
     row_t n_steps;
-    row_t *steps; /* rows of hosts, by start: those of the profiler */
+    row_t *steps; /* rows of hosts: profiler steps, by start */
 };
 
 struct overview_row {
     int64_t begin, end;
     row_t gap;   /* of an idle row; ROW_NONE */
-    row_t frame; /* row of hosts: the shortest event of the gap's thread that covers most of it; ROW_NONE */
-    row_t wait;  /* row of hosts: of kinds SYNC and AFTER_SYNC, the call that blocks; ROW_NONE */
+    row_t frame; /* row of hosts: the shortest event of the gap's thread that covers most of the row; ROW_NONE */
+    row_t wait;  /* row of hosts: the synchronizing call of kinds SYNC and AFTER_SYNC; ROW_NONE */
     uint8_t kind;
 };
 
-/* Between two stretches of work. */
 struct overview_gap {
     int64_t begin, end;
-    row_t device;      /* row of devices: what ends it; ROW_NONE: the window does */
-    uint32_t thread;   /* of hosts, that launched it; THREAD_UNKNOWN */
-    row_t first, last; /* its rows, less the last */
+    row_t device;      /* row of devices: the activity that ends the gap; ROW_NONE: the window ends it */
+    uint32_t thread;   /* of hosts, that launched the activity; THREAD_UNKNOWN */
+    row_t first, last; /* its rows are first .. last - 1 */
 };
 
 #define THREAD_UNKNOWN UINT32_MAX
@@ -88,22 +86,29 @@ struct overview {
     struct overview_gap *gaps;
     row_t n_rows, n_gaps;
     uint8_t *classes;                /* by row of devices: enum overview_kind, one of the first three */
-    uint8_t *blocks;                 /* by row of hosts: a call that waits for the device */
-    int64_t ticks[OVERVIEW_N_KINDS]; /* together the window */
-    int64_t communication, copies;   /* beside other work or not */
+    uint8_t *blocks;                 /* by row of hosts: a synchronizing call */
+    int64_t ticks[OVERVIEW_N_KINDS]; /* their sum is the window */
+    int64_t communication, copies;   /* overlapped or not */
 };
 
-/* `scratch` is given back. SUTRA_SYSTEM: out of memory. A trace without anything has an empty window. */
-enum sutra_status overview_make(struct sutra_context *context, const struct op_reading *reading, struct arena *arena,
+/* Releases `scratch`. SUTRA_SYSTEM: out of memory. An empty trace has an empty window. */
+enum sutra_status overview_make(struct sutra_context *context, const struct op_reading *model, struct arena *arena,
                                 struct arena *scratch, struct overview *overview, struct sutra_error *error);
 
-/* Leaves out what lies before a moment of the window. */
+/* Drops all before a moment of the window. */
 void overview_crop(struct overview *overview, int64_t from);
 
-/* Adds times that may overlap: no more than fits. */
+/* Adds durations that may overlap; saturates. */
 static inline void ticks_add(int64_t *sum, int64_t ticks) {
     if (__builtin_add_overflow(*sum, ticks, sum))
         *sum = ticks < 0 ? INT64_MIN : INT64_MAX;
+}
+
+/* The length of the part of [begin, end) in [from, to). */
+static inline int64_t ticks_within(int64_t begin, int64_t end, int64_t from, int64_t to) {
+    begin = begin > from ? begin : from;
+    end = end < to ? end : to;
+    return end > begin ? end - begin : 0;
 }
 
 static inline int64_t overview_busy(const struct overview *overview) {
@@ -115,46 +120,22 @@ static inline int64_t overview_length(const struct overview *overview) {
     return overview->window.to - overview->window.from;
 }
 
-/* What the name of a row of hosts means to the overview. */
+/* Roles of the name of a row of hosts, for READER_OVERVIEW. */
 static inline uint32_t overview_name(const struct overview *overview, row_t host) {
     return name_roles(overview->reading->events, overview->roles, overview->reading->hosts.event[host]);
 }
 
-/* ---- The parts ---- */
-
 /* Roles of NAME_OWN and above. */
-#define NAME_COLLECTIVE  NAME_OWN        /* kernels of communication beside those that facts/device_class.h knows */
-#define NAME_FROM_DEVICE (NAME_OWN << 1) /* copies from the device to the host */
-#define NAME_CAPTURES    (NAME_OWN << 2) /* calls from which on a stream's work becomes a graph instead of running, */
-#define NAME_CAPTURED    (NAME_OWN << 3) /* and up to which */
+#define NAME_COLLECTIVE  NAME_OWN        /* communication kernels that facts/names.h does not know */
+#define NAME_FROM_DEVICE (NAME_OWN << 1) /* memcpy from the device to the host */
+#define NAME_CAPTURES    (NAME_OWN << 2) /* calls that begin the capture of a graph */
+#define NAME_CAPTURED    (NAME_OWN << 3) /* calls that end it */
 
-/* idle.c: gaps taken apart. */
+/* idle_causes.c: replaces the rows of gaps. */
 enum sutra_status overview_idle_attribute(struct sutra_context *context, struct overview *overview, struct arena *arena,
                                           struct arena *scratch, struct sutra_error *error);
 
-/* host_marks.c: when threads load data, wait or set up; disjoint, those of thread t are list[first[t]] and on, less
- * list[first[t + 1]]. */
-struct host_mark {
-    int64_t begin, end;
-    row_t host;
-    uint8_t kind; /* OVERVIEW_LOADING, OVERVIEW_SYNC, OVERVIEW_SET_UP */
-};
-
-struct host_marks {
-    struct host_mark *list;
-    row_t *first;
-    row_t n;
-};
-
-/* covering.c: ways up from rows of hosts. */
-struct host_ways {
-    const struct host_rows *hosts;
-    row_t *first; /* by thread: its first row of hosts; n_threads + 1 */
-    row_t *jump;  /* a row above, so that any can be reached in O(log n) steps; the row itself where there is none */
-};
-
-/* The shortest event of a thread that covers at least COVERED_PERCENT of a stretch, or ROW_NONE. *near is any
- * number at first and the caller's to keep: for stretches in the order of time the search is short. O(log n). */
-#define COVERED_PERCENT 70
+/* Sorts rows of hosts by start, equal ones by row. */
+void sort_hosts_by_start(const struct host_rows *hosts, row_t *rows, row_t n);
 
 #endif
