@@ -1,13 +1,13 @@
 /*
- * findings.h - why a rank's steps are slow, in sentences: rules that look at an overview, each of which says nothing
- * where it is not sure.
+ * findings.h - why the steps of a rank are slow, in sentences: rules that inspect an overview. A rule that is not
+ * certain reports nothing.
  *
- *     overview --guards.c--> cut at what is no training, or silence --rules_*.c--> findings --findings.c--> five
+ *     overview --guards (findings.c)--> cropped or suppressed --rules_*.c--> findings --sort (findings.c)--> five
  *
- * Each rule has its threshold and its formula beside it, and in docs/findings.md. A win is how much of the window would
- * go, in percent; wins do not add up.
+ * Each rule has its threshold and its formula next to it, and in docs/findings.md. A saving is how much of the window
+ * would go, in percent; savings do not add up.
  *
- * Cost: O(n log n); arguments of operators are read only for the rule that names rates of products.
+ * Cost: O(n log n); arguments of operators are read only by rules that report rates.
  */
 #ifndef ANALYZE_OVERVIEW_FINDINGS_H
 #define ANALYZE_OVERVIEW_FINDINGS_H
@@ -23,32 +23,35 @@
 #include "text/names.h"
 #include "text/quantities.h"
 
-/* In the order in which findings of equal win stand. */
-enum finding_rule {
-    FINDING_STARTUP,
-    FINDING_UNRECORDED_GRAPH,
-    FINDING_DEVICE_SIDE,
-    FINDING_DATA_LOADING,
-    FINDING_CPU_PREPROCESSING,
-    FINDING_HOST_BOUND,
-    FINDING_SMALL_KERNELS_OPTIMIZER,
-    FINDING_EXPOSED_COMM,
-    FINDING_STRAGGLER,
-    FINDING_SLOW_COLLECTIVE,
-    FINDING_COPIES,
-    FINDING_SYNC,
-    FINDING_ALLOCATION,
-    FINDING_FP32,
-    FINDING_UNFUSED_ATTENTION,
-    FINDING_ELEMENTWISE_FUSION,
-    FINDING_LAYOUT,
-    FINDING_DDP_BUFFERS,
-    FINDING_GEMM_BOUND,
-    FINDING_TRACE_EDGE,
-    N_FINDING_RULES
-};
+/* The rules: name in outputs, scope, function. They are applied in this order, and findings of equal saving are sorted
+ * in this order. Guards, which have no function, are applied before all of them. */
+#define FINDING_RULES(GUARD, RULE)                                                                                     \
+    GUARD(STARTUP, "startup")                                                                                          \
+    GUARD(UNRECORDED_GRAPH, "unrecorded_graph")                                                                        \
+    GUARD(DEVICE_SIDE, "device_side")                                                                                  \
+    RULE(DATA_LOADING, "data_loading", SCOPE_IDLE, rule_data_loading)                                                  \
+    RULE(CPU_PREPROCESSING, "cpu_preprocessing", SCOPE_IDLE, rule_cpu_preprocessing)                                   \
+    RULE(HOST_BOUND, "host_bound", SCOPE_IDLE, rule_host_bound)                                                        \
+    RULE(SMALL_KERNELS_OPTIMIZER, "small_kernels_optimizer", SCOPE_STEP, rule_small_kernels_optimizer)                 \
+    RULE(EXPOSED_COMM, "exposed_comm", SCOPE_STEP, rule_exposed_comm)                                                  \
+    RULE(STRAGGLER, "straggler", SCOPE_STEP, rule_straggler)                                                           \
+    RULE(SLOW_COLLECTIVE, "slow_collective", SCOPE_STEP, rule_slow_collective)                                         \
+    RULE(COPIES, "copies", SCOPE_STEP, rule_copies)                                                                    \
+    RULE(SYNC, "sync", SCOPE_STEP, rule_sync)                                                                          \
+    RULE(ALLOCATION, "allocation", SCOPE_STEP, rule_allocation)                                                        \
+    RULE(FP32, "fp32_no_tensor_cores", SCOPE_COMPUTE, rule_fp32)                                                       \
+    RULE(UNFUSED_ATTENTION, "unfused_attention", SCOPE_COMPUTE, rule_unfused_attention)                                \
+    RULE(ELEMENTWISE_FUSION, "elementwise_fusion", SCOPE_COMPUTE, rule_elementwise_fusion)                             \
+    RULE(LAYOUT, "layout", SCOPE_STEP, rule_layout)                                                                    \
+    RULE(DDP_BUFFERS, "ddp_buffers", SCOPE_STEP, rule_ddp_buffers)                                                     \
+    RULE(GEMM_BOUND, "gemm_bound", SCOPE_STEP, rule_gemm_bound)                                                        \
+    GUARD(TRACE_EDGE, "trace_edge")
 
-/* As the rules are called outside: "data_loading". */
+#define FINDING_GUARD_ID(id, name)                 FINDING_##id,
+#define FINDING_RULE_ID(id, name, scope, function) FINDING_##id,
+enum finding_rule { FINDING_RULES(FINDING_GUARD_ID, FINDING_RULE_ID) N_FINDING_RULES };
+
+/* Names of rules in outputs: "data_loading". */
 extern const char *const finding_names[N_FINDING_RULES];
 
 #define FINDING_TEXT    600
@@ -57,7 +60,7 @@ extern const char *const finding_names[N_FINDING_RULES];
 
 struct overview_finding {
     enum finding_rule rule;
-    double win; /* percent of the window; NaN: none is claimed */
+    double win; /* estimated saving, percent of the window; NaN: none is claimed */
     char text[FINDING_TEXT];
     struct sutra_finding_number numbers[FINDING_NUMBERS];
     unsigned n_numbers;
@@ -68,92 +71,96 @@ struct overview_findings {
     unsigned n;
 };
 
-/* What several rules look at. Times are ticks. */
+/* Measurements that several rules use. Times are ticks. */
 struct measures {
     double window;             /* its length, never 0 */
     double n_steps;            /* at least 1 */
-    int64_t device_time;       /* durations of all work in the window, added up */
-    int64_t *of_kernel;        /* by string: the same of work of this name, */
-    int64_t *of_operator;      /* of what operators of this name launched, */
-    row_t n_launches, n_empty; /* work launched in the window; all that was launched before had ended by then */
-    row_t n_kernels, n_graph;  /* kernels, and those of graphs */
+    int64_t device_time;       /* sum of the durations of all activities in the window */
+    int64_t *of_kernel;        /* by string: the same for activities of this name, */
+    int64_t *of_operator;      /* and for activities that operators of this name launched */
+    row_t n_launches, n_empty; /* activities launched in the window; launched when all earlier ones had ended */
+    row_t n_kernels, n_graph;  /* kernels; kernels of graphs */
     row_t n_graph_launches;
     row_t n_collectives, n_short_collectives;
-    int64_t host_active;       /* no launching thread waits or loads */
-    int64_t blocked_on_device; /* the host waits while the device works */
+    int64_t host_active;       /* no launching thread synchronizes or loads */
+    int64_t blocked_on_device; /* the host synchronizes while the GPU is busy */
     bool has_frames;
-    row_t *launched; /* rows of devices whose call is known, by its start; n_launched of them */
+    row_t *launched; /* rows of devices with a known call, by the start of the call */
     row_t n_launched;
     struct kind_clock idle;
-    struct kind_clock exposed; /* communication that nothing hides; where exposed_comm speaks */
+    struct kind_clock exposed; /* exposed communication; if the rule exposed_comm fired */
 };
 
-struct findings_work {
+struct diagnosis {
     struct sutra_context *context;
-    const struct op_reading *reading;
+    const struct op_reading *model;
     struct overview *overview;
     const struct collective_calls *calls; /* the collectives of the trace */
-    bool alone;                           /* no trace of another rank is there, which would tell more */
-    struct arena *arena;                  /* given back */
+    bool alone;                           /* no other rank's trace, which would tell more, is analyzed */
+    struct arena *arena;                  /* scratch */
     struct measures measures;
-    int64_t unexplained_waits;       /* ticks of waiting calls in which the device does what the trace does not hold */
-    int64_t preprocessing;           /* ticks of host gaps that a rule of their own has */
-    bool fired[N_FINDING_RULES];     /* whether the rule's condition held, though it may have nothing to win */
-    bool silent_host, silent_device; /* the host cannot be what is slow; nor can the device be called idle */
+    int64_t unexplained_sync; /* ticks of synchronizing calls in which no recorded activity runs */
+    int64_t preprocessing;    /* ticks of host gaps that the rule cpu_preprocessing reports */
+    bool fired[N_FINDING_RULES];
+    bool host_suppressed; /* rules that blame the host are suppressed */
     struct overview_findings *findings;
 };
 
-/* What is found in an overview, which may be cut at its beginning: best first, at most FINDINGS_MOST. `alone`: no other
- * rank's trace is there. */
-enum sutra_status findings_make(struct sutra_context *context, const struct op_reading *reading,
+/* Reports the findings of an overview, which may be cropped: best first, at most FINDINGS_MOST. `alone`: no other
+ * rank's trace is analyzed. */
+enum sutra_status findings_make(struct sutra_context *context, const struct op_reading *model,
                                 struct overview *overview, const struct collective_calls *calls, bool alone,
                                 struct arena *scratch, struct overview_findings *findings, struct sutra_error *error);
 
-/* Best first, those without a win last; less than the least that is told is left out. */
+/* Sorts by saving, largest first and unknown ones last; drops small savings and all but the first FINDINGS_MOST. */
 void findings_order(struct overview_findings *findings, double busy_percent);
 
-/* ---- For those who make them ---- */
+/* ---- For the rules ---- */
 
-/* A finding whose text is printed; `win` in ticks, or NaN. Numbers are added behind it. */
-__attribute__((format(printf, 4, 5))) struct overview_finding *
-finding_say(struct findings_work *work, enum finding_rule rule, double win, const char *format, ...);
-/* Goes on with its text. */
+/* Adds a finding with a printed text; `saving` in ticks, or NaN. */
+__attribute__((format(printf, 4, 5))) struct overview_finding *add_finding(struct diagnosis *d, enum finding_rule rule,
+                                                                           double saving, const char *format, ...);
+/* Appends to its text. */
 __attribute__((format(printf, 2, 3))) void finding_add(struct overview_finding *finding, const char *format, ...);
 void finding_number(struct overview_finding *finding, const char *name, double value);
 
-/* "59.3 ms", "12 us": three digits; "59.3 ms of each 175 ms step", or of all where there are no steps. */
+/* "59.3 ms", "12 us": three digits. */
 struct figure finding_time(double ticks);
-struct figure finding_per_step(const struct findings_work *work, double ticks);
+/* "59.3 ms of each 175 ms step"; without steps, of the window. */
+struct figure finding_per_step(const struct diagnosis *d, double ticks);
 struct figure finding_percent(double part, double whole);
-/* "642 per step", or "642 in total" where there are no steps. */
-struct figure finding_count(const struct findings_work *work, double count);
+/* "642 per step", or "642 in total" without steps. */
+struct figure finding_count(const struct diagnosis *d, double count);
 /* A name of the trace in at most 48 columns. */
-struct shortened finding_name(const struct findings_work *work, uint32_t string);
+struct shortened finding_name(const struct diagnosis *d, uint32_t string);
 
-static inline double part_of_window(const struct findings_work *work, double ticks) {
-    return ticks / work->measures.window * 100;
+static inline double percent_of_window(const struct diagnosis *d, double ticks) {
+    return ticks / d->measures.window * 100;
 }
 
-/* The name of the frame that most time of the rows of some kinds has; STRING_NONE: none has one. */
-enum sutra_status finding_frame(struct findings_work *work, uint32_t kinds, uint32_t *name, int64_t *ticks,
-                                struct sutra_error *error);
+/* The name of the enclosing event with most time in rows of some kinds; STRING_NONE: no row has one. */
+enum sutra_status find_main_frame(const struct diagnosis *d, uint32_t kinds, uint32_t *name, int64_t *ticks,
+                                  struct sutra_error *error);
 
-/* rules_communication.c: the bus bandwidth of a large collective within a machine, bytes a second; 0: it is none, or
- * its size is not told. Below this part of what links give they are hardly used. */
+/* Sorts n keys and returns the median; `rows` is scratch. 0 if there are none. */
+enum sutra_status median_of_keys(uint64_t *keys, row_t *rows, row_t n, int64_t *median, struct sutra_error *error);
+
+/* Whether set-up recurs: at least a third of it is in the second half of at least three steps. */
+bool set_up_recurs(const struct overview *overview);
+
+/* Activities that rules of the host attribute to it: gaps of the host and of launches without preprocessing. */
+static inline int64_t host_gap_ticks(const struct diagnosis *d) {
+    return d->overview->ticks[OVERVIEW_HOST] + d->overview->ticks[OVERVIEW_LAUNCH] - d->preprocessing;
+}
+
+/* rules_communication.c: the bus bandwidth of a large collective within a machine, bytes per second; 0: it is none, or
+ * its size is unknown. Links with less than this percentage of their peak are underused. */
 #define SLOW_LINK_PERCENT 10
 double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call);
 
-/* What collectives of equal kind, type, size and group have in common; and how many times as long as the quickest of
- * them one takes at least that takes unequally long. */
-#define UNEVEN_SPREAD 1.5
-
-/* guards.c: whether set-up comes again and again: a third of it or more in the second half of three steps or more. */
-bool set_up_recurs(const struct overview *overview);
-
-/* rules_*.c, in the order in which they look. */
-typedef enum sutra_status finding_look(struct findings_work *work, struct sutra_error *error);
-finding_look rule_data_loading, rule_cpu_preprocessing, rule_host_bound, rule_small_kernels_optimizer,
-    rule_exposed_comm, rule_straggler, rule_slow_collective, rule_copies, rule_sync, rule_allocation, rule_fp32,
-    rule_unfused_attention, rule_elementwise_fusion, rule_layout, rule_ddp_buffers, rule_gemm_bound;
+typedef enum sutra_status finding_rule_function(struct diagnosis *d, struct sutra_error *error);
+#define FINDING_NO_FUNCTION(id, name)
+#define FINDING_RULE_FUNCTION(id, name, scope, function) finding_rule_function function;
+FINDING_RULES(FINDING_NO_FUNCTION, FINDING_RULE_FUNCTION)
 
 #endif

@@ -141,8 +141,8 @@ static enum sutra_status make_host_marks(struct overview *overview, struct arena
 /* ---- Enclosing events ----
  *
  * An event that covers more than half of an interval covers its middle. The search begins at the last event that begins
- * before the middle and goes up to the first that covers enough. For O(log n) steps, each row has a jump far up: the sum
- * of the next two jumps if these are of equal length, else its parent.
+ * before the middle and goes up to the first that covers enough. For O(log n) steps, each row has a jump far up: the
+ * sum of the next two jumps if these are of equal length, else its parent.
  */
 
 /* Percent of an interval that its enclosing event covers. */
@@ -255,7 +255,8 @@ static void attribute_thread_time(struct idle_attribution *idle, row_t gap, uint
     const struct host_mark *marks = idle->marks.list;
     row_t end_mark = idle->marks.first[thread + 1], blocking_call = ROW_NONE;
 
-    /* Marks of a thread do not overlap and are sorted. Binary search for the first one that ends at or after `begin`. */
+    /* Marks of a thread do not overlap and are sorted. Binary search for the first one that ends at or after
+     * `begin`. */
     struct bisection search = {idle->marks.first[thread], end_mark};
     while (search.low < search.high)
         bisect(&search, marks[bisect_middle(search)].end < begin);

@@ -120,7 +120,7 @@ static void make_rows(struct overview *overview, const struct merged *merged) {
             bool runs = merged->start[*group] <= begin;
             int64_t change = runs ? merged->end[*group] : merged->start[*group];
             end = change < end ? change : end;
-            kind = runs ? (uint8_t)class : kind;
+            kind = runs ? (uint8_t) class : kind;
         }
         struct overview_row *last = overview->n_rows ? &overview->rows[overview->n_rows - 1] : NULL;
         if (last && last->kind == kind && kind != OVERVIEW_AFTER) {
@@ -161,9 +161,8 @@ static enum sutra_status find_gaps(struct sutra_context *context, struct overvie
         return error_memory(error);
     for (row_t i = 0; i < devices->n; i++)
         overview->classes[i] = class_of(overview, i);
-    enum sutra_status status =
-        merge_busy_intervals(overview->reading, overview->classes, NULL, overview->window.from, overview->window.to,
-                             &context->engine, scratch, &merged, error);
+    enum sutra_status status = merge_busy_intervals(overview->reading, overview->classes, NULL, overview->window.from,
+                                                    overview->window.to, &context->engine, scratch, &merged, error);
     if (status)
         return status;
     overview->rows = arena_take(arena, 2 * (size_t)merged.n + 1, sizeof *overview->rows);

@@ -1,9 +1,11 @@
 /*
- * rules_gpu.c - what the device itself takes too long for: copies, kernels in too much precision, attention in
- * pieces, passes over memory, changes of layout; and products, where nothing else is to be said.
+ * rules_gpu.c - findings about GPU activities: memcpy, kernels in too much precision, unfused attention and elementwise
+ * kernels, layout conversions; and matrix multiplications, if nothing else explains the time.
  *
- * A faster kernel wins nothing where the host never waits for the device: what kernels could win is bounded by how long
+ * A faster kernel saves nothing if the host never waits for the GPU: savings of kernels are at most the time in which
  * it does (struct measures, blocked_on_device).
+ *
+ * Each section is a rule: the condition under which it fires, and its saving.
  */
 #include "analyze/overview/findings.h"
 
@@ -13,439 +15,404 @@
 #include "read/document.h"
 #include "text/names.h"
 
-/* ---- Shares of kernels ---- */
+/* ---- Time of kernels ---- */
 
-static bool has_any(const struct findings_work *work, uint32_t name, const char *const *words) {
+static bool has_any(const struct diagnosis *d, uint32_t name, const char *const *words) {
     for (; *words; words++)
-        if (text_compare(work->reading->strings, name, TEXT_HAS, *words))
+        if (text_compare(d->model->strings, name, TEXT_HAS, *words))
             return true;
     return false;
 }
 
-/* Time of kernels whose name has one of the words and none of the others, and the one of them with most. */
-static double kernels_with(const struct findings_work *work, const char *const *words, const char *const *without,
-                           uint32_t *most) {
-    const int64_t *of_kernel = work->measures.of_kernel;
+/* Time of kernels whose name contains one of the words and none of `without`; the name with most time. */
+static double sum_kernels(const struct diagnosis *d, const char *const *words, const char *const *without,
+                          uint32_t *main_name) {
+    const int64_t *of_kernel = d->measures.of_kernel;
     double sum = 0;
-    *most = STRING_NONE;
-    for (uint32_t name = 0; name < work->reading->strings->n; name++) {
-        if (of_kernel[name] == 0 || !has_any(work, name, words) || has_any(work, name, without))
+    *main_name = STRING_NONE;
+    for (uint32_t name = 0; name < d->model->strings->n; name++) {
+        if (of_kernel[name] == 0 || !has_any(d, name, words) || has_any(d, name, without))
             continue;
         sum += (double)of_kernel[name];
-        if (*most == STRING_NONE || of_kernel[name] > of_kernel[*most])
-            *most = name;
+        if (*main_name == STRING_NONE || of_kernel[name] > of_kernel[*main_name])
+            *main_name = name;
     }
     return sum;
 }
 
-/* Percent of the device's time. */
-static double part_of_device(const struct findings_work *work, double ticks) {
-    return work->measures.device_time ? ticks / (double)work->measures.device_time * 100 : 0;
+/* Percent of the summed durations of all activities. */
+static double percent_of_device(const struct diagnosis *d, double ticks) {
+    return d->measures.device_time ? ticks / (double)d->measures.device_time * 100 : 0;
 }
 
-/* What kernels of so much time are of the window, in ticks: work that overlaps counts once. */
-static double of_busy(const struct findings_work *work, double ticks) {
-    return part_of_device(work, ticks) / 100 * (double)overview_busy(work->overview);
+/* The same share of the busy time, in which overlapping activities count once. Ticks. */
+static double busy_share(const struct diagnosis *d, double ticks) {
+    return percent_of_device(d, ticks) / 100 * (double)overview_busy(d->overview);
 }
 
-static double at_most_blocked(const struct findings_work *work, double win) {
-    return fmin(win, (double)work->measures.blocked_on_device);
+static double limit_saving(const struct diagnosis *d, double saving) {
+    return fmin(saving, (double)d->measures.blocked_on_device);
 }
 
-/* ---- copies: exposed >= COPIES_PERCENT. Win: that. ---- */
+/* ---- copies: exposed memcpy >= COPIES_PERCENT. Saving: this time. ---- */
 
 #define COPIES_PERCENT 5
 
-/* The copies that most exposed time is of: their name, and the operator that launched most of these. */
-struct copies_found {
+/* The name with the largest sum; STRING_NONE: all are 0. */
+static uint32_t find_max(const int64_t *sums, uint32_t n) {
+    uint32_t max = STRING_NONE;
+    for (uint32_t name = 0; name < n; name++)
+        if (sums[name] > 0 && (max == STRING_NONE || sums[name] > sums[max]))
+            max = name;
+    return max;
+}
+
+/* The name with most exposed time among memcpys, and the operator that launched most of this time. */
+struct main_copies {
     uint32_t name, op;
     int64_t ticks;
     row_t n;
 };
 
-static void find_most(const int64_t *sums, uint32_t n, uint32_t *most) {
-    *most = STRING_NONE;
-    for (uint32_t name = 0; name < n; name++)
-        if (sums[name] > 0 && (*most == STRING_NONE || sums[name] > sums[*most]))
-            *most = name;
-}
-
-static enum sutra_status find_copies(const struct findings_work *work, struct copies_found *found,
-                                     struct sutra_error *error) {
-    const struct device_rows *devices = &work->reading->devices;
-    uint32_t n_strings = work->reading->strings->n;
-    struct arena_mark mark = arena_mark(work->arena);
-    int64_t *names = arena_zeros(work->arena, n_strings, sizeof *names);
-    int64_t *ops = arena_zeros(work->arena, n_strings, sizeof *ops);
-    struct kind_clock clock = {0};
-    enum sutra_status status = arena_status(work->arena, error);
-    if (!status)
-        status = kind_clock_make(work->overview, KIND(OVERVIEW_COPY), work->arena, &clock, error);
-    *found = (struct copies_found){.name = STRING_NONE, .op = STRING_NONE};
-    for (row_t i = 0; i < devices->n && !status; i++)
-        if (work->overview->classes[i] == OVERVIEW_COPY)
-            ticks_add(&names[work->reading->events->name[devices->event[i]]],
+static enum sutra_status find_main_copies(const struct diagnosis *d, struct main_copies *copies,
+                                          struct sutra_error *error) {
+    const struct device_rows *devices = &d->model->devices;
+    const uint32_t *name_of_event = d->model->events->name;
+    uint32_t n_strings = d->model->strings->n;
+    struct arena_mark mark = arena_mark(d->arena);
+    int64_t *names = arena_zeros(d->arena, n_strings, sizeof *names);
+    int64_t *ops = arena_zeros(d->arena, n_strings, sizeof *ops);
+    struct kind_clock clock;
+    if (d->arena->failed)
+        return error_memory(error);
+    enum sutra_status status = kind_clock_make(d->overview, KIND(OVERVIEW_COPY), d->arena, &clock, error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < devices->n; i++)
+        if (d->overview->classes[i] == OVERVIEW_COPY)
+            ticks_add(&names[name_of_event[devices->event[i]]],
                       kind_clock_between(&clock, devices->start[i], devices->stop[i]));
-    if (!status)
-        find_most(names, n_strings, &found->name);
-    for (row_t i = 0; i < devices->n && found->name != STRING_NONE; i++) {
-        int64_t ticks = kind_clock_between(&clock, devices->start[i], devices->stop[i]);
-        if (ticks == 0 || work->reading->events->name[devices->event[i]] != found->name)
-            continue;
-        found->n++;
-        if (devices->launcher[i] != ROW_NONE)
-            ticks_add(&ops[host_name(work->reading, devices->launcher[i])], ticks);
+    uint32_t name = find_max(names, n_strings);
+    *copies = (struct main_copies){.name = name, .op = STRING_NONE};
+    if (name != STRING_NONE) {
+        copies->ticks = names[name];
+        for (row_t i = 0; i < devices->n; i++) {
+            int64_t ticks = kind_clock_between(&clock, devices->start[i], devices->stop[i]);
+            if (ticks == 0 || name_of_event[devices->event[i]] != name)
+                continue;
+            copies->n++;
+            if (devices->launcher[i] != ROW_NONE)
+                ticks_add(&ops[host_name(d->model, devices->launcher[i])], ticks);
+        }
+        copies->op = find_max(ops, n_strings);
     }
-    if (found->name != STRING_NONE) {
-        found->ticks = names[found->name];
-        find_most(ops, n_strings, &found->op);
-    }
-    arena_release(work->arena, mark);
-    return status;
+    arena_release(d->arena, mark);
+    return SUTRA_OK;
 }
 
-static const char *remedy_of_copies(const struct findings_work *work, const struct copies_found *found) {
-    const struct strings *strings = work->reading->strings;
-    bool copied = found->op != STRING_NONE && text_compare(strings, found->op, TEXT_IS, "aten::copy_");
-    if (text_compare(strings, found->name, TEXT_HAS, "DtoD") && copied && work->measures.n_graph_launches)
+static const char *recommend_for_copies(const struct diagnosis *d, const struct main_copies *copies) {
+    const struct strings *strings = d->model->strings;
+    bool copied = copies->op != STRING_NONE && text_compare(strings, copies->op, TEXT_IS, "aten::copy_");
+    if (text_compare(strings, copies->name, TEXT_HAS, "DtoD") && copied && d->measures.n_graph_launches)
         return "Inputs are copied into static buffers of CUDA graphs: pass the same buffers, or mark them "
                "(mark_static_address)";
-    if (text_compare(strings, found->name, TEXT_HAS, "HtoD") && text_compare(strings, found->name, TEXT_HAS, "ageable"))
+    if (text_compare(strings, copies->name, TEXT_HAS, "HtoD") &&
+        text_compare(strings, copies->name, TEXT_HAS, "ageable"))
         return "The host memory is pageable: pin_memory=True and non_blocking=True overlap copies with kernels";
-    if (text_compare(strings, found->name, TEXT_HAS, "HtoD"))
+    if (text_compare(strings, copies->name, TEXT_HAS, "HtoD"))
         return "Copy the next batch on a separate stream during the step";
-    if (text_compare(strings, found->name, TEXT_HAS, "DtoH"))
+    if (text_compare(strings, copies->name, TEXT_HAS, "DtoH"))
         return "Read results less often, into pinned memory, with non_blocking=True";
-    if (text_compare(strings, found->name, TEXT_HAS, "DtoD"))
+    if (text_compare(strings, copies->name, TEXT_HAS, "DtoD"))
         return "Avoid .contiguous(), .clone() and concatenation of large tensors";
     return "Check whether the copies are needed";
 }
 
-enum sutra_status rule_copies(struct findings_work *work, struct sutra_error *error) {
-    const struct measures *measures = &work->measures;
-    double exposed = (double)work->overview->ticks[OVERVIEW_COPY];
-    struct copies_found found;
-    if (part_of_window(work, exposed) < COPIES_PERCENT)
+enum sutra_status rule_copies(struct diagnosis *d, struct sutra_error *error) {
+    const struct measures *measures = &d->measures;
+    double exposed = (double)d->overview->ticks[OVERVIEW_COPY];
+    struct main_copies copies;
+    if (percent_of_window(d, exposed) < COPIES_PERCENT)
         return SUTRA_OK;
-    enum sutra_status status = find_copies(work, &found, error);
-    if (status || found.name == STRING_NONE)
+    enum sutra_status status = find_main_copies(d, &copies, error);
+    if (status || copies.name == STRING_NONE)
         return status;
-    struct overview_finding *finding = finding_say(
-        work, FINDING_COPIES, exposed, "Exposed memcpy: %s (%s), %s of it %s", finding_per_step(work, exposed).text,
+    struct overview_finding *finding = add_finding(
+        d, FINDING_COPIES, exposed, "Exposed memcpy: %s (%s), %s of it %s", finding_per_step(d, exposed).text,
         finding_percent(exposed, measures->window).text,
-        finding_percent(fmin((double)found.ticks, exposed), exposed).text, finding_name(work, found.name).text);
-    if (found.op != STRING_NONE)
-        finding_add(finding, " in %s", finding_name(work, found.op).text);
-    finding_add(finding, ", %s. %s.", finding_count(work, found.n).text, remedy_of_copies(work, &found));
+        finding_percent(fmin((double)copies.ticks, exposed), exposed).text, finding_name(d, copies.name).text);
+    if (copies.op != STRING_NONE)
+        finding_add(finding, " in %s", finding_name(d, copies.op).text);
+    finding_add(finding, ", %s. %s.", finding_count(d, copies.n).text, recommend_for_copies(d, &copies));
     finding_number(finding, "exposed_us", exposed / 1000 / measures->n_steps);
-    finding_number(finding, "copies", found.n / measures->n_steps);
-    finding_number(finding, "top_percent", fmin((double)found.ticks / exposed, 1) * 100);
+    finding_number(finding, "copies", copies.n / measures->n_steps);
+    finding_number(finding, "top_percent", fmin((double)copies.ticks / exposed, 1) * 100);
     return SUTRA_OK;
 }
 
-/* ---- fp32_no_tensor_cores: products and convolutions in fp32 >= FP32_PERCENT of the window, on a device that has
- * tensor cores. Win: half of it, an estimate. ---- */
+/* ---- fp32_no_tensor_cores: matrix multiplications and convolutions in FP32 >= FP32_PERCENT of the window, on a GPU
+ * with tensor cores. Saving: half of this time, an estimate. ---- */
 
 #define FP32_PERCENT       15
-#define FP32_WIN           0.5
+#define FP32_SAVING        0.5
 #define TENSOR_CORES_SINCE 7 /* compute capability */
 
-static bool lacks_tensor_cores(const struct findings_work *work) {
-    const struct document *document = &work->reading->trace->document;
-    struct json_place major = device_member(document, "computeMajor");
-    int64_t number;
-    return major.at && field_integer(document->source.bytes + major.at, &number) && number < TENSOR_CORES_SINCE;
-}
-
-enum sutra_status rule_fp32(struct findings_work *work, struct sutra_error *error) {
+enum sutra_status rule_fp32(struct diagnosis *d, struct sutra_error *error) {
     static const char *const words[] = {"sgemm", "scudnn", "engine<float", "convolve_sgemm", NULL};
     static const char *const without[] = {"tf32", "tensorop", NULL};
-    uint32_t most;
-    double ticks = kernels_with(work, words, without, &most), busy = of_busy(work, ticks);
+    uint32_t main_name;
+    double ticks = sum_kernels(d, words, without, &main_name), busy = busy_share(d, ticks);
     (void)error;
-    if (part_of_window(work, busy) < FP32_PERCENT || lacks_tensor_cores(work))
+    if (percent_of_window(d, busy) < FP32_PERCENT)
         return SUTRA_OK;
-    double win = at_most_blocked(work, busy * FP32_WIN);
-    struct overview_finding *finding = finding_say(
-        work, FINDING_FP32, win,
+    const struct document *document = &d->model->trace->document;
+    struct json_place major = device_member(document, "computeMajor");
+    int64_t capability;
+    if (major.at && field_integer(document->source.bytes + major.at, &capability) && capability < TENSOR_CORES_SINCE)
+        return SUTRA_OK;
+    double saving = limit_saving(d, busy * FP32_SAVING);
+    struct overview_finding *finding = add_finding(
+        d, FINDING_FP32, saving,
         "FP32 without tensor cores: %s of GPU time is FP32 matrix multiplication and convolution (%s). Use "
         "torch.autocast with bfloat16 or float16, or TF32 where available; about half of this time can go (estimate).",
-        finding_percent(ticks, (double)work->measures.device_time).text, finding_name(work, most).text);
-    finding_number(finding, "device_percent", part_of_device(work, ticks));
-    finding_number(finding, "busy_us", busy / 1000 / work->measures.n_steps);
-    finding_number(finding, "host_waits_us", (double)work->measures.blocked_on_device / 1000 / work->measures.n_steps);
+        finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
+    finding_number(finding, "device_percent", percent_of_device(d, ticks));
+    finding_number(finding, "busy_us", busy / 1000 / d->measures.n_steps);
+    finding_number(finding, "host_waits_us", (double)d->measures.blocked_on_device / 1000 / d->measures.n_steps);
     return SUTRA_OK;
 }
 
-/* ---- Products of one operator, by shape ---- */
+/* ---- Matrix multiplications of one operator ---- */
 
-/* The rows of hosts of an operator that launched work in the window. */
-static row_t list_hosts(const struct findings_work *work, uint32_t name, row_t *rows) {
-    const struct op_reading *reading = work->reading;
-    const struct overview_window *window = &work->overview->window;
-    row_t n = 0;
-    for (row_t i = 0; i < reading->charges.n; i++) {
-        row_t host = reading->charges.host[i];
-        if (host_name(reading, host) == name && reading->hosts.kind[host] == HOST_OPERATOR &&
-            reading->hosts.start[host] >= window->from && reading->hosts.start[host] < window->to)
+/* Computes FLOPs of all calls of an operator that launched activities in the window. `costs` needs op_works_free(). */
+static enum sutra_status read_operator_costs(const struct diagnosis *d, uint32_t name, struct op_works *costs,
+                                             struct sutra_error *error) {
+    const struct op_reading *model = d->model;
+    const struct overview_window *window = &d->overview->window;
+    row_t *rows = arena_take(d->arena, model->charges.n, sizeof *rows), n = 0;
+    if (!rows)
+        return error_memory(error);
+    for (row_t i = 0; i < model->charges.n; i++) {
+        row_t host = model->charges.host[i];
+        if (host_name(model, host) == name && model->hosts.kind[host] == HOST_OPERATOR &&
+            model->hosts.start[host] >= window->from && model->hosts.start[host] < window->to)
             rows[n++] = host;
     }
-    return n;
+    return op_works_read(d->context, model, rows, n, FLOPS_OURS, d->arena, costs, error);
 }
 
-/* How long what an operator's row launched ran. */
-static int64_t direct_ticks(const struct findings_work *work, row_t host) {
-    row_t charge = work->reading->charges.of_host[host];
-    return charge == ROW_NONE ? 0 : work->reading->charges.direct[charge];
-}
+/* ---- unfused_attention: softmax and batched matrix multiplications take >= ATTENTION_PERCENT of the GPU time each,
+ * and some of these multiply queries and keys. Saving: their time without that of a fused kernel at 40 % of peak.
+ * ---- */
 
-/* ---- unfused_attention: softmax and batched products take >= ATTENTION_PERCENT of the device's time each, and there
- * are products of queries and keys among them. Win: their time less that of a fused kernel at 40 % of the peak. ---- */
+#define ATTENTION_PERCENT   10
+#define MIN_SEQUENCE_LENGTH 512
+#define MAX_HEAD_WIDTH      256
+#define ATTENTION_OF_PEAK   0.4
 
-#define ATTENTION_PERCENT 10
-#define ATTENTION_LENGTH  512 /* of sequences, at least */
-#define ATTENTION_WIDTH   256 /* of heads, at most */
-#define ATTENTION_OF_PEAK 0.4
-
-/* Whether inputs are those of a product of queries and keys: (batch, length, width) and (batch, width, length). */
-static bool is_of_attention(const struct op_inputs *inputs) {
-    struct input_tensor a = op_input_at(inputs, 0).tensor, b = op_input_at(inputs, 1).tensor;
-    return a.n_dims == 3 && b.n_dims == 3 && a.dims[1] >= ATTENTION_LENGTH && b.dims[2] >= ATTENTION_LENGTH &&
-           a.dims[2] <= ATTENTION_WIDTH && a.dims[2] == b.dims[1];
-}
-
-/* FLOPs of these products, and how long they take at the peak. */
-struct attention_work {
-    double flops, least_s;
+/* FLOPs of the products of queries and keys, and with values; their time at peak. */
+struct attention_cost {
+    double flops, min_s;
     row_t n;
 };
 
-static enum sutra_status add_attention(const struct findings_work *work, const struct op_works *works,
-                                       const struct device_peaks *peaks, struct attention_work *attention,
-                                       struct sutra_error *error) {
+static enum sutra_status measure_attention(const struct diagnosis *d, uint32_t bmm, const struct device_peaks *peaks,
+                                           struct attention_cost *attention, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(d->arena);
+    struct op_works costs = {0};
     struct op_inputs_parser parser = {0};
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t g = 0; g < works->groups.n && !status; g++) {
+    *attention = (struct attention_cost){0};
+    enum sutra_status status = read_operator_costs(d, bmm, &costs, error);
+    for (uint32_t g = 0; !status && g < costs.groups.n; g++) {
         struct op_inputs inputs;
-        row_t n = works->groups.first[g + 1] - works->groups.first[g];
-        (void)work;
-        if (!op_works_inputs(works, g, &parser, &inputs))
+        row_t n = costs.groups.first[g + 1] - costs.groups.first[g];
+        if (!op_works_inputs(&costs, g, &parser, &inputs)) {
             status = error_memory(error);
-        else if (is_of_attention(&inputs) && !works->flops[g].missing) {
-            struct roofline at = roofline_of(peaks, &works->flops[g], false);
-            attention->n += n;
-            attention->flops += 2 * works->flops[g].flops * n; /* the product with values, too */
-            attention->least_s += isnan(at.compute_s) ? 0 : 2 * at.compute_s * n;
+            break;
         }
+        /* Queries and keys have shapes (batch, length, width) and (batch, width, length). */
+        struct input_tensor a = op_input_at(&inputs, 0).tensor, b = op_input_at(&inputs, 1).tensor;
+        bool is_attention = a.n_dims == 3 && b.n_dims == 3 && a.dims[1] >= MIN_SEQUENCE_LENGTH &&
+                            b.dims[2] >= MIN_SEQUENCE_LENGTH && a.dims[2] <= MAX_HEAD_WIDTH && a.dims[2] == b.dims[1];
+        if (!is_attention || costs.flops[g].missing)
+            continue;
+        struct roofline at = roofline_of(peaks, &costs.flops[g], false);
+        attention->n += n;
+        attention->flops += 2 * costs.flops[g].flops * n;
+        attention->min_s += isnan(at.compute_s) ? 0 : 2 * at.compute_s * n;
     }
     op_inputs_parser_free(&parser);
+    op_works_free(&costs);
+    arena_release(d->arena, mark);
     return status;
 }
 
-static enum sutra_status measure_attention(const struct findings_work *work, uint32_t products,
-                                           const struct device_peaks *peaks, struct attention_work *attention,
-                                           struct sutra_error *error) {
-    struct arena_mark mark = arena_mark(work->arena);
-    row_t *rows = arena_take(work->arena, work->reading->charges.n, sizeof *rows);
-    struct op_works works = {0};
-    enum sutra_status status = arena_status(work->arena, error);
-    *attention = (struct attention_work){0};
-    if (!status) {
-        row_t n = list_hosts(work, products, rows);
-        status = op_works_read(work->context, work->reading, rows, n, FLOPS_OURS, work->arena, &works, error);
-        if (!status)
-            status = add_attention(work, &works, peaks, attention, error);
-        op_works_free(&works);
-    }
-    arena_release(work->arena, mark);
-    return status;
-}
-
-enum sutra_status rule_unfused_attention(struct findings_work *work, struct sutra_error *error) {
-    const struct strings *strings = work->reading->strings;
-    const struct measures *measures = &work->measures;
-    uint32_t softmax = strings_find(strings, "aten::_softmax", 14), products = strings_find(strings, "aten::bmm", 9);
+enum sutra_status rule_unfused_attention(struct diagnosis *d, struct sutra_error *error) {
+    const struct strings *strings = d->model->strings;
+    const struct measures *measures = &d->measures;
+    uint32_t softmax = strings_find(strings, "aten::_softmax", 14), bmm = strings_find(strings, "aten::bmm", 9);
     struct device_peaks peaks = {0};
-    struct attention_work attention;
-    if (softmax == STRING_NONE || products == STRING_NONE ||
-        part_of_device(work, (double)measures->of_operator[softmax]) < ATTENTION_PERCENT ||
-        part_of_device(work, (double)measures->of_operator[products]) < ATTENTION_PERCENT ||
-        !device_peaks_of(&work->reading->trace->document, &peaks))
+    struct attention_cost attention;
+    if (softmax == STRING_NONE || bmm == STRING_NONE ||
+        percent_of_device(d, (double)measures->of_operator[softmax]) < ATTENTION_PERCENT ||
+        percent_of_device(d, (double)measures->of_operator[bmm]) < ATTENTION_PERCENT ||
+        !device_peaks_of(&d->model->trace->document, &peaks))
         return SUTRA_OK;
-    enum sutra_status status = measure_attention(work, products, &peaks, &attention, error);
+    enum sutra_status status = measure_attention(d, bmm, &peaks, &attention, error);
     if (status || attention.n == 0)
         return status;
-    double ticks = (double)measures->of_operator[softmax] + (double)measures->of_operator[products];
-    double fused = attention.least_s / ATTENTION_OF_PEAK * 1e9, win = of_busy(work, fmax(0, ticks - fused));
+    double ticks = (double)measures->of_operator[softmax] + (double)measures->of_operator[bmm];
+    double fused = attention.min_s / ATTENTION_OF_PEAK * 1e9, saving = busy_share(d, fmax(0, ticks - fused));
     double steps = measures->n_steps, flops = attention.flops / steps;
-    struct overview_finding *finding = finding_say(
-        work, FINDING_UNFUSED_ATTENTION, at_most_blocked(work, win),
+    struct overview_finding *finding = add_finding(
+        d, FINDING_UNFUSED_ATTENTION, limit_saving(d, saving),
         "Unfused attention: %s of GPU time (aten::_softmax %s, aten::bmm %s%s). Use "
         "torch.nn.functional.scaled_dot_product_attention: fused, its %.*f %s take about %s (estimate at 40%% of peak).",
         finding_percent(ticks, (double)measures->device_time).text,
         finding_time((double)measures->of_operator[softmax] / steps).text,
-        finding_time((double)measures->of_operator[products] / steps).text, steps > 1 ? " per step" : "",
+        finding_time((double)measures->of_operator[bmm] / steps).text, steps > 1 ? " per step" : "",
         flops < 1e11 ? 1 : 2, flops < 1e11 ? flops / 1e9 : flops / 1e12, flops < 1e11 ? "GFLOP" : "TFLOP",
         finding_time(fused / steps).text);
-    finding_number(finding, "device_percent", part_of_device(work, ticks));
+    finding_number(finding, "device_percent", percent_of_device(d, ticks));
     finding_number(finding, "unfused_us", ticks / 1000 / measures->n_steps);
     finding_number(finding, "fused_us", fused / 1000 / measures->n_steps);
     return SUTRA_OK;
 }
 
-/* ---- elementwise_fusion: kernels element by element >= ELEMENTWISE_PERCENT of the device's time, and the device is
- * busy. Win: 60 % of it, an estimate. ---- */
+/* ---- elementwise_fusion: elementwise kernels >= ELEMENTWISE_PERCENT of the GPU time, and the GPU is busy >=
+ * ELEMENTWISE_BUSY. Saving: 60 % of this time, an estimate. ---- */
 
 #define ELEMENTWISE_PERCENT 40
 #define ELEMENTWISE_BUSY    70
-#define ELEMENTWISE_WIN     0.6
+#define ELEMENTWISE_SAVING  0.6
 
-enum sutra_status rule_elementwise_fusion(struct findings_work *work, struct sutra_error *error) {
+enum sutra_status rule_elementwise_fusion(struct diagnosis *d, struct sutra_error *error) {
     static const char *const words[] = {"elementwise", NULL}, *const without[] = {"triton", NULL};
-    double busy = (double)overview_busy(work->overview);
-    uint32_t most;
-    double ticks = kernels_with(work, words, without, &most);
+    double busy = (double)overview_busy(d->overview);
+    uint32_t main_name;
+    double ticks = sum_kernels(d, words, without, &main_name);
     (void)error;
-    if (part_of_device(work, ticks) < ELEMENTWISE_PERCENT || part_of_window(work, busy) < ELEMENTWISE_BUSY)
+    if (percent_of_device(d, ticks) < ELEMENTWISE_PERCENT || percent_of_window(d, busy) < ELEMENTWISE_BUSY)
         return SUTRA_OK;
-    double win = at_most_blocked(work, of_busy(work, ticks) * ELEMENTWISE_WIN);
-    struct overview_finding *finding = finding_say(
-        work, FINDING_ELEMENTWISE_FUSION, win,
+    double saving = limit_saving(d, busy_share(d, ticks) * ELEMENTWISE_SAVING);
+    struct overview_finding *finding = add_finding(
+        d, FINDING_ELEMENTWISE_FUSION, saving,
         "Unfused elementwise kernels: %s of GPU time (mostly %s), and the GPU is busy %s. Fuse them with torch.compile or "
         "fused kernels; more than half of this time can go (estimate).",
-        finding_percent(ticks, (double)work->measures.device_time).text, finding_name(work, most).text,
-        finding_percent(busy, work->measures.window).text);
-    finding_number(finding, "device_percent", part_of_device(work, ticks));
-    finding_number(finding, "busy_percent", part_of_window(work, busy));
+        finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text,
+        finding_percent(busy, d->measures.window).text);
+    finding_number(finding, "device_percent", percent_of_device(d, ticks));
+    finding_number(finding, "busy_percent", percent_of_window(d, busy));
     return SUTRA_OK;
 }
 
-/* ---- layout: changes between NCHW and NHWC >= LAYOUT_DEVICE_PERCENT of the device's time and LAYOUT_PERCENT of the
- * window. Win: that. ---- */
+/* ---- layout: conversions between NCHW and NHWC >= LAYOUT_DEVICE_PERCENT of the GPU time and LAYOUT_PERCENT of the
+ * window. Saving: this time. ---- */
 
 #define LAYOUT_DEVICE_PERCENT 5
 #define LAYOUT_PERCENT        2
 
-enum sutra_status rule_layout(struct findings_work *work, struct sutra_error *error) {
+enum sutra_status rule_layout(struct diagnosis *d, struct sutra_error *error) {
     static const char *const words[] = {"nchwToNhwc", "nhwcToNchw", "batched_transpose", NULL}, *const without[] = {
                                                                                                     NULL};
-    uint32_t most;
-    double ticks = kernels_with(work, words, without, &most), busy = of_busy(work, ticks);
+    uint32_t main_name;
+    double ticks = sum_kernels(d, words, without, &main_name), busy = busy_share(d, ticks);
     (void)error;
-    if (part_of_device(work, ticks) < LAYOUT_DEVICE_PERCENT || part_of_window(work, busy) < LAYOUT_PERCENT)
+    if (percent_of_device(d, ticks) < LAYOUT_DEVICE_PERCENT || percent_of_window(d, busy) < LAYOUT_PERCENT)
         return SUTRA_OK;
-    struct overview_finding *finding = finding_say(
-        work, FINDING_LAYOUT, at_most_blocked(work, busy),
+    struct overview_finding *finding = add_finding(
+        d, FINDING_LAYOUT, limit_saving(d, busy),
         "Layout conversion (NCHW/NHWC): %s of GPU time (%s). Use memory_format=torch.channels_last for the model and its "
         "inputs.",
-        finding_percent(ticks, (double)work->measures.device_time).text, finding_name(work, most).text);
-    finding_number(finding, "device_percent", part_of_device(work, ticks));
-    finding_number(finding, "busy_us", busy / 1000 / work->measures.n_steps);
+        finding_percent(ticks, (double)d->measures.device_time).text, finding_name(d, main_name).text);
+    finding_number(finding, "device_percent", percent_of_device(d, ticks));
+    finding_number(finding, "busy_us", busy / 1000 / d->measures.n_steps);
     return SUTRA_OK;
 }
 
-/* ---- gemm_bound: computing >= GEMM_PERCENT of the window, and none of the above explains it. No win. ---- */
+/* ---- gemm_bound: compute >= GEMM_PERCENT of the window, and no rule above explains it. No saving. ---- */
 
 #define GEMM_PERCENT 80
 
-/* The operator for products that most of the device's time is of; STRING_NONE. */
-static uint32_t main_product(const struct findings_work *work) {
-    const struct strings *strings = work->reading->strings;
-    const int64_t *of_operator = work->measures.of_operator;
-    uint32_t most = STRING_NONE;
+/* Adds the rate of the most expensive matrix multiplication, by name and then by shape. */
+static enum sutra_status add_gemm_rate(struct diagnosis *d, struct overview_finding *finding,
+                                       struct sutra_error *error) {
+    const struct op_reading *model = d->model;
+    const struct strings *strings = model->strings;
+    const int64_t *of_operator = d->measures.of_operator;
+    uint32_t gemm = STRING_NONE;
     for (uint32_t name = 0; name < strings->n; name++) {
-        if (of_operator[name] == 0 || (most != STRING_NONE && of_operator[name] <= of_operator[most]))
+        if (of_operator[name] == 0 || (gemm != STRING_NONE && of_operator[name] <= of_operator[gemm]))
             continue;
         const struct op_kind *kind =
             op_kind_find(strings_text(strings, name), strings_length(strings, name), OP_TABLE_ALL);
         if (kind && kind->category == OP_GEMM)
-            most = name;
+            gemm = name;
     }
-    return most;
-}
-
-/* The group of equal arguments that takes most time. */
-struct main_group {
-    uint32_t group;
-    double ticks;
-    row_t n;
-};
-
-static struct main_group find_group(const struct findings_work *work, const struct op_works *works) {
-    struct main_group most = {STRING_NONE, 0, 0};
-    for (uint32_t g = 0; g < works->groups.n; g++) {
+    if (gemm == STRING_NONE)
+        return SUTRA_OK;
+    struct arena_mark mark = arena_mark(d->arena);
+    struct op_works costs = {0};
+    enum sutra_status status = read_operator_costs(d, gemm, &costs, error);
+    uint32_t group = STRING_NONE;
+    double group_ticks = 0;
+    for (uint32_t g = 0; !status && g < costs.groups.n; g++) {
         double ticks = 0;
-        for (row_t k = works->groups.first[g]; k < works->groups.first[g + 1]; k++)
-            ticks += (double)direct_ticks(work, works->host[works->groups.member[k]]);
-        if (ticks > most.ticks && !works->flops[g].missing)
-            most = (struct main_group){g, ticks, works->groups.first[g + 1] - works->groups.first[g]};
+        for (row_t k = costs.groups.first[g]; k < costs.groups.first[g + 1]; k++) {
+            row_t charge = model->charges.of_host[costs.host[costs.groups.member[k]]];
+            ticks += charge == ROW_NONE ? 0 : (double)model->charges.direct[charge];
+        }
+        if (ticks > group_ticks && !costs.flops[g].missing) {
+            group = g;
+            group_ticks = ticks;
+        }
     }
-    return most;
-}
-
-static void add_rates(const struct findings_work *work, uint32_t name, const struct op_works *works,
-                      struct overview_finding *finding) {
-    struct device_peaks peaks;
-    struct main_group most = find_group(work, works);
-    if (most.group == STRING_NONE)
-        return;
-    const struct op_flops *flops = &works->flops[most.group];
-    double seconds = most.ticks / 1e9, rate = flops->flops * most.n / seconds, bytes = flops->bytes * most.n / seconds;
-    uint32_t dims =
-        op_argument_text(&works->arguments, ARGUMENT_DIMS, works->groups.member[works->groups.first[most.group]]);
-    finding_add(finding, " %s %s (%s of GPU time)", finding_name(work, name).text,
-                short_text(strings_text(&works->arguments.texts, dims), 48).text,
-                finding_percent(most.ticks, (double)work->measures.device_time).text);
-    if (device_peaks_of(&work->reading->trace->document, &peaks)) {
-        struct roofline at = roofline_of(&peaks, flops, false);
-        double part = at.least_s * most.n / seconds * 100;
-        if (at.by_compute)
-            finding_add(finding, " runs at %.1f TFLOP/s, %.0f%% of the peak of %s.", rate / 1e12, part, peaks.name);
-        else if (!isnan(bytes))
-            finding_add(finding,
-                        " moves %.2f TB/s, %.0f%% of the memory bandwidth of %s: use larger batches or fewer bits per "
-                        "weight.",
-                        bytes / 1e12, part, peaks.name);
-        finding_number(finding, at.by_compute ? "peak_percent" : "memory_percent", part);
-    } else {
-        finding_add(finding, " runs at %.1f TFLOP/s.", rate / 1e12);
+    if (group != STRING_NONE) {
+        const struct op_flops *flops = &costs.flops[group];
+        row_t n = costs.groups.first[group + 1] - costs.groups.first[group];
+        double seconds = group_ticks / 1e9, rate = flops->flops * n / seconds, bytes = flops->bytes * n / seconds;
+        uint32_t dims =
+            op_argument_text(&costs.arguments, ARGUMENT_DIMS, costs.groups.member[costs.groups.first[group]]);
+        struct device_peaks peaks;
+        finding_add(finding, " %s %s (%s of GPU time)", finding_name(d, gemm).text,
+                    short_text(strings_text(&costs.arguments.texts, dims), 48).text,
+                    finding_percent(group_ticks, (double)d->measures.device_time).text);
+        if (device_peaks_of(&model->trace->document, &peaks)) {
+            struct roofline at = roofline_of(&peaks, flops, false);
+            double percent = at.least_s * n / seconds * 100;
+            if (at.by_compute)
+                finding_add(finding, " runs at %.1f TFLOP/s, %.0f%% of the peak of %s.", rate / 1e12, percent,
+                            peaks.name);
+            else if (!isnan(bytes))
+                finding_add(finding,
+                            " moves %.2f TB/s, %.0f%% of the memory bandwidth of %s: use larger batches or fewer bits "
+                            "per weight.",
+                            bytes / 1e12, percent, peaks.name);
+            finding_number(finding, at.by_compute ? "peak_percent" : "memory_percent", percent);
+        } else {
+            finding_add(finding, " runs at %.1f TFLOP/s.", rate / 1e12);
+        }
+        finding_number(finding, "tflops_per_s", rate / 1e12);
     }
-    finding_number(finding, "tflops_per_s", rate / 1e12);
-}
-
-static enum sutra_status add_products(struct findings_work *work, struct overview_finding *finding,
-                                      struct sutra_error *error) {
-    uint32_t name = main_product(work);
-    struct arena_mark mark = arena_mark(work->arena);
-    row_t *rows = arena_take(work->arena, work->reading->charges.n, sizeof *rows);
-    struct op_works works = {0};
-    enum sutra_status status = arena_status(work->arena, error);
-    if (!status && name != STRING_NONE) {
-        row_t n = list_hosts(work, name, rows);
-        status = op_works_read(work->context, work->reading, rows, n, FLOPS_OURS, work->arena, &works, error);
-        if (!status)
-            add_rates(work, name, &works, finding);
-        op_works_free(&works);
-    }
-    arena_release(work->arena, mark);
+    op_works_free(&costs);
+    arena_release(d->arena, mark);
     return status;
 }
 
-enum sutra_status rule_gemm_bound(struct findings_work *work, struct sutra_error *error) {
-    double compute = (double)work->overview->ticks[OVERVIEW_COMPUTE];
-    uint32_t most;
-    if (part_of_window(work, compute) < GEMM_PERCENT || work->measures.n_launches == 0 || work->fired[FINDING_FP32] ||
-        work->fired[FINDING_UNFUSED_ATTENTION] || work->fired[FINDING_ELEMENTWISE_FUSION])
+enum sutra_status rule_gemm_bound(struct diagnosis *d, struct sutra_error *error) {
+    double compute = (double)d->overview->ticks[OVERVIEW_COMPUTE];
+    if (percent_of_window(d, compute) < GEMM_PERCENT || d->measures.n_launches == 0 || d->fired[FINDING_FP32] ||
+        d->fired[FINDING_UNFUSED_ATTENTION] || d->fired[FINDING_ELEMENTWISE_FUSION])
         return SUTRA_OK;
-    find_most(work->measures.of_kernel, work->reading->strings->n, &most);
+    uint32_t kernel = find_max(d->measures.of_kernel, d->model->strings->n);
     struct overview_finding *finding =
-        finding_say(work, FINDING_GEMM_BOUND, (double)NAN, "Compute-bound: the GPU computes %s of the time",
-                    finding_percent(compute, work->measures.window).text);
-    if (most != STRING_NONE)
+        add_finding(d, FINDING_GEMM_BOUND, (double)NAN, "Compute-bound: the GPU computes %s of the time",
+                    finding_percent(compute, d->measures.window).text);
+    if (kernel != STRING_NONE)
         finding_add(finding, ", %s of it in %s",
-                    finding_percent((double)work->measures.of_kernel[most], (double)work->measures.device_time).text,
-                    finding_name(work, most).text);
-    finding_number(finding, "compute_percent", part_of_window(work, compute));
+                    finding_percent((double)d->measures.of_kernel[kernel], (double)d->measures.device_time).text,
+                    finding_name(d, kernel).text);
+    finding_number(finding, "compute_percent", percent_of_window(d, compute));
     finding_add(finding, ". Only faster or fewer kernels help.");
-    return add_products(work, finding, error);
+    return add_gemm_rate(d, finding, error);
 }
