@@ -1,8 +1,8 @@
 /*
- * step_tables.c - steps as tables: each step of each rank, each rank, and each place of steps over ranks.
+ * step_tables.c - tables of steps: each step of each rank, each rank, and each step index over all ranks.
  *
- * Why the slowest is slow: the part by which it exceeds the median of that part most, of the steps of its rank, or of
- * the ranks' steps at its place. O(n log n).
+ * Cause of a slow step: the part that exceeds most the median of this part, over the steps of its rank, or over the
+ * steps of all ranks with the same index. O(n log n).
  */
 #include <math.h>
 #include <stdio.h>
@@ -46,48 +46,42 @@ void steps_table_init(struct sutra_table *table) {
     table_init(table, "steps", specs, sizeof specs / sizeof *specs);
 }
 
-static void put_name(struct sutra_table *table, const struct op_reading *reading, const struct overview_steps *steps,
-                     row_t i) {
-    char words[64];
-    const struct overview_step *step = &steps->list[i];
-    const char *name = step->name == STRING_NONE ? "" : strings_text(reading->strings, step->name);
-    char last = *name ? name[strlen(name) - 1] : ' ';
-    if (last >= '0' && last <= '9') {
-        table_string(table, reading->strings, step->name);
-        return;
-    }
-    snprintf(words, sizeof words, "%.40s %u", *name ? name : "repetition", (unsigned)i + 1);
-    table_text(table, words, strlen(words));
-}
-
 void steps_table_add(struct sutra_table *table, int64_t rank, const struct overview *overview,
                      const struct overview_steps *steps) {
-    const struct op_reading *reading = overview->reading;
+    const struct op_reading *model = overview->reading;
     for (row_t i = 0; i < steps->n; i++) {
         const struct overview_step *step = &steps->list[i];
         int64_t idle = 0;
         table_integer(table, rank);
-        put_name(table, reading, steps, i);
-        table_real(table, op_us(reading, step->begin - overview->window.from));
-        table_real(table, op_us(reading, step->end - step->begin));
+
+        /* A name without a number gets one. */
+        const char *name = step->name == STRING_NONE ? "" : strings_text(model->strings, step->name);
+        char numbered[64], last = *name ? name[strlen(name) - 1] : ' ';
+        snprintf(numbered, sizeof numbered, "%.40s %u", *name ? name : "repetition", (unsigned)i + 1);
+        if (last >= '0' && last <= '9')
+            table_string(table, model->strings, step->name);
+        else
+            table_text(table, numbered, strlen(numbered));
+        table_real(table, op_us(model, step->begin - overview->window.from));
+        table_real(table, op_us(model, step->end - step->begin));
         for (int part = 0; part < N_STEP_PARTS; part++) {
-            table_real(table, op_us(reading, step->ticks[part]));
+            table_real(table, op_us(model, step->ticks[part]));
             idle += part >= STEP_WAIT_HOST ? step->ticks[part] : 0;
         }
-        table_real(table, op_us(reading, idle));
-        table_real(table, op_us(reading, step->host));
+        table_real(table, op_us(model, idle));
+        table_real(table, op_us(model, step->host));
         table_integer(table, step->n_pieces);
     }
 }
 
-/* ---- What some of them come to ---- */
+/* ---- Statistics of a group of steps ---- */
 
 /* Rows of the table of steps. */
 struct step_group {
     const struct sutra_table *steps;
     const uint64_t *rows;
     uint64_t n;
-    double *values; /* room for n */
+    double *values; /* scratch for n */
 };
 
 static double median_of(const struct step_group *group, uint32_t column) {
@@ -104,18 +98,8 @@ static double mean_of(const struct step_group *group, uint32_t column) {
     return sum / (double)group->n;
 }
 
-/* Of a sample; nan of one. */
-static double spread_of(const struct step_group *group, uint32_t column, double mean) {
-    double sum = 0;
-    for (uint64_t i = 0; i < group->n; i++) {
-        double away = table_get_real(group->steps, column, group->rows[i]) - mean;
-        sum += away * away;
-    }
-    return group->n > 1 ? sqrt(sum / (double)(group->n - 1)) : NAN;
-}
-
-/* The slowest and the fastest; of equal ones the first. */
-static uint64_t extreme_of(const struct step_group *group, double sign) {
+/* The slowest (sign 1) or fastest (sign -1) step; of equal ones the first. */
+static uint64_t find_extreme(const struct step_group *group, double sign) {
     uint64_t found = group->rows[0];
     for (uint64_t i = 1; i < group->n; i++)
         if (sign * table_get_real(group->steps, STEPS_TIME, group->rows[i]) >
@@ -124,90 +108,38 @@ static uint64_t extreme_of(const struct step_group *group, double sign) {
     return found;
 }
 
-static void put_cause(struct sutra_table *table, const struct step_group *group, uint64_t slowest) {
-    double most = 0;
-    int cause = N_STEP_PARTS;
+/* Appends the cause of the slowest step, and the time by which it exceeds the median. */
+static void append_cause(struct sutra_table *table, const struct step_group *group, uint64_t slowest) {
+    double max_excess = 0;
+    const char *cause = "";
     for (int part = 0; part < N_STEP_PARTS; part++) {
         uint32_t column = STEPS_PARTS + (uint32_t)part;
-        double more = table_get_real(group->steps, column, slowest) - median_of(group, column);
-        if (more > most) {
-            most = more;
-            cause = part;
+        double excess = table_get_real(group->steps, column, slowest) - median_of(group, column);
+        if (excess > max_excess) {
+            max_excess = excess;
+            cause = step_part_names[part];
         }
     }
-    const char *name = cause < N_STEP_PARTS ? step_part_names[cause] : "";
-    table_text(table, name, strlen(name));
-    table_real(table, most);
+    table_text(table, cause, strlen(cause));
+    table_real(table, max_excess);
 }
 
-/* mean, spread, fastest, median, slowest */
-static void put_times(struct sutra_table *table, const struct step_group *group) {
-    double mean = mean_of(group, STEPS_TIME);
+/* Appends count, mean, sample deviation (NaN of one step), fastest, median and slowest. */
+static void append_times(struct sutra_table *table, const struct step_group *group) {
+    double mean = mean_of(group, STEPS_TIME), squares = 0;
+    for (uint64_t i = 0; i < group->n; i++) {
+        double deviation = table_get_real(group->steps, STEPS_TIME, group->rows[i]) - mean;
+        squares += deviation * deviation;
+    }
     table_integer(table, (int64_t)group->n);
     table_real(table, mean);
-    table_real(table, spread_of(group, STEPS_TIME, mean));
-    table_real(table, table_get_real(group->steps, STEPS_TIME, extreme_of(group, -1)));
+    table_real(table, group->n > 1 ? sqrt(squares / (double)(group->n - 1)) : NAN);
+    table_real(table, table_get_real(group->steps, STEPS_TIME, find_extreme(group, -1)));
     table_real(table, median_of(group, STEPS_TIME));
-    table_real(table, table_get_real(group->steps, STEPS_TIME, extreme_of(group, 1)));
+    table_real(table, table_get_real(group->steps, STEPS_TIME, find_extreme(group, 1)));
 }
 
-static void put_rank(struct sutra_table *table, const struct step_group *group) {
-    uint64_t slowest = extreme_of(group, 1);
-    size_t length;
-    const char *name = table_get_text(group->steps, STEPS_NAME, slowest, &length);
-    table_integer(table, table_get_integer(group->steps, STEPS_RANK, slowest));
-    put_times(table, group);
-    for (uint32_t part = 0; part < N_STEP_PARTS; part++)
-        table_real(table, mean_of(group, STEPS_PARTS + part));
-    table_real(table, mean_of(group, STEPS_HOST));
-    table_text(table, name, length);
-    put_cause(table, group, slowest);
-}
-
-static void put_place(struct sutra_table *table, const struct step_group *group) {
-    uint64_t slowest = extreme_of(group, 1);
-    size_t length;
-    const char *name = table_get_text(group->steps, STEPS_NAME, group->rows[0], &length);
-    table_text(table, name, length);
-    put_times(table, group);
-    table_integer(table, table_get_integer(group->steps, STEPS_RANK, slowest));
-    put_cause(table, group, slowest);
-}
-
-/* ---- Groups ---- */
-
-struct step_indices {
-    uint64_t *rows, *place; /* rows in order of places; the place of each row among the steps of its rank */
-    double *values;
-    uint64_t n_places;
-    bool several; /* ranks */
-};
-
-static bool find_places(const struct sutra_table *steps, struct arena *arena, struct step_indices *places) {
-    uint64_t n = steps->n_rows, *first;
-    *places = (struct step_indices){.rows = arena_take(arena, n, sizeof(uint64_t)),
-                                    .place = arena_take(arena, n, sizeof(uint64_t)),
-                                    .values = arena_take(arena, n, sizeof(double))};
-    for (uint64_t row = 0; row < n && !arena->failed; row++) {
-        bool same =
-            row > 0 && table_get_integer(steps, STEPS_RANK, row) == table_get_integer(steps, STEPS_RANK, row - 1);
-        places->place[row] = same ? places->place[row - 1] + 1 : 0;
-        places->several |= row > 0 && !same;
-        places->n_places = places->place[row] + 1 > places->n_places ? places->place[row] + 1 : places->n_places;
-    }
-    first = arena_take(arena, places->n_places + 1, sizeof *first);
-    if (arena->failed)
-        return false;
-    for (uint64_t i = 0; i <= places->n_places; i++)
-        first[i] = 0;
-    for (uint64_t row = 0; row < n; row++)
-        first[places->place[row] + 1]++;
-    for (uint64_t i = 0; i < places->n_places; i++)
-        first[i + 1] += first[i];
-    for (uint64_t row = 0; row < n; row++)
-        places->rows[first[places->place[row]]++] = row;
-    return true;
-}
+/* ---- Tables of groups ---- */
 
 void step_ranks_table(struct sutra_table *table, const struct sutra_table *steps) {
     static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},    {"steps", SUTRA_COLUMN_INTEGER},
@@ -227,7 +159,17 @@ void step_ranks_table(struct sutra_table *table, const struct sutra_table *steps
         int64_t rank = table_get_integer(steps, STEPS_RANK, first);
         for (last = first; last < n && table_get_integer(steps, STEPS_RANK, last) == rank;)
             last++;
-        put_rank(table, &(struct step_group){steps, rows + first, last - first, values});
+        struct step_group group = {steps, rows + first, last - first, values};
+        uint64_t slowest = find_extreme(&group, 1);
+        size_t length;
+        const char *name = table_get_text(steps, STEPS_NAME, slowest, &length);
+        table_integer(table, rank);
+        append_times(table, &group);
+        for (uint32_t part = 0; part < N_STEP_PARTS; part++)
+            table_real(table, mean_of(&group, STEPS_PARTS + part));
+        table_real(table, mean_of(&group, STEPS_HOST));
+        table_text(table, name, length);
+        append_cause(table, &group, slowest);
     }
     arena_free(&arena);
 }
@@ -239,15 +181,39 @@ void step_places_table(struct sutra_table *table, const struct sutra_table *step
         {"slowest_us", SUTRA_COLUMN_REAL}, {"slowest_rank", SUTRA_COLUMN_INTEGER}, {"cause", SUTRA_COLUMN_TEXT},
         {"more_us", SUTRA_COLUMN_REAL}};
     struct arena arena = {0};
-    struct step_indices places;
     table_init(table, "step_indices", specs, sizeof specs / sizeof *specs);
-    bool ok = find_places(steps, &arena, &places);
-    table->failed |= !ok;
-    for (uint64_t first = 0, last; ok && places.several && first < steps->n_rows; first = last) {
-        uint64_t place = places.place[places.rows[first]];
-        for (last = first; last < steps->n_rows && places.place[places.rows[last]] == place;)
-            last++;
-        put_place(table, &(struct step_group){steps, places.rows + first, last - first, places.values});
+
+    /* index[row]: of the step among those of its rank. */
+    uint64_t n = steps->n_rows, n_indices = 0;
+    uint64_t *rows = arena_take(&arena, n, sizeof *rows), *index = arena_take(&arena, n, sizeof *index);
+    double *values = arena_take(&arena, n, sizeof *values);
+    bool several_ranks = false;
+    for (uint64_t row = 0; row < n && !arena.failed; row++) {
+        bool same =
+            row > 0 && table_get_integer(steps, STEPS_RANK, row) == table_get_integer(steps, STEPS_RANK, row - 1);
+        index[row] = same ? index[row - 1] + 1 : 0;
+        several_ranks |= row > 0 && !same;
+        n_indices = index[row] + 1 > n_indices ? index[row] + 1 : n_indices;
+    }
+    uint64_t *next = arena_zeros(&arena, n_indices + 1, sizeof *next);
+    table->failed |= arena.failed;
+    if (!arena.failed && several_ranks) {
+        for (uint64_t row = 0; row < n; row++)
+            next[index[row] + 1]++;
+        for (uint64_t i = 0; i < n_indices; i++)
+            next[i + 1] += next[i];
+        for (uint64_t row = 0; row < n; row++)
+            rows[next[index[row]]++] = row;
+        for (uint64_t i = 0, first = 0; i < n_indices; first = next[i++]) {
+            struct step_group group = {steps, rows + first, next[i] - first, values};
+            uint64_t slowest = find_extreme(&group, 1);
+            size_t length;
+            const char *name = table_get_text(steps, STEPS_NAME, group.rows[0], &length);
+            table_text(table, name, length);
+            append_times(table, &group);
+            table_integer(table, table_get_integer(steps, STEPS_RANK, slowest));
+            append_cause(table, &group, slowest);
+        }
     }
     arena_free(&arena);
 }

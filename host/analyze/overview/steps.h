@@ -1,15 +1,14 @@
 /*
- * steps.h - the window of an overview in steps, and what each consists of.
+ * steps.h - the window of an overview in steps, and the parts of each step.
  *
- *     overview --> bounds: of the profiler's steps, of an annotation, or of what repeats --> rows cut there --> steps
+ *     overview --> bounds: profiler steps, an annotation, or repetitions --> rows cut at the bounds --> steps
  *
- *     host     | step 1 | step 2 |         step 2 begins when it does on the host, or when the work of step 1 is done,
- *     device     1 1 1 1 1 1 | 2 2 2       if that is later, as where the host runs ahead
+ *     host     | step 1 | step 2 |         step 2 begins at its time on the host, or when the activities of step 1 have
+ *     GPU        1 1 1 1 1 1 | 2 2 2       ended, if later, as when the host runs ahead
  *
- * A step of the profiler goes on to the beginning of the next one, the last one to the end of the window, so that steps
- * are all of it. An annotation is from its start to its end on the host; of those that overlap, the one that begins
- * first counts. Where there is neither, repetitions.c looks for what the device does again and again, which then are
- * steps as the profiler's. The parts of a step are together its time, to the tick.
+ * A profiler step lasts until the next one begins, and the last one until the end of the window, so that steps fill the
+ * window. An annotation lasts from its start to its end on the host; of overlapping ones, the first counts. Without
+ * either, repetitions of the GPU activities are the steps. The sum of the parts of a step is its time, to the tick.
  */
 #ifndef ANALYZE_OVERVIEW_STEPS_H
 #define ANALYZE_OVERVIEW_STEPS_H
@@ -17,10 +16,7 @@
 #include "analyze/overview/overview.h"
 #include "analyze/table.h"
 
-/*
- * Stretches of time as sets: what several of the host's events cover together, and how much of it lies in
- * rows of an overview.
- */
+/* ---- Spans: sets of time, and the time of rows of the overview in them ---- */
 
 /* Disjoint, by start. */
 struct spans {
@@ -28,19 +24,19 @@ struct spans {
     int64_t *begin, *end;
 };
 
-/* Of the host's rows that have a mark, what lies in the window, in the arena. O(n), beside a sort. */
+/* The union of the marked rows of hosts in the window, in the arena. O(n), and a sort. */
 enum sutra_status spans_of_hosts(const struct overview *overview, const uint8_t *marked, struct arena *arena,
                                  struct spans *spans, struct sutra_error *error);
 
 int64_t spans_length(const struct spans *spans);
 
-/* Whether a moment lies in one of them. O(log n). */
+/* Whether a moment is in one of them. O(log n). */
 bool spans_hold(const struct spans *spans, int64_t moment);
 
-/* How much time of rows of some kinds went by, for any moment. */
+/* Clock of some kinds of rows: it runs only during these. */
 struct kind_clock {
     row_t n;
-    int64_t *begin, *end, *before; /* of the rows, and what the rows before them come to */
+    int64_t *begin, *end, *before; /* of the rows; the sum of all rows before */
 };
 
 #define KIND(kind) (1u << (kind))
@@ -51,25 +47,27 @@ struct kind_clock {
 enum sutra_status kind_clock_make(const struct overview *overview, uint32_t kinds, struct arena *arena,
                                   struct kind_clock *clock, struct sutra_error *error);
 
-/* Between two moments. O(log n). */
+/* The time of these rows between two moments. O(log n). */
 int64_t kind_clock_between(const struct kind_clock *clock, int64_t begin, int64_t end);
 
-/* In all of the spans. O(n log n). */
+/* The same in all spans. O(n log n). */
 int64_t kind_clock_in(const struct kind_clock *clock, const struct spans *spans);
+
+/* ---- Steps ---- */
 
 enum step_part {
     STEP_COMPUTE,
-    STEP_COMMUNICATION, /* exposed: without computation */
+    STEP_COMMUNICATION, /* exposed: without compute */
     STEP_COPIES,        /* exposed: without either */
-    STEP_WAIT_HOST,     /* from here on idle: nothing was launched yet, */
-    STEP_WAIT_DATA,     /* since the host loaded data, */
-    STEP_WAIT_SYNC,     /* since it had waited for the device; */
-    STEP_WAIT_DEVICE,   /* it was launched, and had not begun; */
-    STEP_IDLE_REST,     /* nothing is known of that */
+    STEP_WAIT_HOST,     /* from here on idle: not launched yet, */
+    STEP_WAIT_DATA,     /* because the host loads data, */
+    STEP_WAIT_SYNC,     /* because the host synchronized; */
+    STEP_WAIT_DEVICE,   /* launched, but not started; */
+    STEP_IDLE_REST,     /* cause unknown */
     N_STEP_PARTS
 };
 
-/* The part that a kind of row is of. */
+/* The part of a kind of row. */
 enum step_part step_part_of(enum overview_kind kind);
 
 enum steps_source { STEPS_NONE, STEPS_PROFILER, STEPS_ANNOTATION, STEPS_REPETITION };
@@ -78,8 +76,8 @@ struct overview_step {
     uint32_t name; /* string of the trace; STRING_NONE: a repetition */
     int64_t begin, end;
     int64_t ticks[N_STEP_PARTS];
-    int64_t host;   /* in neither a call that blocks nor a data loader, on any thread */
-    row_t n_pieces; /* of work that begin in it */
+    int64_t host;   /* in which no thread synchronizes or loads */
+    row_t n_pieces; /* activities that begin in it */
 };
 
 /* In the arena. */
@@ -87,23 +85,17 @@ struct overview_steps {
     enum steps_source source;
     row_t n;
     struct overview_step *list; /* disjoint, by begin */
-    row_t n_overlapping;        /* annotations that are no steps, since others overlap them */
+    row_t n_overlapping;        /* skipped annotations, which overlap earlier ones */
 };
 
-/* `annotation`: NULL, or the name of the annotations that are steps, with or without "#" and more behind it. O(rows +
- * hosts log hosts), and O(work log work) to look for repetitions. SUTRA_SYSTEM: out of memory. */
+/* `annotation`: NULL, or the name of the annotations that are steps, with or without "#" and more after it.
+ * SUTRA_SYSTEM: out of memory. */
 enum sutra_status overview_steps_make(const struct overview *overview, const char *annotation, struct arena *arena,
                                       struct arena *scratch, struct overview_steps *steps, struct sutra_error *error);
 
-/* repetitions.c: moments at which what the device does begins anew, in the arena; fewer than two: nothing repeats. */
-struct repetitions {
-    row_t n;
-    int64_t *begin;
-};
-
 /* ---- Tables (step_tables.c) ---- */
 
-/* Columns of the table of steps, a row for each step of each rank. */
+/* Columns of the table of steps: a row for each step of each rank. */
 enum {
     STEPS_RANK,
     STEPS_NAME,
@@ -119,7 +111,7 @@ void steps_table_init(struct sutra_table *table);
 void steps_table_add(struct sutra_table *table, int64_t rank, const struct overview *overview,
                      const struct overview_steps *steps);
 
-/* Columns of the table of ranks, of which the parts are those of the mean step. */
+/* Columns of the table of ranks; parts are of the mean step. */
 enum {
     STEP_RANKS_RANK,
     STEP_RANKS_N,
@@ -135,14 +127,14 @@ enum {
     STEP_RANKS_MORE
 };
 
-/* A row for each rank (mean, spread, slowest step and why), made of the table of steps, whose rows are by rank. O(n log
- * n). Out of memory sets `failed`. */
+/* From the table of steps, by rank: a row for each rank with mean, deviation, slowest step and its cause. O(n log n).
+ * Out of memory sets `failed`. */
 void step_ranks_table(struct sutra_table *table, const struct sutra_table *steps);
 
-/* A row for each place of steps: the n-th of all ranks together. Where there is one rank only, no rows. */
+/* The same over ranks: a row for each step index. No rows for a single rank. */
 void step_places_table(struct sutra_table *table, const struct sutra_table *steps);
 
-/* What a part is called, as a cause. */
+/* Names of the parts, as causes. */
 extern const char *const step_part_names[N_STEP_PARTS];
 
 #endif
