@@ -1,13 +1,13 @@
 /*
- * straggler.h - the rank that all others wait for.
+ * straggler.h - the straggler among the ranks of a job.
  *
- *     rank 0             |-| all-to-all      comes last, and takes the shortest time for it
+ *     rank 0             |-| all-to-all      arrives last: shortest duration
  *     rank 1   |-----------| all-to-all
  *     rank 3       |-------| all-to-all
  *
- * Collectives of ranks are matched, by what the trace tells of them or else by their order; who of them holds the
- * others up is one rule (analyze/rank_waits.h), which looks at the windows here. The shortest duration of each is that
- * of the transfer, so that waiting for a rank is not taken for slow links.
+ * Input: the collectives of all ranks, which are matched by their recorded number, or else by their order. The rule for
+ * a straggler is in analyze/rank_clocks.h; it is applied to the windows of the overviews. The shortest duration of a
+ * collective is its transfer, so that a wait for a rank is not reported as slow links.
  */
 #ifndef ANALYZE_OVERVIEW_STRAGGLER_H
 #define ANALYZE_OVERVIEW_STRAGGLER_H
@@ -16,35 +16,33 @@
 #include "analyze/rank_clocks.h"
 #include "analyze/table.h"
 
-/* Of one rank. */
 struct rank_collectives {
     int64_t rank;
     struct rank_window window; /* by the clock of `calls` */
     row_t n_steps;
     struct collective_calls calls;
-    double link;         /* what links of its device give at most, bytes a second; 0: not known */
-    double wait_percent; /* what comes out: of the window, in which it waits for the one that is late */
+    double link;         /* peak of the links of its GPU, bytes per second; 0: unknown */
+    double wait_percent; /* output: part of the window in which it waits for the straggler */
 };
 
-/* Takes the collectives of a rank from its overview; it needs collective_calls_free() in any case. */
+/* Reads the collectives of a rank; `collectives->calls` needs collective_calls_free() in any case. */
 enum sutra_status rank_collectives_take(struct sutra_context *context, const struct overview *overview, int64_t rank,
                                         struct rank_collectives *collectives, struct sutra_error *error);
 
-/* Its window again, which may have been cut since. */
+/* Updates the window after the overview was cropped. */
 void rank_collectives_cut(const struct overview *overview, struct rank_collectives *collectives);
 
-/* What all ranks say together. */
 struct job_findings {
     bool is_late;
-    struct overview_finding late; /* of the rank that is */
-    bool links_used;              /* large collectives are quick once all have come: links are not what is slow */
+    struct overview_finding late; /* if is_late: the straggler */
+    bool links_used;              /* by a large collective once all ranks have arrived: links are not slow */
 };
 
-/* Columns of the table of waits, a row for each rank that has collectives. */
+/* Columns of the table of waits: a row for each rank with collectives. */
 enum { WAITS_RANK, WAITS_N, WAITS_WAITED, WAITS_FOR, WAITS_LAST, WAITS_FIRST };
 void waits_table_init(struct sutra_table *table);
 
-/* Ranks rise. `waits` (may be NULL) takes the rows. */
+/* `ranks` ascend. Appends rows to `waits` (may be NULL). */
 enum sutra_status stragglers_find(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,
                                   struct job_findings *found, struct sutra_table *waits, struct sutra_error *error);
 
