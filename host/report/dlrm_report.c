@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/dlrm/device_time.h"
 #include "analyze/dlrm/dlrm.h"
 #include "analyze/table.h"
 #include "base/arena.h"

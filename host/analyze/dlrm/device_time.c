@@ -1,164 +1,303 @@
 /*
- * device_time.c - device time of operators, by stream, kernel and shape.
+ * device_time.c - sums the device time of operators, by stream, kernel and shape, and the busy time of streams.
  *
- * In come the launches below each operator; out come, for each group of operators, blocks of one stream with their
- * kernels, in the order of first sight. A kernel's key is its short name and the shape of the call's caller. Times are
- * added up in the order of the forest (ordered_sums.h), as the original does, so that printed digits are the same.
+ * Input: the launches below each operator. Output: for each group of operators, blocks of one stream with their
+ * kernels, in the order of first occurrence. A kernel's key is its short name and the shape of the call's caller. Times
+ * are added in the order of the forest (ordered_sums.h), as in the notebook, so that printed digits are the same.
  *
  * Cost: O(n) for the nodes, O(m log depth) for the m launches, O(m log m) for the order of blocks.
  */
 #include <stdlib.h>
 
 #include "analyze/collective_calls.h"
-#include "analyze/dlrm/device_time.h"
+
 #include "analyze/dlrm/dlrm.h"
-#include "analyze/dlrm/forest.h"
+
 #include "analyze/table.h"
 #include "base/error.h"
 #include "base/shared.h"
 #include "match/key_index.h"
 
-/*
- * The operators that dominate a stream: time of first occurrences by operator, wherever they stand.
- *
- * In come the breakdown's rows; out goes a list for each stream, the total first and then labels and operators as the
- * walk first meets them: from the top down, at each level by falling time, into first occurrences. What an entry
- * consists of is added up over all places of it. Walked with a stack of LEVELS_MAX and a few more levels, no recursion;
- * O(rows).
- */
+/* Initial capacity of blocks and kernels. */
+#define BLOCKS_FIRST 64
 
-/* A level of the walk: rows [first, first + n), by time, of which `next` comes next. */
-struct dominating_level {
-    row_t first, n, next;
-    uint32_t entry;
-    bool inside; /* what is below the next row was walked */
+struct dlrm_kernel_sum {
+    struct dlrm_kernel kernel;
+    struct ordered_sum sum;
+    row_t block, last_op, last_visit;
 };
 
-/* A part of an entry. */
-struct entry_part {
-    struct sutra_dlrm_part part;
-    uint32_t entry;
+/* Visits of an operator's nodes whose depth is the minimum from each of them to the last visit. */
+struct depth_minima {
+    row_t *visit; /* an index in the order of visits */
+    uint32_t *depth;
+    uint32_t n;
 };
 
-struct dominating {
+struct summing {
     struct dlrm_work *work;
-    struct dlrm_breakdown *breakdown;
-    struct sutra_dlrm_dominating *entries;
-    struct entry_part *parts;            /* as they come */
-    struct tuples entry_keys, part_keys; /* (stream, name, shape) and (entry, name, shape) */
-    uint64_t entries_capacity, parts_capacity;
+    const struct dlrm_tree *tree;
+    const row_t *group;    /* per operator */
+    uint32_t *depth;       /* per node, below its operator */
+    struct id_order order; /* in compat mode; else the nodes' own */
+    struct depth_minima minima;
+    struct tuples blocks, kernels;
+    uint32_t *block_stream; /* texts */
+    struct dlrm_kernel_sum *sums;
+    uint64_t blocks_capacity, sums_capacity;
+    struct ordered_sums waiting;
+    uint64_t n_without_stream;
 };
 
-/* The entry of a name and shape, with `us` more. TUPLE_NONE: out of memory. */
-static uint32_t add_entry(struct dominating *dominating, uint64_t stream, uint32_t name, uint32_t shape, double us) {
-    uint32_t n = dominating->entry_keys.n;
-    uint32_t entry = tuples_number(&dominating->entry_keys, (struct tuple){{(value_key)stream, name, shape}});
-    if (entry == TUPLE_NONE || !arena_grow(&dominating->work->scratch, &dominating->entries, entry,
-                                           &dominating->entries_capacity, sizeof *dominating->entries))
+/* Depth of the last common ancestor of the nodes of this visit and of the last one. */
+static uint32_t common_depth(const struct summing *summing, row_t visit) {
+    struct bisection at = {0, summing->minima.n};
+    while (at.low < at.high)
+        bisect(&at, summing->minima.visit[bisect_middle(at)] <= visit);
+    return summing->minima.depth[at.low] - 1;
+}
+
+static uint32_t number_block(struct summing *summing, row_t group, value_key stream) {
+    uint32_t n = summing->blocks.n, block = tuples_number(&summing->blocks, (struct tuple){{group, stream}});
+    if (block != n || block == TUPLE_NONE)
+        return block;
+    if (!arena_grow(&summing->work->scratch, &summing->block_stream, block, &summing->blocks_capacity,
+                    sizeof *summing->block_stream))
         return TUPLE_NONE;
-    if (entry == n) {
-        dominating->entries[entry] = (struct sutra_dlrm_dominating){.name = name, .shape = shape};
-        dominating->breakdown->streams[stream].n_dominating++;
-    }
-    dominating->entries[entry].us += us;
-    return entry;
+    summing->block_stream[block] = dlrm_id_text(summing->work, stream);
+    return summing->block_stream[block] == STRING_NONE ? TUPLE_NONE : block;
 }
 
-static bool add_part(struct dominating *dominating, uint32_t entry, const struct sutra_dlrm_row *row) {
-    uint32_t n = dominating->part_keys.n;
-    uint32_t part = tuples_number(&dominating->part_keys, (struct tuple){{entry, row->name, row->shape}});
-    if (part == TUPLE_NONE || !arena_grow(&dominating->work->scratch, &dominating->parts, part,
-                                          &dominating->parts_capacity, sizeof *dominating->parts))
-        return false;
-    if (part == n) {
-        dominating->parts[part] = (struct entry_part){{row->name, row->shape, 0}, entry};
-        dominating->entries[entry].n_parts++;
-    }
-    dominating->parts[part].part.us += row->us;
-    return true;
+static struct dlrm_kernel_sum *find_kernel(struct summing *summing, uint32_t block, uint32_t name, uint32_t shape) {
+    uint32_t n = summing->kernels.n, kernel = tuples_number(&summing->kernels, (struct tuple){{block, name, shape}});
+    if (kernel == TUPLE_NONE ||
+        !arena_grow(&summing->work->scratch, &summing->sums, kernel, &summing->sums_capacity, sizeof *summing->sums))
+        return NULL;
+    if (kernel == n)
+        summing->sums[kernel] = (struct dlrm_kernel_sum){.kernel = {.name = name, .shape = shape}, .block = block};
+    return &summing->sums[kernel];
 }
 
-static bool walk_stream(struct dominating *dominating, uint64_t stream) {
-    const struct dlrm_breakdown *breakdown = dominating->breakdown;
-    struct sutra_dlrm_stream *top = &breakdown->streams[stream];
-    struct dominating_level levels[LEVELS_MAX + 4] = {{top->first_row, top->n_rows, 0, 0, false}};
-    unsigned depth = 1;
-    top->first_dominating = dominating->entry_keys.n;
-    if (top->active_us == 0)
+/* Adds a GPU activity that the launch of a visited node below an operator started. */
+static bool add_activity(struct summing *summing, row_t op, row_t caller, row_t executor, row_t visit) {
+    struct dlrm_work *work = summing->work;
+    const struct dlrm_tree *tree = summing->tree;
+    value_key stream = work->events->stream[executor];
+    if (!key_is_value(stream)) {
+        summing->n_without_stream++;
         return true;
-    levels[0].entry = add_entry(dominating, stream, SUTRA_DLRM_NONE, SUTRA_DLRM_NONE, top->active_us);
-    if (levels[0].entry == TUPLE_NONE)
+    }
+    uint32_t name = dlrm_short_name(work, work->events->name[executor]);
+    uint32_t shape = caller == ROW_NONE ? strings_intern(work->texts, "[-1]", 4) : tree->shapes.input[caller];
+    uint32_t block = number_block(summing, summing->group[op], stream);
+    if (name == STRING_NONE || shape == STRING_NONE || block == TUPLE_NONE)
         return false;
-    while (depth > 0) {
-        struct dominating_level *level = &levels[depth - 1];
-        if (level->next == level->n) {
-            depth--;
-            continue;
-        }
-        const struct sutra_dlrm_row *row = &breakdown->rows[breakdown->by_time[level->first + level->next]];
-        if (row->n_occurrences && row->first_us != 0 && !level->inside) {
-            level->inside = true;
-            uint32_t entry = add_entry(dominating, stream, row->name, row->shape, row->first_us);
-            if (entry == TUPLE_NONE)
-                return false;
-            levels[depth++] = (struct dominating_level){row->first_child, row->n_children, 0, entry, false};
-            continue;
-        }
-        if (!add_part(dominating, level->entry, row))
+    struct dlrm_kernel_sum *sum = find_kernel(summing, block, name, shape);
+    if (!sum)
+        return false;
+    uint32_t depth = sum->kernel.count && sum->last_op == op ? common_depth(summing, sum->last_visit) : 0;
+    sum->kernel.count++;
+    sum->last_op = op;
+    sum->last_visit = visit;
+    return ordered_sum_add(&summing->waiting, &sum->sum, depth, number_as_double(event_dur(work, executor)));
+}
+
+static bool add_launch(struct summing *summing, row_t op, row_t node, row_t visit) {
+    const struct dlrm_links *links = &summing->tree->links;
+    row_t link = links->of_node[node];
+    for (row_t i = links->first_started[link]; i < links->first_started[link + 1]; i++)
+        if (!add_activity(summing, op, links->caller[link], links->started[i], visit))
             return false;
-        level->inside = false;
-        level->next++;
+    return true;
+}
+
+static bool add_operators(struct summing *summing) {
+    const struct dlrm_forest *forest = &summing->tree->forest;
+    const struct dlrm_operators *ops = &summing->tree->ops;
+    for (row_t op = 0; op < ops->n; op++) {
+        row_t root = ops->node[op];
+        if (!(forest->flags[root] & NODE_DEVICE))
+            continue;
+        summing->minima.n = 0;
+        row_t first = summing->order.node ? summing->order.position[root] : root;
+        for (row_t visit = first; visit - first < forest->end[root] - root; visit++) {
+            row_t node = summing->order.node ? summing->order.node[visit] : visit;
+            /* a node with the id of an earlier sibling counts as if it were below this sibling */
+            struct depth_minima *minima = &summing->minima;
+            uint32_t depth = node == root ? 0 : summing->depth[summing->tree->forest.parent[node]] + 1;
+            summing->depth[node] = depth;
+            depth += node != root && summing->order.again && summing->order.again[node];
+            while (minima->n && minima->depth[minima->n - 1] >= depth)
+                minima->n--;
+            minima->visit[minima->n] = visit;
+            minima->depth[minima->n++] = depth;
+            if ((forest->flags[node] & NODE_LAUNCH) && !add_launch(summing, op, node, visit))
+                return false;
+        }
     }
     return true;
 }
 
-/* Entries, and parts of an entry together, as they came. */
-static bool place_parts(const struct dominating *dominating, struct dlrm_dominating *made) {
-    uint32_t n_entries = dominating->entry_keys.n, n_parts = dominating->part_keys.n;
-    made->list = arena_take(dominating->work->arena, n_entries, sizeof *made->list);
-    made->parts = arena_take(dominating->work->arena, n_parts, sizeof *made->parts);
-    if (!made->list || !made->parts)
-        return false;
-    uint64_t at = 0;
-    for (uint32_t entry = 0; entry < n_entries; entry++) {
-        made->list[entry] = dominating->entries[entry];
-        made->list[entry].first_part = at;
-        at += made->list[entry].n_parts;
-        made->list[entry].n_parts = 0;
-    }
-    for (uint32_t i = 0; i < n_parts; i++) {
-        struct sutra_dlrm_dominating *entry = &made->list[dominating->parts[i].entry];
-        made->parts[entry->first_part + entry->n_parts++] = dominating->parts[i].part;
-    }
-    return true;
+/* ---- The table ---- */
+
+/* Sets order[i] to the index of the i-th of n elements, stably by key. */
+static enum sutra_status sort_order(const struct engine *engine, uint64_t *keys, row_t *order, row_t n,
+                                    struct sutra_error *error) {
+    for (row_t i = 0; i < n; i++)
+        order[i] = i;
+    return engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
 }
 
-enum sutra_status dlrm_dominating_find(struct dlrm_work *work, struct dlrm_breakdown *breakdown,
-                                       struct dlrm_dominating *made, struct sutra_error *error) {
+static enum sutra_status make_table(const struct summing *summing, struct dlrm_device_time *time,
+                                    struct sutra_error *error) {
+    struct arena *scratch = &summing->work->scratch;
+    const struct engine *engine = summing->work->engine;
+    row_t n_blocks = summing->blocks.n, n_kernels = summing->kernels.n, n = n_kernels; /* not fewer than blocks */
+    row_t *order = arena_take(scratch, n, sizeof *order), *block_at = arena_take(scratch, n_blocks, sizeof *block_at);
+    uint64_t *keys = arena_take(scratch, n, sizeof *keys);
+    *time = (struct dlrm_device_time){
+        .n_groups = summing->tree->ops.n,
+        .n_blocks = n_blocks,
+        .n_kernels = n_kernels,
+        .group_block = arena_zeros(summing->work->arena, (size_t)summing->tree->ops.n + 1, sizeof(row_t)),
+        .blocks = arena_zeros(summing->work->arena, (size_t)n_blocks + 1, sizeof(struct dlrm_block)),
+        .kernels = arena_take(summing->work->arena, n_kernels, sizeof(struct dlrm_kernel))};
+    if (scratch->failed || summing->work->arena->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < n_blocks; i++)
+        keys[i] = (uint64_t)summing->blocks.list[i].part[0];
+    enum sutra_status status = sort_order(engine, keys, order, n_blocks, error);
+    if (status)
+        return status;
+    /* Blocks by group. */
+    for (row_t i = 0; i < summing->blocks.n; i++) {
+        row_t block = order[i];
+        block_at[block] = i;
+        time->blocks[i].stream = summing->block_stream[block];
+        time->group_block[(row_t)summing->blocks.list[block].part[0] + 1]++;
+    }
+    for (row_t group = 0; group < time->n_groups; group++)
+        time->group_block[group + 1] += time->group_block[group];
+    for (row_t i = 0; i < n_kernels; i++)
+        keys[i] = block_at[summing->sums[i].block];
+    status = sort_order(engine, keys, order, n_kernels, error);
+    if (status)
+        return status;
+    /* Kernels by block, and their times into the blocks. */
+    for (row_t i = 0; i < time->n_kernels; i++) {
+        const struct dlrm_kernel_sum *sum = &summing->sums[order[i]];
+        struct dlrm_block *block = &time->blocks[block_at[sum->block]];
+        if (i == 0 || summing->sums[order[i - 1]].block != sum->block)
+            block->kernel = i;
+        time->kernels[i] = sum->kernel;
+        time->kernels[i].us = ordered_sum_total(&summing->waiting, &sum->sum);
+        block->us += time->kernels[i].us;
+    }
+    time->blocks[time->n_blocks].kernel = time->n_kernels;
+    return SUTRA_OK;
+}
+
+/* Sums the device time of each group; `group` has the group of each operator. */
+static enum sutra_status sum_groups(struct dlrm_work *work, const struct dlrm_tree *tree, const row_t *group,
+                                    struct dlrm_device_time *time, struct sutra_error *error) {
+    const struct dlrm_forest *forest = &tree->forest;
+    struct arena *scratch = &work->scratch;
+    struct arena_mark mark = arena_mark(scratch);
+    struct summing summing = {.work = work,
+                              .tree = tree,
+                              .group = group,
+                              .depth = arena_take(scratch, forest->n, sizeof *summing.depth),
+                              .minima.visit = arena_take(scratch, forest->n, sizeof *summing.minima.visit),
+                              .minima.depth = arena_take(scratch, forest->n, sizeof *summing.minima.depth),
+                              .block_stream = arena_take(scratch, BLOCKS_FIRST, sizeof *summing.block_stream),
+                              .blocks_capacity = BLOCKS_FIRST,
+                              .sums = arena_take(scratch, BLOCKS_FIRST, sizeof *summing.sums),
+                              .sums_capacity = BLOCKS_FIRST};
+    bool ok = !scratch->failed;
+    if (ok && work->options->compat)
+        ok = id_order_make(&summing.order, forest, work->external, scratch);
+    enum sutra_status status = ok && add_operators(&summing) ? make_table(&summing, time, error) : error_memory(error);
+    time->n_without_stream = summing.n_without_stream;
+    free(summing.waiting.list);
+    tuples_free(&summing.blocks);
+    tuples_free(&summing.kernels);
+    arena_release(scratch, mark);
+    return status;
+}
+
+/* The files have a row for each id. If operators share an id, the files need a second table. */
+static enum sutra_status sum_by_id(struct dlrm_work *work, const struct dlrm_tree *tree, struct dlrm_device_time *time,
+                                   struct sutra_error *error) {
+    const struct dlrm_operators *ops = &tree->ops;
     struct arena_mark mark = arena_mark(&work->scratch);
-    struct dominating dominating = {.work = work, .breakdown = breakdown};
-    bool ok = true;
-    for (uint64_t stream = 0; stream < breakdown->n_streams && ok; stream++)
-        ok = walk_stream(&dominating, stream);
-    ok = ok && place_parts(&dominating, made);
-    tuples_free(&dominating.entry_keys);
-    tuples_free(&dominating.part_keys);
+    struct key_index index = {0};
+    row_t second = ROW_NONE, *group = arena_take(&work->scratch, ops->n, sizeof *group);
+    enum sutra_status status =
+        group ? key_index_build(&index, work->engine, ops->id, ops->n, KEY_FIRST, &second, error) : error_memory(error);
+    for (row_t op = 0; op < ops->n && !status; op++)
+        group[op] = key_index_find(&index, ops->id[op]);
+    if (!status && second != ROW_NONE)
+        status = sum_groups(work, tree, group, time, error);
+    key_index_free(&index);
     arena_release(&work->scratch, mark);
-    return ok ? SUTRA_OK : error_memory(error);
+    return status;
+}
+
+enum sutra_status dlrm_device_time_sum(struct dlrm_work *work, const struct dlrm_tree *tree,
+                                       struct dlrm_device_time *time, struct dlrm_device_time *by_id,
+                                       struct sutra_error *error) {
+    enum sutra_status status = sum_groups(work, tree, tree->ops.group, time, error);
+    return status || work->options->compat ? status : sum_by_id(work, tree, by_id, error);
+}
+
+/* ---- Device time of operators by name ---- */
+
+static bool sum_by_name(const struct sutra_dlrm *dlrm, struct dlrm_operator_time *rows, struct tuples *names) {
+    const struct dlrm_device_time *time = &dlrm->device_time;
+    const struct dlrm_operators *ops = &dlrm->tree.ops;
+    for (row_t op = 0; op < ops->n; op++) {
+        row_t group = ops->group[op];
+        if (time->group_block[group] == time->group_block[group + 1])
+            continue;
+        uint32_t row = tuples_number(names, (struct tuple){{ops->name[op]}});
+        if (row == TUPLE_NONE)
+            return false;
+        rows[row].name = ops->name[op];
+        rows[row].calls++;
+        for (row_t block = time->group_block[group]; block < time->group_block[group + 1]; block++)
+            for (row_t i = time->blocks[block].kernel; i < time->blocks[block + 1].kernel; i++) {
+                rows[row].kernels += time->kernels[i].count;
+                rows[row].us += time->kernels[i].us;
+            }
+    }
+    return true;
+}
+
+bool dlrm_operator_times(const struct sutra_dlrm *dlrm, struct arena *arena, struct dlrm_operator_time **times,
+                         uint32_t *n) {
+    struct tuples names = {0};
+    struct dlrm_operator_time *rows = arena_zeros(arena, dlrm->tree.ops.n, sizeof *rows);
+    bool ok = rows && sum_by_name(dlrm, rows, &names);
+    if (ok) {
+        *times = rows;
+        *n = names.n;
+    }
+    tuples_free(&names);
+    return ok;
 }
 
 /*
- * Idle and overlapping time of the streams together, and busy time of each.
+ * ---- Idle and overlapping time of all streams, and busy time of each stream ----
  *
- * In comes what the launches started, by start; out go the original's figures, which count some kernels twice, and the
- * right ones:
+ * Input: GPU activity by start time. Output: the notebook's figures, which count some kernels twice, and the correct
+ * figures:
  *
  *     |--a--|     |--b--------|                 span      from the first start to the last end
  *                    |--c--|       |--d--|      union     a + b + d;  idle: the rest
- *                                               overlap   c: with what began before it
+ *                                               overlap   c: with an earlier kernel
  *
- * The original takes all of a kernel for overlapping as soon as it begins before the last end, also the first one; and
- * where several kernels overlap it counts the last of them once more for its stream. O(n log n).
+ * The notebook counts a whole kernel as overlapping if it starts before the last end, the first kernel included. If
+ * several kernels overlap, it counts the last of them twice for its stream. Cost: O(n log n).
  */
 
 struct streams {
@@ -191,21 +330,15 @@ static enum sutra_status sort_events(struct streams *streams, const struct dlrm_
     return status;
 }
 
-static struct number least(struct number a, struct number b) {
+static struct number earlier_of(struct number a, struct number b) {
     return number_compare(b, a) < 0 ? b : a;
 }
 
-static struct number most(struct number a, struct number b) {
+static struct number later_of(struct number a, struct number b) {
     return number_compare(b, a) > 0 ? b : a;
 }
 
-/* The original takes an end less a start: with fractions and far from 0 that is not quite the duration. */
-static struct number original_overlap(const struct dlrm_work *work, struct number ts, struct number end,
-                                      struct number dur) {
-    return work->options->compat ? number_subtract(end, ts) : dur;
-}
-
-/* Idle and overlapping time; `times` come in as zeros. */
+/* Idle and overlapping time; `times` are initially zero. */
 static void measure_all(const struct streams *streams, struct dlrm_stream_times *times) {
     const struct dlrm_work *work = streams->work;
     struct number last = event_end(work, streams->event[0]);
@@ -218,20 +351,22 @@ static void measure_all(const struct streams *streams, struct dlrm_stream_times 
             times->idle = number_add(times->idle, number_subtract(ts, last));
             active = number_add(active, dur);
         } else {
-            times->original_overlap = number_add(times->original_overlap, original_overlap(work, ts, end, dur));
+            /* The notebook subtracts start from end, which rounds differently than the duration. */
+            times->original_overlap =
+                number_add(times->original_overlap, (work->options->compat ? number_subtract(end, ts) : dur));
             if (i > 0) {
-                struct number shared = number_subtract(least(last, end), ts);
-                times->overlap = number_add(times->overlap, most(number_integer(0), shared));
-                active = number_add(active, most(number_integer(0), number_subtract(end, last)));
+                struct number shared = number_subtract(earlier_of(last, end), ts);
+                times->overlap = number_add(times->overlap, later_of(number_integer(0), shared));
+                active = number_add(active, later_of(number_integer(0), number_subtract(end, last)));
             }
         }
-        last = number_compare(ts, last) > 0 ? end : most(last, end);
+        last = number_compare(ts, last) > 0 ? end : later_of(last, end);
     }
     times->span = number_subtract(last, event_ts(work, streams->event[0]));
     times->active = active;
 }
 
-/* The number of an event's stream, which gets a row if it is new; TUPLE_NONE: out of memory. */
+/* The number of an event's stream; a new stream gets a row. TUPLE_NONE: out of memory. */
 static uint32_t stream_of(struct streams *streams, row_t event) {
     struct dlrm_work *work = streams->work;
     struct dlrm_stream_times *times = streams->times;
@@ -246,7 +381,7 @@ static uint32_t stream_of(struct streams *streams, row_t event) {
     return times->list[n].name == STRING_NONE ? TUPLE_NONE : number;
 }
 
-/* Busy time of each stream, as the original counts it and as it is. */
+/* Busy time of each stream, as the notebook counts it and correctly. */
 static bool measure_each(struct streams *streams, struct dlrm_stream_times *times) {
     const struct dlrm_work *work = streams->work;
     for (row_t i = 0; i < streams->n;) {
@@ -258,7 +393,7 @@ static bool measure_each(struct streams *streams, struct dlrm_stream_times *time
                 return false;
             struct number *us = &times->list[stream].original;
             *us = number_add(*us, event_dur(work, streams->event[j]));
-            front = j == i ? event_end(work, streams->event[j]) : most(front, event_end(work, streams->event[j]));
+            front = j == i ? event_end(work, streams->event[j]) : later_of(front, event_end(work, streams->event[j]));
         }
         times->original_total = number_add(times->original_total, number_subtract(front, begin));
         i = j - i > 1 ? j - 1 : j;
@@ -314,16 +449,16 @@ enum sutra_status dlrm_streams_measure(struct dlrm_work *work, const struct dlrm
 }
 
 /*
- * Input and output shapes of the operators in the forest.
+ * ---- Input and output shapes of the operators in the forest ----
  *
- * In come nodes; out go two columns with the number of each shape's text. Parts of the forest are read in parallel,
- * each with a table of texts of its own, and then numbered together in order, so that numbers do not depend on the
- * number of parts. O(bytes of the operators' events).
+ * Fills two columns with the number of each shape's text. Shards of the forest are read in parallel, each with its own
+ * table of texts, and then numbered in order, so that numbers do not depend on the number of shards. Cost: O(bytes of
+ * the operators' events).
  */
 
-#define PART_NODES 4096
+#define SHARD_NODES 4096
 
-struct shape_part {
+struct shape_shard {
     struct strings texts;
     uint32_t *map;
     struct buffer text;
@@ -334,61 +469,61 @@ struct shape_reader {
     const struct dlrm_work *work;
     const struct dlrm_forest *forest;
     const struct dlrm_shapes *shapes;
-    struct shape_part *parts;
-    size_t n_parts;
+    struct shape_shard *shards;
+    size_t n_shards;
 };
 
-/* The first node of a part; of the part behind the last one, the end. */
-static row_t first_node(const struct shape_reader *reader, size_t part) {
-    return (row_t)part_start(reader->forest->n, reader->n_parts, part);
+/* The first node of a shard; for the shard after the last one, the end of the forest. */
+static row_t first_node(const struct shape_reader *reader, size_t shard) {
+    return (row_t)part_start(reader->forest->n, reader->n_shards, shard);
 }
 
-static uint32_t read_shape(struct shape_part *part, const char *bytes, struct json_place place) {
-    part->text.length = 0;
+static uint32_t read_shape(struct shape_shard *shard, const char *bytes, struct json_place place) {
+    shard->text.length = 0;
     if (place.at)
-        shape_append(&part->text, bytes + place.at);
+        shape_append(&shard->text, bytes + place.at);
     else
-        buffer_append(&part->text, SHAPE_NONE, sizeof SHAPE_NONE - 1);
+        buffer_append(&shard->text, SHAPE_NONE, sizeof SHAPE_NONE - 1);
     uint32_t shape =
-        part->text.failed ? STRING_NONE : strings_intern(&part->texts, part->text.bytes, part->text.length);
-    part->failed |= shape == STRING_NONE;
+        shard->text.failed ? STRING_NONE : strings_intern(&shard->texts, shard->text.bytes, shard->text.length);
+    shard->failed |= shape == STRING_NONE;
     return shape;
 }
 
-static void read_part(void *arg, size_t number) {
+static void read_shard(void *arg, size_t number) {
     const struct shape_reader *reader = arg;
     const struct dlrm_forest *forest = reader->forest;
     const struct sutra_device_trace *trace = reader->work->trace;
-    struct shape_part *part = &reader->parts[number];
+    struct shape_shard *shard = &reader->shards[number];
     const char *bytes = trace->document.source.bytes;
     row_t end = first_node(reader, number + 1);
     struct event_forms learned = {0};
-    part->failed = !strings_init(&part->texts);
-    for (row_t node = first_node(reader, number); node < end && !part->failed; node++) {
+    shard->failed = !strings_init(&shard->texts);
+    for (row_t node = first_node(reader, number); node < end && !shard->failed; node++) {
         struct event_places places = {0};
         if (forest->flags[node] & NODE_OPERATOR)
             event_find(trace, forest->event[node], &learned, &places);
-        reader->shapes->input[node] = read_shape(part, bytes, places.field[FIELD_INPUT_DIMS]);
-        reader->shapes->output[node] = read_shape(part, bytes, places.field[FIELD_OUTPUT_DIMS]);
+        reader->shapes->input[node] = read_shape(shard, bytes, places.field[FIELD_INPUT_DIMS]);
+        reader->shapes->output[node] = read_shape(shard, bytes, places.field[FIELD_OUTPUT_DIMS]);
     }
     event_forms_free(&learned);
 }
 
-static bool number_part(struct dlrm_work *work, struct shape_part *part) {
-    const struct strings *texts = &part->texts;
-    part->map = part->failed ? NULL : arena_take(&work->scratch, texts->n, sizeof *part->map);
-    bool ok = part->map != NULL;
+static bool number_shard(struct dlrm_work *work, struct shape_shard *shard) {
+    const struct strings *texts = &shard->texts;
+    shard->map = shard->failed ? NULL : arena_take(&work->scratch, texts->n, sizeof *shard->map);
+    bool ok = shard->map != NULL;
     for (uint32_t text = 0; ok && text < texts->n; text++) {
-        part->map[text] = strings_intern(work->texts, strings_text(texts, text), strings_length(texts, text));
-        ok = part->map[text] != STRING_NONE;
+        shard->map[text] = strings_intern(work->texts, strings_text(texts, text), strings_length(texts, text));
+        ok = shard->map[text] != STRING_NONE;
     }
     return ok;
 }
 
-static void map_part(void *arg, size_t number) {
+static void map_shard(void *arg, size_t number) {
     const struct shape_reader *reader = arg;
     const struct dlrm_shapes *shapes = reader->shapes;
-    const uint32_t *map = reader->parts[number].map;
+    const uint32_t *map = reader->shards[number].map;
     row_t end = first_node(reader, number + 1);
     for (row_t node = first_node(reader, number); node < end; node++) {
         shapes->input[node] = map[shapes->input[node]];
@@ -396,322 +531,29 @@ static void map_part(void *arg, size_t number) {
     }
 }
 
-static bool read_parts(struct dlrm_work *work, struct shape_reader *reader) {
-    bool ok = true;
-    pool_run(work->context->pool, reader->n_parts, read_part, reader);
-    for (size_t i = 0; i < reader->n_parts; i++)
-        ok = ok && number_part(work, &reader->parts[i]);
-    if (ok)
-        pool_run(work->context->pool, reader->n_parts, map_part, reader);
-    for (size_t i = 0; i < reader->n_parts; i++) {
-        strings_free(&reader->parts[i].texts);
-        buffer_free(&reader->parts[i].text);
-    }
-    return ok;
-}
-
 enum sutra_status dlrm_shapes_read(struct dlrm_work *work, const struct dlrm_forest *forest, struct dlrm_shapes *shapes,
                                    struct sutra_error *error) {
     struct arena_mark mark = arena_mark(&work->scratch);
-    size_t n_parts = forest->n / PART_NODES + 1;
+    size_t n_shards = forest->n / SHARD_NODES + 1;
     *shapes = (struct dlrm_shapes){.input = arena_take(work->arena, forest->n, sizeof *shapes->input),
                                    .output = arena_take(work->arena, forest->n, sizeof *shapes->output)};
     struct shape_reader reader = {.work = work,
                                   .forest = forest,
                                   .shapes = shapes,
-                                  .parts = arena_zeros(&work->scratch, n_parts, sizeof *reader.parts),
-                                  .n_parts = n_parts};
-    bool ok = !work->arena->failed && reader.parts && read_parts(work, &reader);
+                                  .shards = arena_zeros(&work->scratch, n_shards, sizeof *reader.shards),
+                                  .n_shards = n_shards};
+    bool ok = !work->arena->failed && reader.shards;
+    if (ok) {
+        pool_run(work->context->pool, reader.n_shards, read_shard, &reader);
+        for (size_t i = 0; i < reader.n_shards; i++)
+            ok = ok && number_shard(work, &reader.shards[i]);
+        if (ok)
+            pool_run(work->context->pool, reader.n_shards, map_shard, &reader);
+        for (size_t i = 0; i < reader.n_shards; i++) {
+            strings_free(&reader.shards[i].texts);
+            buffer_free(&reader.shards[i].text);
+        }
+    }
     arena_release(&work->scratch, mark);
     return ok ? SUTRA_OK : error_memory(error);
-}
-
-/*
- * Device time of operators, by their names.
- */
-
-static void add_operator(const struct sutra_dlrm *dlrm, struct dlrm_operator_time *row, row_t group) {
-    const struct dlrm_device_time *time = &dlrm->device_time;
-    row->calls++;
-    for (row_t block = time->group_block[group]; block < time->group_block[group + 1]; block++)
-        for (row_t i = time->blocks[block].kernel; i < time->blocks[block + 1].kernel; i++) {
-            row->kernels += time->kernels[i].count;
-            row->us += time->kernels[i].us;
-        }
-}
-
-static bool add_all(const struct sutra_dlrm *dlrm, struct dlrm_operator_time *rows, struct tuples *names) {
-    const struct dlrm_device_time *time = &dlrm->device_time;
-    const struct dlrm_operators *ops = &dlrm->tree.ops;
-    for (row_t op = 0; op < ops->n; op++) {
-        row_t group = ops->group[op];
-        if (time->group_block[group] == time->group_block[group + 1])
-            continue;
-        uint32_t row = tuples_number(names, (struct tuple){{ops->name[op]}});
-        if (row == TUPLE_NONE)
-            return false;
-        rows[row].name = ops->name[op];
-        add_operator(dlrm, &rows[row], group);
-    }
-    return true;
-}
-
-bool dlrm_operator_times(const struct sutra_dlrm *dlrm, struct arena *arena, struct dlrm_operator_time **times,
-                         uint32_t *n) {
-    struct tuples names = {0};
-    struct dlrm_operator_time *rows = arena_zeros(arena, dlrm->tree.ops.n, sizeof *rows);
-    bool ok = rows && add_all(dlrm, rows, &names);
-    if (ok) {
-        *times = rows;
-        *n = names.n;
-    }
-    tuples_free(&names);
-    return ok;
-}
-
-/* Room for blocks and kernels at first. */
-#define BLOCKS_FIRST 64
-
-struct dlrm_kernel_sum {
-    struct dlrm_kernel kernel;
-    struct ordered_sum sum;
-    row_t block, last_op, last_visit;
-};
-
-/* Visits of an operator's nodes whose depth is the least from them on, up to the last visit. */
-struct least_depths {
-    row_t *visit; /* a place in the order of visits */
-    uint32_t *depth;
-    uint32_t n;
-};
-
-struct summing {
-    struct dlrm_work *work;
-    const struct dlrm_tree *tree;
-    const row_t *group;    /* per operator */
-    uint32_t *depth;       /* per node, below its operator */
-    struct id_order order; /* in compat mode; else the nodes' own */
-    struct least_depths least;
-    struct tuples blocks, kernels;
-    uint32_t *block_stream; /* texts */
-    struct dlrm_kernel_sum *sums;
-    uint64_t blocks_capacity, sums_capacity;
-    struct ordered_sums waiting;
-    uint64_t n_without_stream;
-};
-
-/* Depth at which the node of a visit was left for that of the last one: where the two meet. */
-static uint32_t meeting_depth(const struct summing *summing, row_t visit) {
-    struct bisection at = {0, summing->least.n};
-    while (at.low < at.high)
-        bisect(&at, summing->least.visit[bisect_middle(at)] <= visit);
-    return summing->least.depth[at.low] - 1;
-}
-
-/* A node with the id of a sibling before it is added to what that one has, as if it were below it. */
-static void visit_node(struct summing *summing, row_t op, row_t node, row_t visit) {
-    struct least_depths *least = &summing->least;
-    uint32_t depth = node == op ? 0 : summing->depth[summing->tree->forest.parent[node]] + 1;
-    summing->depth[node] = depth;
-    depth += node != op && summing->order.again && summing->order.again[node];
-    while (least->n && least->depth[least->n - 1] >= depth)
-        least->n--;
-    least->visit[least->n] = visit;
-    least->depth[least->n++] = depth;
-}
-
-static uint32_t number_block(struct summing *summing, row_t group, value_key stream) {
-    uint32_t n = summing->blocks.n, block = tuples_number(&summing->blocks, (struct tuple){{group, stream}});
-    if (block != n || block == TUPLE_NONE)
-        return block;
-    if (!arena_grow(&summing->work->scratch, &summing->block_stream, block, &summing->blocks_capacity,
-                    sizeof *summing->block_stream))
-        return TUPLE_NONE;
-    summing->block_stream[block] = dlrm_id_text(summing->work, stream);
-    return summing->block_stream[block] == STRING_NONE ? TUPLE_NONE : block;
-}
-
-static struct dlrm_kernel_sum *find_kernel(struct summing *summing, uint32_t block, uint32_t name, uint32_t shape) {
-    uint32_t n = summing->kernels.n, kernel = tuples_number(&summing->kernels, (struct tuple){{block, name, shape}});
-    if (kernel == TUPLE_NONE ||
-        !arena_grow(&summing->work->scratch, &summing->sums, kernel, &summing->sums_capacity, sizeof *summing->sums))
-        return NULL;
-    if (kernel == n)
-        summing->sums[kernel] = (struct dlrm_kernel_sum){.kernel = {.name = name, .shape = shape}, .block = block};
-    return &summing->sums[kernel];
-}
-
-/* Counts a device event that the launch of a visited node below an operator started. */
-static bool add_work(struct summing *summing, row_t op, row_t caller, row_t executor, row_t visit) {
-    struct dlrm_work *work = summing->work;
-    const struct dlrm_tree *tree = summing->tree;
-    value_key stream = work->events->stream[executor];
-    if (!key_is_value(stream)) {
-        summing->n_without_stream++;
-        return true;
-    }
-    uint32_t name = dlrm_short_name(work, work->events->name[executor]);
-    uint32_t shape = caller == ROW_NONE ? strings_intern(work->texts, "[-1]", 4) : tree->shapes.input[caller];
-    uint32_t block = number_block(summing, summing->group[op], stream);
-    if (name == STRING_NONE || shape == STRING_NONE || block == TUPLE_NONE)
-        return false;
-    struct dlrm_kernel_sum *sum = find_kernel(summing, block, name, shape);
-    if (!sum)
-        return false;
-    uint32_t depth = sum->kernel.count && sum->last_op == op ? meeting_depth(summing, sum->last_visit) : 0;
-    sum->kernel.count++;
-    sum->last_op = op;
-    sum->last_visit = visit;
-    return ordered_sum_add(&summing->waiting, &sum->sum, depth, number_as_double(event_dur(work, executor)));
-}
-
-static bool add_launch(struct summing *summing, row_t op, row_t node, row_t visit) {
-    const struct dlrm_links *links = &summing->tree->links;
-    row_t link = links->of_node[node];
-    for (row_t i = links->first_started[link]; i < links->first_started[link + 1]; i++)
-        if (!add_work(summing, op, links->caller[link], links->started[i], visit))
-            return false;
-    return true;
-}
-
-static bool add_operators(struct summing *summing) {
-    const struct dlrm_forest *forest = &summing->tree->forest;
-    const struct dlrm_operators *ops = &summing->tree->ops;
-    for (row_t op = 0; op < ops->n; op++) {
-        row_t root = ops->node[op];
-        if (!(forest->flags[root] & NODE_DEVICE))
-            continue;
-        summing->least.n = 0;
-        row_t first = summing->order.node ? summing->order.place[root] : root;
-        for (row_t visit = first; visit - first < forest->end[root] - root; visit++) {
-            row_t node = summing->order.node ? summing->order.node[visit] : visit;
-            visit_node(summing, root, node, visit);
-            if ((forest->flags[node] & NODE_LAUNCH) && !add_launch(summing, op, node, visit))
-                return false;
-        }
-    }
-    return true;
-}
-
-/* ---- The table ---- */
-
-/* order[i] = which of n elements comes i-th, stably by key. */
-static enum sutra_status order_by(const struct engine *engine, uint64_t *keys, row_t *order, row_t n,
-                                  struct sutra_error *error) {
-    for (row_t i = 0; i < n; i++)
-        order[i] = i;
-    return engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
-}
-
-/* Puts the kernels in their places, and their times into their blocks. */
-static void fill_kernels(const struct summing *summing, struct dlrm_device_time *time, const row_t *order,
-                         const row_t *block_at) {
-    for (row_t i = 0; i < time->n_kernels; i++) {
-        const struct dlrm_kernel_sum *sum = &summing->sums[order[i]];
-        struct dlrm_block *block = &time->blocks[block_at[sum->block]];
-        if (i == 0 || summing->sums[order[i - 1]].block != sum->block)
-            block->kernel = i;
-        time->kernels[i] = sum->kernel;
-        time->kernels[i].us = ordered_sum_total(&summing->waiting, &sum->sum);
-        block->us += time->kernels[i].us;
-    }
-    time->blocks[time->n_blocks].kernel = time->n_kernels;
-}
-
-static void fill_blocks(const struct summing *summing, struct dlrm_device_time *time, const row_t *order,
-                        row_t *block_at) {
-    for (row_t i = 0; i < summing->blocks.n; i++) {
-        row_t block = order[i];
-        block_at[block] = i;
-        time->blocks[i].stream = summing->block_stream[block];
-        time->group_block[(row_t)summing->blocks.list[block].part[0] + 1]++;
-    }
-    for (row_t group = 0; group < time->n_groups; group++)
-        time->group_block[group + 1] += time->group_block[group];
-}
-
-static struct dlrm_device_time time_new(row_t n_groups, row_t n_blocks, row_t n_kernels, struct arena *arena) {
-    return (struct dlrm_device_time){.n_groups = n_groups,
-                                     .n_blocks = n_blocks,
-                                     .n_kernels = n_kernels,
-                                     .group_block = arena_zeros(arena, (size_t)n_groups + 1, sizeof(row_t)),
-                                     .blocks = arena_zeros(arena, (size_t)n_blocks + 1, sizeof(struct dlrm_block)),
-                                     .kernels = arena_take(arena, n_kernels, sizeof(struct dlrm_kernel))};
-}
-
-static enum sutra_status make_table(const struct summing *summing, struct dlrm_device_time *time,
-                                    struct sutra_error *error) {
-    struct arena *scratch = &summing->work->scratch;
-    const struct engine *engine = summing->work->engine;
-    row_t n_blocks = summing->blocks.n, n_kernels = summing->kernels.n, n = n_kernels; /* not fewer than blocks */
-    row_t *order = arena_take(scratch, n, sizeof *order), *block_at = arena_take(scratch, n_blocks, sizeof *block_at);
-    uint64_t *keys = arena_take(scratch, n, sizeof *keys);
-    *time = time_new(summing->tree->ops.n, n_blocks, n_kernels, summing->work->arena);
-    if (scratch->failed || summing->work->arena->failed)
-        return error_memory(error);
-    for (row_t i = 0; i < n_blocks; i++)
-        keys[i] = (uint64_t)summing->blocks.list[i].part[0];
-    enum sutra_status status = order_by(engine, keys, order, n_blocks, error);
-    if (status)
-        return status;
-    fill_blocks(summing, time, order, block_at);
-    for (row_t i = 0; i < n_kernels; i++)
-        keys[i] = block_at[summing->sums[i].block];
-    status = order_by(engine, keys, order, n_kernels, error);
-    if (!status)
-        fill_kernels(summing, time, order, block_at);
-    return status;
-}
-
-/* Device time of the groups that `group` gives for each operator. */
-static enum sutra_status sum_groups(struct dlrm_work *work, const struct dlrm_tree *tree, const row_t *group,
-                                    struct dlrm_device_time *time, struct sutra_error *error) {
-    const struct dlrm_forest *forest = &tree->forest;
-    struct arena *scratch = &work->scratch;
-    struct arena_mark mark = arena_mark(scratch);
-    struct summing summing = {.work = work,
-                              .tree = tree,
-                              .group = group,
-                              .depth = arena_take(scratch, forest->n, sizeof *summing.depth),
-                              .least.visit = arena_take(scratch, forest->n, sizeof *summing.least.visit),
-                              .least.depth = arena_take(scratch, forest->n, sizeof *summing.least.depth),
-                              .block_stream = arena_take(scratch, BLOCKS_FIRST, sizeof *summing.block_stream),
-                              .blocks_capacity = BLOCKS_FIRST,
-                              .sums = arena_take(scratch, BLOCKS_FIRST, sizeof *summing.sums),
-                              .sums_capacity = BLOCKS_FIRST};
-    bool ok = !scratch->failed;
-    if (ok && work->options->compat)
-        ok = id_order_make(&summing.order, forest, work->external, scratch);
-    enum sutra_status status = ok && add_operators(&summing) ? make_table(&summing, time, error) : error_memory(error);
-    time->n_without_stream = summing.n_without_stream;
-    free(summing.waiting.list);
-    tuples_free(&summing.blocks);
-    tuples_free(&summing.kernels);
-    arena_release(scratch, mark);
-    return status;
-}
-
-/* Files have a row for each id, which several operators may share: then they need a table of their own. */
-static enum sutra_status sum_by_id(struct dlrm_work *work, const struct dlrm_tree *tree, struct dlrm_device_time *time,
-                                   struct sutra_error *error) {
-    const struct dlrm_operators *ops = &tree->ops;
-    struct arena_mark mark = arena_mark(&work->scratch);
-    struct key_index index = {0};
-    row_t second = ROW_NONE, *group = arena_take(&work->scratch, ops->n, sizeof *group);
-    enum sutra_status status =
-        group ? key_index_build(&index, work->engine, ops->id, ops->n, KEY_FIRST, &second, error) : error_memory(error);
-    for (row_t op = 0; op < ops->n && !status; op++)
-        group[op] = key_index_find(&index, ops->id[op]);
-    if (!status && second != ROW_NONE)
-        status = sum_groups(work, tree, group, time, error);
-    key_index_free(&index);
-    arena_release(&work->scratch, mark);
-    return status;
-}
-
-enum sutra_status dlrm_device_time_sum(struct dlrm_work *work, const struct dlrm_tree *tree,
-                                       struct dlrm_device_time *time, struct dlrm_device_time *by_id,
-                                       struct sutra_error *error) {
-    enum sutra_status status = sum_groups(work, tree, tree->ops.group, time, error);
-    return status || work->options->compat ? status : sum_by_id(work, tree, by_id, error);
 }

@@ -1,5 +1,5 @@
 /*
- * dlrm.c - sutra_dlrm_...(): the stages one after the other, and what they left out as warnings.
+ * dlrm.c - implements sutra/dlrm.h: runs the stages of the analysis and warns about skipped events.
  *
  *     trace --> trimmed --> window --> tree --> device time --> breakdown --> dominating --> chart
  *                                          \--> overheads by name, by shape
@@ -15,10 +15,7 @@
 #include "text/numbers.h"
 #include "text/quantities.h"
 
-/*
- * Names that mean something to the notebook only, and the shorter names that its tables and charts show.
- * Each string of the trace is looked at once.
- */
+/* ---- Names that only the notebook knows, and short names of its tables and charts; cached per string ---- */
 
 static const struct {
     enum comparison comparison;
@@ -42,20 +39,8 @@ static const struct {
     {TEXT_IS, DLRM_TO, "aten::to"},
 };
 
-/* The roles of all strings of a trace to the original or by our rules, in the arena; NULL: out of memory. */
-static struct string_roles *dlrm_roles_find(const struct strings *strings, bool compat, struct arena *arena) {
-    struct string_roles *roles = names_find(strings, compat ? READER_DLRM : READER_DLRM_EXTENDED, arena);
-    for (size_t i = 0; roles && i < sizeof known / sizeof *known; i++)
-        names_mark(strings, roles, known[i].comparison, known[i].text, known[i].role);
-    return roles;
-}
-
 static uint32_t intern(struct dlrm_work *work, const char *text, size_t length) {
     return strings_intern(work->texts, text, length);
-}
-
-static bool has(const struct dlrm_work *work, uint32_t text, const char *part) {
-    return text_compare(work->texts, text, TEXT_HAS, part);
 }
 
 uint32_t dlrm_name(struct dlrm_work *work, uint32_t string) {
@@ -96,7 +81,7 @@ uint32_t dlrm_legend(struct dlrm_work *work, uint32_t name) {
         {"indexing", "IdxBwd"},
     };
     for (size_t i = 0; i < sizeof legends / sizeof *legends; i++)
-        if (has(work, name, legends[i][0]))
+        if (text_compare(work->texts, name, TEXT_HAS, legends[i][0]))
             return intern(work, legends[i][1], strlen(legends[i][1]));
     char begin[4 * 8];
     const char *text = strings_text(work->texts, name);
@@ -111,7 +96,7 @@ uint32_t dlrm_legend(struct dlrm_work *work, uint32_t name) {
 
 uint32_t dlrm_group_name(struct dlrm_work *work, uint32_t name) {
     const char *text = strings_text(work->texts, name), *mark = memchr(text, '#', strings_length(work->texts, name));
-    char small[256], *copy = small; /* the table may move while it takes in a part of itself */
+    char small[256], *copy = small; /* interning may move the table */
     size_t length = mark ? (size_t)(mark - text) : 0;
     if (!mark)
         return name;
@@ -133,13 +118,20 @@ uint32_t dlrm_id_text(struct dlrm_work *work, value_key id) {
 
 #define BATCH_DEFAULT 2048
 
-/* The share of the device time that operators should be charged with. */
-#define CHARGED_LEAST 0.99
+/* A smaller attributed share of the device time is reported. */
+#define MIN_ATTRIBUTED 0.99
 
-/* ---- What the stages work with ---- */
+/* ---- Input of the stages ---- */
 
-/* "External id", or "external id" for events that have none. */
-static enum sutra_status read_external(struct dlrm_work *work, value_key *external, struct sutra_error *error) {
+/* Sets the external ids: "External id", or "external id" for events without it. */
+static enum sutra_status find_external(struct dlrm_work *work, struct sutra_error *error) {
+    work->external = work->events->external;
+    if (!work->trace->n_lower_external)
+        return SUTRA_OK;
+    value_key *external = arena_take(&work->scratch, work->events->n, sizeof *external);
+    work->external = external;
+    if (!external)
+        return error_memory(error);
     static const struct asked_field fields[] = {{"external id", ASK_INT, false}, {"External id", ASK_PLACE, false}};
     const struct device_events *events = work->events;
     struct arena_mark mark = arena_mark(&work->scratch);
@@ -162,17 +154,8 @@ static enum sutra_status read_external(struct dlrm_work *work, value_key *extern
     return status;
 }
 
-static enum sutra_status find_external(struct dlrm_work *work, struct sutra_error *error) {
-    work->external = work->events->external;
-    if (!work->trace->n_lower_external)
-        return SUTRA_OK;
-    value_key *external = arena_take(&work->scratch, work->events->n, sizeof *external);
-    work->external = external;
-    return external ? read_external(work, external, error) : error_memory(error);
-}
-
-/* What lives as long as the stages work lies in their scratch memory, below what they need. */
-static enum sutra_status begin(struct dlrm_work *work, struct sutra_dlrm *dlrm, struct sutra_error *error) {
+/* Allocates the caches of the stages first in the scratch memory, where they outlive each stage. */
+static enum sutra_status init_work(struct dlrm_work *work, struct sutra_dlrm *dlrm, struct sutra_error *error) {
     uint32_t n = dlrm->trace->strings.n;
     *work = (struct dlrm_work){.context = dlrm->context,
                                .engine = &dlrm->context->engine,
@@ -182,7 +165,11 @@ static enum sutra_status begin(struct dlrm_work *work, struct sutra_dlrm *dlrm, 
                                .as_notebook = dlrm->options.compat || dlrm->options.module_marker,
                                .texts = &dlrm->texts,
                                .arena = &dlrm->arena};
-    work->roles = dlrm_roles_find(&dlrm->trace->strings, dlrm->options.compat, &work->scratch);
+    struct string_roles *roles =
+        names_find(&dlrm->trace->strings, dlrm->options.compat ? READER_DLRM : READER_DLRM_EXTENDED, &work->scratch);
+    for (size_t i = 0; roles && i < sizeof known / sizeof *known; i++)
+        names_mark(&dlrm->trace->strings, roles, known[i].comparison, known[i].text, known[i].role);
+    work->roles = roles;
     work->name_text = arena_take(&work->scratch, n, sizeof *work->name_text);
     work->short_text = arena_take(&work->scratch, n, sizeof *work->short_text);
     if (work->scratch.failed || !strings_init(work->texts))
@@ -194,63 +181,6 @@ static enum sutra_status begin(struct dlrm_work *work, struct sutra_dlrm *dlrm, 
 
 /* ---- The stages ---- */
 
-static void report_window(struct sutra_dlrm *dlrm, const struct dlrm_window *window) {
-    struct sutra_dlrm_report *report = &dlrm->report;
-    report->n_without_ts = window->n_without_ts;
-    report->n_negative = window->n_negative;
-    report->n_odd_tid = window->n_odd_tid;
-    report->n_loaders = window->n_loaders;
-    report->n_forwards = window->n_forwards;
-    report->marker = window->marker;
-    report->device_us = window->device_us;
-    report->looked_at_us = window->looked_at_us;
-    dlrm->begin = window->begin;
-    dlrm->skipped = window->skipped;
-}
-
-static void report_tree(struct sutra_dlrm *dlrm) {
-    const struct dlrm_forest *forest = &dlrm->tree.forest;
-    const struct dlrm_links *links = &dlrm->tree.links;
-    struct sutra_dlrm_report *report = &dlrm->report;
-    report->n_nodes = forest->n;
-    report->n_roots = forest->n_roots;
-    report->n_crossing = forest->n_crossing;
-    report->n_hidden = forest->n_hidden;
-    report->n_ops = dlrm->tree.ops.n;
-    report->n_launches = links->n;
-    report->n_launches_executed = links->n_executed;
-    report->executed_us = links->executed_us;
-    report->tolerant = links->tolerant;
-    report->n_orphans = links->n_orphans;
-    report->n_unlaunched = links->n_unlaunched;
-    report->launched_us = links->launched_us;
-    report->n_colliding = links->n_colliding;
-}
-
-/* Times of the host, once the forest is there. */
-static void report_host(struct sutra_dlrm *dlrm) {
-    struct sutra_dlrm_report *report = &dlrm->report;
-    dlrm->end = dlrm->tree.forest.last;
-    dlrm->host = number_subtract(number_subtract(dlrm->end, dlrm->begin), dlrm->skipped);
-    report->begin_us = number_as_double(dlrm->begin);
-    report->end_us = number_as_double(dlrm->end);
-    report->skipped_us = number_as_double(dlrm->skipped);
-    report->host_us = number_as_double(dlrm->host);
-    report->batch = dlrm->options.batch ? dlrm->options.batch : BATCH_DEFAULT;
-    report->qps =
-        report->host_us > 0 ? 1e6 / report->host_us * (double)report->iters * (double)report->batch : (double)NAN;
-}
-
-static enum sutra_status make_tree(struct dlrm_work *work, const struct dlrm_window *window, struct dlrm_tree *tree,
-                                   struct sutra_error *error) {
-    enum sutra_status status = dlrm_forest_build(work, window, &tree->forest, error);
-    if (!status)
-        status = dlrm_links_find(work, window, &tree->forest, &tree->links, error);
-    if (!status)
-        status = dlrm_shapes_read(work, &tree->forest, &tree->shapes, error);
-    return status ? status : dlrm_operators_find(work, &tree->links, &tree->forest, &tree->ops, error);
-}
-
 static enum sutra_status measure_device(struct dlrm_work *work, struct sutra_dlrm *dlrm, struct sutra_error *error) {
     struct sutra_dlrm_report *report = &dlrm->report;
     struct dlrm_breakdown breakdown = {0};
@@ -258,12 +188,15 @@ static enum sutra_status measure_device(struct dlrm_work *work, struct sutra_dlr
     struct dlrm_chart chart = {0};
     enum sutra_status status =
         dlrm_device_time_sum(work, &dlrm->tree, &dlrm->device_time, &dlrm->device_time_by_id, error);
-    if (!status)
-        status = dlrm_breakdown_make(work, &dlrm->tree, &dlrm->device_time, report->host_us, &breakdown, error);
-    if (!status)
-        status = dlrm_dominating_find(work, &breakdown, &dominating, error);
-    if (!status)
-        status = dlrm_chart_make(work, &dominating, &breakdown, &chart, error);
+    if (status)
+        return status;
+    status = dlrm_breakdown_make(work, &dlrm->tree, &dlrm->device_time, report->host_us, &breakdown, error);
+    if (status)
+        return status;
+    status = dlrm_dominating_find(work, &breakdown, &dominating, error);
+    if (status)
+        return status;
+    status = dlrm_chart_make(work, &dominating, &breakdown, &chart, error);
     report->n_without_stream = dlrm->device_time.n_without_stream;
     report->attributed_us = breakdown.attributed_us;
     report->streams = breakdown.streams;
@@ -279,68 +212,97 @@ static enum sutra_status measure_device(struct dlrm_work *work, struct sutra_dlr
     return status;
 }
 
-static enum sutra_status measure_host(struct dlrm_work *work, struct sutra_dlrm *dlrm, struct sutra_error *error) {
+static enum sutra_status run(struct dlrm_work *work, struct sutra_dlrm *dlrm, struct sutra_error *error) {
     struct sutra_dlrm_report *report = &dlrm->report;
-    enum sutra_status status = dlrm_overheads_measure(work, &dlrm->tree, false, &dlrm->by_name, error);
+    struct dlrm_tree *tree = &dlrm->tree;
+    struct dlrm_window window = {0};
+    enum sutra_status status = dlrm_trim(work, &dlrm->trimmed, error);
+    if (status)
+        return status;
+    report->trimmed = dlrm->trimmed.rows != NULL;
+    report->n_events = dlrm->trimmed.n;
+    report->iters = dlrm->trimmed.iters;
+
+    status = dlrm_window_find(work, &dlrm->trimmed, &window, error);
+    if (status)
+        return status;
+    report->n_without_ts = window.n_without_ts;
+    report->n_negative = window.n_negative;
+    report->n_odd_tid = window.n_odd_tid;
+    report->n_loaders = window.n_loaders;
+    report->n_forwards = window.n_forwards;
+    report->marker = window.marker;
+    report->device_us = window.device_us;
+    report->looked_at_us = window.selected_us;
+
+    /* The tree. */
+    status = dlrm_forest_build(work, &window, &tree->forest, error);
     if (!status)
-        status = dlrm_overheads_measure(work, &dlrm->tree, true, &dlrm->by_shape, error);
+        status = dlrm_links_find(work, &window, &tree->forest, &tree->links, error);
+    if (!status)
+        status = dlrm_shapes_read(work, &tree->forest, &tree->shapes, error);
+    if (!status)
+        status = dlrm_operators_find(work, &tree->links, &tree->forest, &tree->ops, error);
+    if (status)
+        return status;
+    report->n_nodes = tree->forest.n;
+    report->n_roots = tree->forest.n_roots;
+    report->n_crossing = tree->forest.n_crossing;
+    report->n_hidden = tree->forest.n_hidden;
+    report->n_ops = tree->ops.n;
+    report->n_launches = tree->links.n;
+    report->n_launches_executed = tree->links.n_executed;
+    report->executed_us = tree->links.executed_us;
+    report->tolerant = tree->links.tolerant;
+    report->n_orphans = tree->links.n_orphans;
+    report->n_unlaunched = tree->links.n_unlaunched;
+    report->launched_us = tree->links.launched_us;
+    report->n_colliding = tree->links.n_colliding;
+
+    /* CPU time. */
+    dlrm->begin = window.begin;
+    dlrm->skipped = window.skipped;
+    dlrm->end = tree->forest.last;
+    dlrm->host = number_subtract(number_subtract(dlrm->end, dlrm->begin), dlrm->skipped);
+    report->begin_us = number_as_double(dlrm->begin);
+    report->end_us = number_as_double(dlrm->end);
+    report->skipped_us = number_as_double(dlrm->skipped);
+    report->host_us = number_as_double(dlrm->host);
+    report->batch = dlrm->options.batch ? dlrm->options.batch : BATCH_DEFAULT;
+    report->qps =
+        report->host_us > 0 ? 1e6 / report->host_us * (double)report->iters * (double)report->batch : (double)NAN;
+
+    status = measure_device(work, dlrm, error);
+    if (status)
+        return status;
+    /* CPU overheads. */
+    status = dlrm_overheads_measure(work, &dlrm->tree, false, &dlrm->by_name, error);
+    if (status)
+        return status;
+    status = dlrm_overheads_measure(work, &dlrm->tree, true, &dlrm->by_shape, error);
+    if (status)
+        return status;
     report->overheads = dlrm->by_name.list;
     report->n_overheads = dlrm->by_name.n;
     report->overheads_by_shape = dlrm->by_shape.list;
     report->n_overheads_by_shape = dlrm->by_shape.n;
-    return status;
+    status = dlrm_streams_measure(work, &window, &tree->links, &dlrm->stream_times, error);
+    if (status)
+        return status;
+    report->has_streams = dlrm->stream_times.n > 0;
+    report->span_us = number_as_double(dlrm->stream_times.span);
+    report->union_us = number_as_double(dlrm->stream_times.active);
+    report->idle_us = number_as_double(dlrm->stream_times.idle);
+    report->overlap_us = number_as_double(dlrm->stream_times.overlap);
+    return SUTRA_OK;
 }
 
-static void report_streams(struct sutra_dlrm_report *report, const struct dlrm_stream_times *times) {
-    report->has_streams = times->n > 0;
-    report->span_us = number_as_double(times->span);
-    report->union_us = number_as_double(times->active);
-    report->idle_us = number_as_double(times->idle);
-    report->overlap_us = number_as_double(times->overlap);
-}
-
-static enum sutra_status run(struct dlrm_work *work, struct sutra_dlrm *dlrm, struct sutra_error *error) {
-    struct dlrm_window window = {0};
-    enum sutra_status status = dlrm_trim(work, &dlrm->trimmed, error);
-    dlrm->report.trimmed = dlrm->trimmed.rows != NULL;
-    dlrm->report.n_events = dlrm->trimmed.n;
-    dlrm->report.iters = dlrm->trimmed.iters;
-    if (!status)
-        status = dlrm_window_find(work, &dlrm->trimmed, &window, error);
-    report_window(dlrm, &window);
-    if (!status)
-        status = make_tree(work, &window, &dlrm->tree, error);
-    report_tree(dlrm);
-    report_host(dlrm);
-    if (!status)
-        status = measure_device(work, dlrm, error);
-    if (!status)
-        status = measure_host(work, dlrm, error);
-    if (!status)
-        status = dlrm_streams_measure(work, &window, &dlrm->tree.links, &dlrm->stream_times, error);
-    report_streams(&dlrm->report, &dlrm->stream_times);
-    return status;
-}
-
-/* ---- What was left out ---- */
+/* ---- Warnings ---- */
 
 static void warn_if(const struct sutra_dlrm *dlrm, uint64_t count, const char *one, const char *several,
                     const char *then) {
     if (count)
         context_warn(dlrm->context, "%s%s", counted_text(count, one, several).text, then);
-}
-
-/* By our rules: where device time is, that no operator is charged with. */
-static void warn_uncharged(const struct sutra_dlrm *dlrm) {
-    const struct sutra_dlrm_report *report = &dlrm->report;
-    if (report->compat || !(report->attributed_us < CHARGED_LEAST * report->device_us))
-        return;
-    context_warn(
-        dlrm->context,
-        "only %.1f %% of the device time is attributed to operators: of %.0f us, %.0f us start outside the window, "
-        "%.0f us have no launch in the window, and %.0f us are launched outside operators",
-        report->attributed_us / report->device_us * 100, report->device_us, report->device_us - report->looked_at_us,
-        report->looked_at_us - report->launched_us, report->launched_us - report->attributed_us);
 }
 
 static void warn(const struct sutra_dlrm *dlrm) {
@@ -360,7 +322,14 @@ static void warn(const struct sutra_dlrm *dlrm) {
                 ? " skipped: no earlier runtime call has that id (the notebook does not count driver calls as "
                   "launches)"
                 : " skipped: no call has that correlation");
-    warn_uncharged(dlrm);
+    if (!report->compat && report->attributed_us < MIN_ATTRIBUTED * report->device_us)
+        context_warn(
+            dlrm->context,
+            "only %.1f %% of the device time is attributed to operators: of %.0f us, %.0f us start outside the window, "
+            "%.0f us have no launch in the window, and %.0f us are launched outside operators",
+            report->attributed_us / report->device_us * 100, report->device_us,
+            report->device_us - report->looked_at_us, report->looked_at_us - report->launched_us,
+            report->launched_us - report->attributed_us);
     warn_if(dlrm, report->n_without_stream, work[0], work[1], " without a stream: skipped");
     if (report->n_loaders && report->n_loaders != report->n_forwards)
         context_warn(dlrm->context, "%s and %s do not pair up: data loading time counts as CPU time",
@@ -387,16 +356,6 @@ enum sutra_status dlrm_options_take(const struct sutra_dlrm_options *given, stru
     return options_take(&form, given, taken, error);
 }
 
-/* The marker outlives the caller's text. */
-static bool keep_marker(struct sutra_dlrm *dlrm) {
-    const char *given = dlrm->options.module_marker;
-    size_t size = given ? strlen(given) + 1 : 0;
-    char *marker = arena_take(&dlrm->arena, size, 1);
-    if (given && marker)
-        dlrm->options.module_marker = memcpy(marker, given, size);
-    return marker != NULL;
-}
-
 enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct sutra_device_trace *trace,
                                      const struct sutra_dlrm_options *options, struct sutra_dlrm **dlrm,
                                      struct sutra_error *error) {
@@ -413,7 +372,13 @@ enum sutra_status sutra_dlrm_analyze(struct sutra_context *context, const struct
     made->report.compat = made->options.compat;
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
-    status = keep_marker(made) ? begin(&work, made, error) : error_memory(error);
+    /* The marker outlives the caller's text. */
+    const char *given = taken.module_marker;
+    size_t size = given ? strlen(given) + 1 : 0;
+    char *marker = arena_take(&made->arena, size, 1);
+    if (given && marker)
+        made->options.module_marker = memcpy(marker, given, size);
+    status = marker ? init_work(&work, made, error) : error_memory(error);
     if (!status)
         status = run(&work, made, error);
     arena_free(&work.scratch);

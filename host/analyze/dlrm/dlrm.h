@@ -1,27 +1,19 @@
 /*
- * dlrm.h - the stages of the analysis, what each takes and gives, and struct sutra_dlrm, which is what they come to.
+ * dlrm.h - the stages of the DLRM notebook's analysis, and struct sutra_dlrm, their result.
  *
- *     dlrm_trim.c        which events are looked at
- *     dlrm_window.c      those with a duration by time, without data loading; the window's start
- *     dlrm_forest.c      host events below each other, as a forest in pre-order
- *     dlrm_links.c       launches and what they started
- *     dlrm_shapes.c      input and output shapes of operators        } struct dlrm_tree: what is measured from here on
- *     dlrm_operators.c   which nodes start device work; the list of operators
- *     dlrm_device_time.c device time of operators, by stream, kernel and shape
- *     dlrm_breakdown.c   the same below labels and modules: rows of a tree for each stream
- *     dlrm_dominating.c  time of first occurrences, by operator
- *     dlrm_chart.c       the bar chart of those
- *     dlrm_overheads.c   samples of T1..T5
- *     dlrm_statistics.c  their means and deviations
- *     dlrm_streams.c     idle and overlapping time of the streams
+ *     window.c           trims the trace; events with a duration by time, without data loading; the window's start
+ *     forest.c           CPU events as a forest in pre-order; launches and their GPU activity; the list of operators
+ *     device_time.c      shapes of operators; device time of operators, by stream, kernel and shape; stream times
+ *     breakdown.c        device time of labels and modules: rows of a tree for each stream; dominating operators; charts
+ *     overheads.c        samples of T1..T5, their means and deviations
+ *     ranks.c            many ranks: keeps the samples of each, and their statistics together
+ *     write.c            the files; write_overheads.c those of T1..T5
  *
- * Of many ranks (dlrm_ranks.c) each keeps its samples (dlrm_raw.c), whose statistics are made together (dlrm_shared.c).
+ * A node is a CPU event in the forest; nodes are numbered in pre-order, so that a subtree is a range and all stages are
+ * loops over arrays. Cost: O(n log n) for the sorts and the forest, O(n) for the rest (the breakdown: times the nesting
+ * of labels, at most LEVELS_MAX).
  *
- * A node is a host event in the forest; nodes are numbered in pre-order, so that a subtree is a range and all stages
- * are loops over arrays. Cost: O(n log n) for the sorts and the forest, O(n) for the rest (the breakdown: times the
- * nesting of labels, which is cut at LEVELS_MAX).
- *
- * What a stage gives lies in the arena of the result; what it needs on the way in another one, and is given back when
+ * The output of a stage is in the arena of the result. Its temporary memory is in another arena, and is released when
  * it returns.
  */
 #ifndef ANALYZE_DLRM_DLRM_H
@@ -40,7 +32,7 @@
 #define GPU_EVENT_OVERHEAD   4
 #define KERNEL_LAUNCH_LENGTH 10
 
-/* Labels below labels that are told apart; deeper ones count for the label above them. */
+/* Maximum nesting of labels; deeper labels count for the label above them. */
 #define LEVELS_MAX 64
 
 /* Roles of names that only the notebook knows; see facts/names.h for the others. */
@@ -58,7 +50,7 @@ enum dlrm_name_role {
 /* Synchronisation, overhead, annotations on streams: neither host nor device work. */
 #define CATEGORY_APART (CATEGORY_GPU_ANNOTATION | CATEGORY_SYNC | CATEGORY_OVERHEAD)
 
-/* What every stage works with: the trace, with what its strings mean, and room for what it makes. */
+/* The input of every stage: the trace with the roles of its strings, and the arenas. */
 struct dlrm_work {
     struct sutra_context *context;
     const struct engine *engine;
@@ -67,12 +59,12 @@ struct dlrm_work {
     const struct sutra_dlrm_options *options;
     struct string_roles *roles; /* per string of the trace */
     bool as_notebook;           /* threads count as in the notebook: in compat mode, and where a marker is given */
-    const value_key *external;  /* per event: "External id", or "external id" where it has none */
-    struct strings *texts;      /* names, shapes as JSON, groups, legends; 0 is the shape of what has none */
+    const value_key *external;  /* per event: "External id", or "external id" without it */
+    struct strings *texts;      /* names, shapes as JSON, groups, legends; 0: no shape */
     uint32_t *name_text;        /* per string of the trace: its text, or STRING_NONE */
     uint32_t *short_text;       /* the same for its short form as a kernel's name */
-    struct arena *arena;        /* for what comes out */
-    struct arena scratch;       /* for what is needed on the way */
+    struct arena *arena;        /* for outputs */
+    struct arena scratch;       /* for temporary memory */
 };
 
 enum dlrm_node_flag {
@@ -84,20 +76,20 @@ enum dlrm_node_flag {
 /* Rows in file order. */
 struct dlrm_trimmed {
     row_t *rows, n; /* rows NULL: all events */
-    uint64_t iters; /* that they stand for */
+    uint64_t iters; /* the number of iterations */
 };
 
 static inline row_t dlrm_trimmed_at(const struct dlrm_trimmed *trimmed, row_t i) {
     return trimmed->rows ? trimmed->rows[i] : i;
 }
 
-/* Events that are looked at: rows by rising start, then falling duration. */
+/* The selected events: rows by ascending start, then descending duration. */
 struct dlrm_window {
     row_t *rows, n;
     const char *marker;
     value_key main_tid;
     struct number begin, end, skipped; /* microseconds: the corrected start and end, and data loading between them */
-    double device_us, looked_at_us;    /* device work of all rows that trimming left, and of those that are looked at */
+    double device_us, selected_us;     /* GPU activity of all rows after trimming, and of the rows of the window */
     uint64_t n_without_ts, n_negative, n_odd_tid, n_loaders, n_forwards;
 };
 
@@ -105,20 +97,20 @@ struct dlrm_forest {
     row_t n, n_roots;
     row_t *event;       /* its row */
     row_t *parent;      /* or ROW_NONE */
-    row_t *end;         /* the first node behind its subtree */
-    uint8_t *flags;     /* enum dlrm_node_flag; those of device work are set when operators are found */
+    row_t *end;         /* the first node after its subtree */
+    uint8_t *flags;     /* enum dlrm_node_flag; dlrm_operators_find() sets NODE_DEVICE and NODE_LAUNCH */
     struct number last; /* the last end of the window and of all host events */
     uint64_t n_crossing, n_hidden;
 };
 
-/* Launches by rising start: calls with different ids, and what they started: one event each to the original. */
+/* Launches by ascending start: calls with different ids and their GPU activity, in the notebook one event each. */
 struct dlrm_links {
     row_t n, n_executed;
     row_t *caller;                  /* the node that the call is in, or ROW_NONE */
-    row_t *first_started, *started; /* rows of the device's events: started[first_started[i] .. first_started[i + 1]) */
+    row_t *first_started, *started; /* rows of GPU activity: started[first_started[i] .. first_started[i + 1]) */
     row_t *of_node;                 /* per node: the launch that its id leads to, or ROW_NONE */
     double executed_us;
-    double launched_us; /* the part of it that is on streams */
+    double launched_us; /* of events on streams */
     bool tolerant;
     uint64_t n_orphans, n_unlaunched, n_colliding;
 };
@@ -137,7 +129,7 @@ struct dlrm_operators {
     row_t *node_group; /* per node: the group whose time it counts as its own, or ROW_NONE */
 };
 
-/* The host's side and what it started. */
+/* CPU events and the GPU activity that they launched. */
 struct dlrm_tree {
     struct dlrm_forest forest;
     struct dlrm_links links;
@@ -146,7 +138,7 @@ struct dlrm_tree {
 };
 
 /* Device time of a group of operators: blocks[group_block[g] .. group_block[g + 1]) are its streams, whose kernels are
- * kernels[kernel[b] .. kernel[b + 1]), all in the order of first sight. */
+ * kernels[kernel[b] .. kernel[b + 1]), all in the order of first occurrence. */
 struct dlrm_block {
     uint32_t stream;
     row_t kernel;
@@ -188,8 +180,8 @@ struct dlrm_chart {
     struct sutra_dlrm_share *shares;
 };
 
-/* One measured overhead. `name` is the operator's, or the launch's for T4, and NONE for T1; `shapes` is that of both
- * shapes in the variant by shape. */
+/* One measured overhead. `name` is the operator's, or the launch's for T4, and NONE for T1; `shapes` is the text of
+ * both shapes in the variant by shape. */
 struct dlrm_sample {
     enum sutra_dlrm_overhead_kind kind;
     uint32_t name, shapes;
@@ -201,7 +193,7 @@ struct dlrm_samples {
     uint64_t n;
 };
 
-/* Launches of the first call of an operator that has any: texts launches[first .. first + n). */
+/* Launches of the first call of an operator with launches: names[first .. first + n). */
 struct dlrm_launch_list {
     uint32_t name;
     uint64_t first, n;
@@ -220,11 +212,11 @@ struct dlrm_overheads {
     uint32_t *op_shapes; /* per operator: the text of both shapes; by shape only */
     struct sutra_dlrm_overhead *list;
     uint64_t n;
-    double *kept;       /* samples that count, those of one row behind the other's; by shape only */
-    bool has_fractions; /* one of them was no integer */
+    double *kept;       /* samples that count, by row; by shape only */
+    bool has_fractions; /* not all samples are integers */
 };
 
-/* Busy time of one stream: as the original counts it, and as it is. */
+/* Busy time of one stream: as the notebook counts it, and the correct sum. */
 struct dlrm_stream_time {
     uint32_t name;
     struct number original, sum;
@@ -233,18 +225,18 @@ struct dlrm_stream_time {
 struct dlrm_stream_times {
     uint32_t *names; /* texts of the streams of all events in the window, sorted */
     uint32_t n_names;
-    struct dlrm_stream_time *list; /* of those with work, in the order of their first */
+    struct dlrm_stream_time *list; /* of streams with GPU activity, in the order of their first */
     uint32_t n;
     struct number idle, overlap, original_overlap, original_total, span, active, sum;
 };
 
-/* What the stages come to. */
+/* The result of the stages. */
 struct sutra_dlrm {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
     const struct device_events *events;
     struct sutra_dlrm_options options;
-    struct sutra_dlrm_report report; /* points to what lies in the arena, as does all that follows */
+    struct sutra_dlrm_report report; /* points into the arena, as do all following members */
     struct arena arena;
     struct strings texts;
     struct dlrm_trimmed trimmed;
@@ -276,7 +268,7 @@ enum sutra_status dlrm_operators_find(struct dlrm_work *work, const struct dlrm_
                                       struct dlrm_forest *forest, struct dlrm_operators *ops,
                                       struct sutra_error *error);
 
-/* What is measured. `by_id` has nothing where no two operators have the same id. */
+/* Measurements. `by_id` is empty if no two operators have the same id. */
 enum sutra_status dlrm_device_time_sum(struct dlrm_work *work, const struct dlrm_tree *tree,
                                        struct dlrm_device_time *time, struct dlrm_device_time *by_id,
                                        struct sutra_error *error);
@@ -289,14 +281,36 @@ enum sutra_status dlrm_streams_measure(struct dlrm_work *work, const struct dlrm
                                        const struct dlrm_links *links, struct dlrm_stream_times *times,
                                        struct sutra_error *error);
 
-/* What dominates; both give the streams of the breakdown their parts of it. */
+/* Dominating operators and charts; both set the ranges of the streams of the breakdown. */
 enum sutra_status dlrm_dominating_find(struct dlrm_work *work, struct dlrm_breakdown *breakdown,
                                        struct dlrm_dominating *made, struct sutra_error *error);
 enum sutra_status dlrm_chart_make(struct dlrm_work *work, const struct dlrm_dominating *dominating,
                                   struct dlrm_breakdown *breakdown, struct dlrm_chart *chart,
                                   struct sutra_error *error);
 
-/* ---- Of events and nodes ---- */
+/* The order in which the notebook adds device time: siblings that share an id are next to each other. */
+struct id_order {
+    row_t *node;     /* the forest in this order, in which a subtree is a range too */
+    row_t *position; /* per node: its index in the order */
+    uint8_t *again;  /* per node: an earlier sibling has its id */
+};
+
+/* Makes the order in the arena; `external` has the ids by event. Returns false if memory runs out. */
+bool id_order_make(struct id_order *order, const struct dlrm_forest *forest, const value_key *external,
+                   struct arena *arena);
+
+struct dlrm_operator_time {
+    uint32_t name; /* text */
+    uint64_t calls, kernels;
+    double us;
+};
+
+/* Sums the device time of all operators that started GPU activity by name, in the order of first occurrence; *times is
+ * in the arena. Returns false if memory runs out, and leaves both outputs unchanged. O(operators + kernels). */
+bool dlrm_operator_times(const struct sutra_dlrm *dlrm, struct arena *arena, struct dlrm_operator_time **times,
+                         uint32_t *n);
+
+/* ---- Events and nodes ---- */
 
 static inline bool event_is(const struct dlrm_work *work, row_t event, uint32_t role) {
     return (name_roles(work->events, work->roles, event) & role) != 0;
@@ -306,7 +320,7 @@ static inline bool event_in(const struct dlrm_work *work, row_t event, uint32_t 
     return (category_roles(work->events, work->roles, event) & role) != 0;
 }
 
-/* Whether it is a kernel, a copy or a set: on a stream, and no annotation. */
+/* Whether it is a kernel, memcpy or memset: on a stream, and no annotation. */
 static inline bool event_is_work(const struct dlrm_work *work, row_t event) {
     return key_is_value(work->events->stream[event]) &&
            !event_in(work, event, CATEGORY_CPU_OP | CATEGORY_CALL | CATEGORY_ANNOTATION | CATEGORY_APART);
@@ -324,17 +338,15 @@ static inline struct number event_end(const struct dlrm_work *work, row_t event)
     return number_add(event_ts(work, event), event_dur(work, event));
 }
 
-/*
- * Names as texts, and what the charts make of them. Each returns STRING_NONE when memory runs out.
- */
+/* ---- Names as texts, and their short forms in charts. Each returns STRING_NONE if memory runs out. ---- */
 
 /* The text of a string of the trace. */
 uint32_t dlrm_name(struct dlrm_work *work, uint32_t string);
 
-/* The text of a kernel's short name: what stands before its template arguments, without namespaces. */
+/* The text of a kernel's short name: without template arguments and namespaces. */
 uint32_t dlrm_short_name(struct dlrm_work *work, uint32_t string);
 
-/* The text of the word that stands for a kernel in a chart's legend. */
+/* The text of a kernel's abbreviation in a chart's legend. */
 uint32_t dlrm_legend(struct dlrm_work *work, uint32_t name);
 
 /* The text of an operator's name up to its first '#'. */

@@ -1,14 +1,14 @@
 /*
- * overheads.c - the host's overheads T1..T5 as samples, in two variants.
+ * overheads.c - measures the CPU overheads T1..T5: samples in two variants, statistics, and the table of samples.
  *
  *          op                                                   next op
  *     |----------------------------------------------------|   |------
  *         T2    launch      T5       launch        T3        T1
  *     |--------|xxxxxx|-------------|xxxxxx|---------------|---|
  *
- * The profiler's own time for each host event in between is subtracted. Events are counted in pre-order: a counter goes
- * up at each one and starts again at a call that has nothing below it and is none of those that start nothing; calls
- * that are no launches leave what they counted to the next. O(n).
+ * The profiler's own time for each CPU event in between is subtracted. Events are counted in pre-order: a counter is
+ * incremented at each event and reset at a leaf call (except DLRM_NO_START); the counts of calls that are no launches
+ * are added to the next launch. Cost: O(n) for the samples, O(n log n) for quartiles.
  */
 #include <math.h>
 #include <string.h>
@@ -19,174 +19,10 @@
 #include "base/memory.h"
 #include "write/text.h"
 
-/*
- * From the rows of the overheads by shape, and the samples that count, to groups in the order of the
- * original's table, with texts of their own.
- *
- * Rows of operators stand in the order of their first calls, and below that of their shapes; T2, T3 and T5 of one shape
- * follow each other. So sorting the rows stably by the number of the operator's name is all there is to do.
- * O(samples + rows log rows).
- */
-
-#define NO_SHAPE "((-1,),)" /* of what belongs to no operator */
-
-struct raw_taking {
-    const struct sutra_dlrm *dlrm;
-    struct dlrm_raw *raw;
-    struct tuples names;
-    uint64_t *keys, *first; /* per row: its place in the order, where its samples begin */
-    row_t *order;
-    struct arena scratch;
-    struct buffer shapes;
-};
-
-static uint32_t own_text(struct raw_taking *taking, uint32_t text) {
-    const struct strings *texts = &taking->dlrm->texts;
-    return text == SUTRA_DLRM_NONE
-               ? strings_intern(&taking->raw->texts, "", 0)
-               : strings_intern(&taking->raw->texts, strings_text(texts, text), strings_length(texts, text));
-}
-
-static uint32_t own_shapes(struct raw_taking *taking, uint32_t text) {
-    struct buffer *shapes = &taking->shapes;
-    if (text == SUTRA_DLRM_NONE)
-        return strings_intern(&taking->raw->texts, NO_SHAPE, sizeof NO_SHAPE - 1);
-    shapes->length = 0;
-    shape_append_tuple(shapes, strings_text(&taking->dlrm->texts, text));
-    return shapes->failed ? STRING_NONE : strings_intern(&taking->raw->texts, shapes->bytes, shapes->length);
-}
-
-/* T1 before T4 before the operators. */
-static uint64_t key_of(const struct raw_taking *taking, const struct sutra_dlrm_overhead *row) {
-    if (row->kind == SUTRA_T1 || row->kind == SUTRA_T4)
-        return row->kind == SUTRA_T4;
-    return 1 + (uint64_t)tuples_find(&taking->names, (struct tuple){{row->name}});
-}
-
-static enum sutra_status sort_rows(struct raw_taking *taking, struct sutra_error *error) {
-    const struct sutra_dlrm *dlrm = taking->dlrm;
-    const struct engine *engine = &dlrm->context->engine;
-    row_t n = (row_t)dlrm->by_shape.n; /* no more than three for each sample's operator */
-    uint64_t first = 0;
-    taking->keys = arena_take(&taking->scratch, n, sizeof *taking->keys);
-    taking->first = arena_take(&taking->scratch, n, sizeof *taking->first);
-    taking->order = arena_take(&taking->scratch, n, sizeof *taking->order);
-    if (taking->scratch.failed || !dlrm_number_operators(&dlrm->tree.ops, &taking->names))
-        return error_memory(error);
-    for (row_t i = 0; i < n; i++) {
-        taking->order[i] = i;
-        taking->keys[i] = key_of(taking, &dlrm->by_shape.list[i]);
-        taking->first[i] = first;
-        first += dlrm->by_shape.list[i].n;
-    }
-    taking->raw->n = first;
-    return engine->sort_keys(engine->state, &(struct sort_keys_step){taking->keys, taking->order, n}, error);
-}
-
-static bool take_groups(struct raw_taking *taking) {
-    const struct sutra_dlrm *dlrm = taking->dlrm;
-    struct dlrm_raw *raw = taking->raw;
-    uint64_t n = dlrm->by_shape.n, n_taken = 0;
-    raw->groups = arena_take(&raw->arena, n, sizeof *raw->groups);
-    raw->us = arena_take(&raw->arena, raw->n, sizeof *raw->us);
-    bool ok = raw->groups && raw->us;
-    for (uint64_t i = 0; i < n && ok; i++) {
-        const struct sutra_dlrm_overhead *row = &dlrm->by_shape.list[taking->order[i]];
-        uint32_t name = own_text(taking, row->name), shapes = own_shapes(taking, row->shapes);
-        ok = name != STRING_NONE && shapes != STRING_NONE;
-        raw->groups[raw->n_groups++] = (struct dlrm_raw_group){row->kind, name, shapes, row->n};
-        memcpy(raw->us + n_taken, dlrm->by_shape.kept + taking->first[taking->order[i]], row->n * sizeof *raw->us);
-        n_taken += row->n;
-    }
-    return ok;
-}
-
-static bool take_launches(struct raw_taking *taking) {
-    const struct dlrm_launches *from = &taking->dlrm->by_shape.launches;
-    struct dlrm_launches *to = &taking->raw->launches;
-    to->lists = arena_take(&taking->raw->arena, from->n_lists, sizeof *to->lists);
-    to->names = arena_take(&taking->raw->arena, from->n_names, sizeof *to->names);
-    bool ok = to->lists && to->names;
-    for (; ok && to->n_lists < from->n_lists; to->n_lists++) {
-        to->lists[to->n_lists] = from->lists[to->n_lists];
-        to->lists[to->n_lists].name = own_text(taking, from->lists[to->n_lists].name);
-        ok = to->lists[to->n_lists].name != STRING_NONE;
-    }
-    for (; ok && to->n_names < from->n_names; to->n_names++) {
-        to->names[to->n_names] = own_text(taking, from->names[to->n_names]);
-        ok = to->names[to->n_names] != STRING_NONE;
-    }
-    return ok;
-}
-
-enum sutra_status dlrm_raw_take(const struct sutra_dlrm *dlrm, struct dlrm_raw *raw, struct sutra_error *error) {
-    struct raw_taking taking = {.dlrm = dlrm, .raw = raw};
-    *raw = (struct dlrm_raw){.has_fractions = dlrm->by_shape.has_fractions};
-    enum sutra_status status = strings_init(&raw->texts) ? sort_rows(&taking, error) : error_memory(error);
-    if (!status && !(take_groups(&taking) && take_launches(&taking)))
-        status = error_memory(error);
-    arena_free(&taking.scratch);
-    tuples_free(&taking.names);
-    buffer_free(&taking.shapes);
-    return status;
-}
-
-void dlrm_raw_free(struct dlrm_raw *raw) {
-    strings_free(&raw->texts);
-    arena_free(&raw->arena);
-}
-
-/* ---- The table ---- */
-
-/* What the rows of a group have in common: all but the time. */
-static void add_group(const struct dlrm_raw_part *part, const struct dlrm_raw_group *group, struct text_out *out) {
-    static const char *const kinds[SUTRA_N_OVERHEADS] = {",t1,", ",t2,", ",t3,", ",t4,", ",t5,"};
-    const struct strings *texts = &part->raw->texts;
-    csv_text(out, part->model, part->model_length);
-    out_add(out, ",");
-    out_integer(out, (int64_t)part->batch);
-    out_add(out, ",");
-    csv_text(out, strings_text(texts, group->name), strings_length(texts, group->name));
-    out_add(out, ",");
-    csv_text(out, strings_text(texts, group->shapes), strings_length(texts, group->shapes));
-    out_add(out, kinds[group->kind]);
-}
-
-static void add_part(const struct dlrm_raw_part *part, bool real, struct text_out *out) {
-    const double *us = part->raw->us;
-    struct text_out same = {0};
-    for (uint64_t i = 0; i < part->raw->n_groups; us += part->raw->groups[i++].n) {
-        same.out.length = 0;
-        add_group(part, &part->raw->groups[i], &same);
-        out->out.failed |= same.out.failed;
-        for (uint64_t j = 0; j < part->raw->groups[i].n; j++) {
-            buffer_append(&out->out, same.out.bytes, same.out.length);
-            if (real)
-                out_number(out, us[j]);
-            else
-                out_integer(out, (int64_t)us[j]);
-            out_add(out, "\n");
-            out_step(out);
-        }
-    }
-    buffer_free(&same.out);
-}
-
-bool dlrm_raw_write(const void *of, struct text_out *out) {
-    const struct dlrm_raw_table *table = of;
-    bool real = false;
-    for (size_t i = 0; i < table->n; i++)
-        real |= table->parts[i].raw->has_fractions;
-    out_add(out, "model_name,batch_size,op_name,shapes,type,time\n");
-    for (size_t i = 0; i < table->n; i++)
-        add_part(&table->parts[i], real, out);
-    return true;
-}
-
-/* Gaps between operators from here on are something else, such as loading of data. */
+/* Longer gaps between operators are not overhead, but for example data loading. */
 #define GAP_LIMIT_US 200
 
-/* A launch inside of an operator and the events before it, since the last one. */
+/* A launch inside an operator and the number of events since the previous launch. */
 struct launch_after {
     row_t event;
     uint32_t n_before;
@@ -196,9 +32,8 @@ struct measuring {
     struct dlrm_work *work;
     const struct dlrm_tree *tree;
     bool by_shape;
-    uint32_t launch_roles; /* what counts as a launch; the only calls that wait of the notebook's are those that
-                              synchronise a stream */
-    uint32_t *n_events;    /* per node: it and the nodes below it, those that start nothing left out with theirs */
+    uint32_t launch_roles; /* roles of launches; the notebook's blocking calls are stream synchronizations */
+    uint32_t *n_events;    /* per node: nodes of its subtree, without DLRM_NO_START calls and their descendants */
     struct launch_after *launches;
     uint32_t n_launches;
     struct tuples shapes;  /* (input, output) */
@@ -214,7 +49,7 @@ static void add_sample(struct measuring *measuring, enum sutra_dlrm_overhead_kin
     samples->list[samples->n++] = (struct dlrm_sample){kind, name, shapes, us};
 }
 
-/* a - b - the profiler's time for n host events */
+/* a - b - the profiler's time for n CPU events */
 static struct number difference(struct number a, struct number b, int64_t n) {
     return number_subtract(number_subtract(a, b), number_integer(CPU_EVENT_OVERHEAD * n));
 }
@@ -223,7 +58,7 @@ static bool node_is(const struct measuring *measuring, row_t node, uint32_t role
     return event_is(measuring->work, measuring->tree->forest.event[node], role);
 }
 
-/* Returns how many samples there are at the most: of an operator T1 to T3 and T5, and T4 and T5 of each launch. */
+/* Returns the maximum number of samples: T1 to T3 and T5 of each operator, T4 and T5 of each launch. */
 static uint64_t count_events(struct measuring *measuring) {
     const struct dlrm_forest *forest = &measuring->tree->forest;
     uint64_t n_launches = 0;
@@ -254,7 +89,7 @@ static void find_launches(struct measuring *measuring, row_t op) {
     }
 }
 
-/* The text of both shapes, by which the variant by shape tells calls of an operator apart. */
+/* The text of both shapes, the key of an operator's calls in the variant by shape. */
 static uint32_t shapes_of(struct measuring *measuring, row_t op) {
     struct strings *texts = measuring->work->texts;
     const struct dlrm_shapes *of_nodes = &measuring->tree->shapes;
@@ -276,7 +111,7 @@ static uint32_t shapes_of(struct measuring *measuring, row_t op) {
     return measuring->shapes_text[shapes];
 }
 
-/* Lists the launches of an operator's first call that has any. */
+/* Lists the launches of an operator's first call with launches. */
 static bool list_launches(struct measuring *measuring, uint32_t name) {
     struct dlrm_work *work = measuring->work;
     struct dlrm_launches *lists = &measuring->made->launches;
@@ -302,46 +137,7 @@ static bool list_launches(struct measuring *measuring, uint32_t name) {
     return true;
 }
 
-/* T4, which is a constant. */
-static bool add_launch_lengths(struct measuring *measuring) {
-    struct dlrm_work *work = measuring->work;
-    for (uint32_t i = 0; i < measuring->n_launches; i++) {
-        row_t event = measuring->launches[i].event;
-        uint32_t name = dlrm_name(work, work->events->name[event]);
-        if (event_is(work, event, NAME_BLOCKING))
-            continue;
-        if (name == STRING_NONE)
-            return false;
-        add_sample(measuring, SUTRA_T4, name, SUTRA_DLRM_NONE,
-                   number_integer(KERNEL_LAUNCH_LENGTH - CPU_EVENT_OVERHEAD - GPU_EVENT_OVERHEAD));
-    }
-    return true;
-}
-
-/* T2, T3 and T5 of an operator with launches. */
-static void add_between(struct measuring *measuring, row_t op, uint32_t name, uint32_t shapes) {
-    const struct dlrm_work *work = measuring->work;
-    const struct launch_after *launches = measuring->launches;
-    row_t event = measuring->tree->forest.event[op];
-    uint32_t n = measuring->n_launches;
-    int64_t trailing = measuring->n_events[op];
-    for (uint32_t i = 0; i < n; i++)
-        trailing -= (int64_t)launches[i].n_before + 1;
-    struct number t3 = difference(event_end(work, event), event_end(work, launches[n - 1].event), trailing);
-    if (measuring->by_shape && number_compare(t3, number_integer(0)) < 0)
-        t3 = number_integer(0);
-    add_sample(measuring, SUTRA_T2, name, shapes,
-               difference(event_ts(work, launches[0].event), event_ts(work, event), launches[0].n_before));
-    add_sample(measuring, SUTRA_T3, name, shapes, t3);
-    for (uint32_t i = 1; i < n; i++)
-        add_sample(measuring, SUTRA_T5, name, shapes,
-                   difference(event_ts(work, launches[i].event), event_end(work, launches[i - 1].event),
-                              launches[i].n_before));
-    if (n == 1)
-        add_sample(measuring, SUTRA_T5, name, shapes, number_integer(0));
-}
-
-/* T1, from the operator before this one to it, if both stand below the same parent. */
+/* Adds T1, the gap to the previous operator, if both have the same parent. */
 static void add_gap(struct measuring *measuring, row_t op) {
     const struct dlrm_work *work = measuring->work;
     const struct dlrm_forest *forest = &measuring->tree->forest;
@@ -358,7 +154,7 @@ static void add_gap(struct measuring *measuring, row_t op) {
 }
 
 static bool measure_operator(struct measuring *measuring, row_t op) {
-    const struct dlrm_work *work = measuring->work;
+    struct dlrm_work *work = measuring->work;
     const struct dlrm_operators *ops = &measuring->tree->ops;
     row_t node = ops->node[op], event = measuring->tree->forest.event[node];
     uint32_t name = ops->name[op], shapes = SUTRA_DLRM_NONE;
@@ -366,11 +162,39 @@ static bool measure_operator(struct measuring *measuring, row_t op) {
         return false;
     find_launches(measuring, node);
     if (measuring->n_launches) {
-        add_between(measuring, node, name, shapes);
-        if (!add_launch_lengths(measuring) || !list_launches(measuring, name))
+        /* T2, T3 and T5. */
+        const struct launch_after *launches = measuring->launches;
+        uint32_t n = measuring->n_launches;
+        int64_t trailing = measuring->n_events[node];
+        for (uint32_t i = 0; i < n; i++)
+            trailing -= (int64_t)launches[i].n_before + 1;
+        struct number t3 = difference(event_end(work, event), event_end(work, launches[n - 1].event), trailing);
+        if (measuring->by_shape && number_compare(t3, number_integer(0)) < 0)
+            t3 = number_integer(0);
+        add_sample(measuring, SUTRA_T2, name, shapes,
+                   difference(event_ts(work, launches[0].event), event_ts(work, event), launches[0].n_before));
+        add_sample(measuring, SUTRA_T3, name, shapes, t3);
+        for (uint32_t i = 1; i < n; i++)
+            add_sample(measuring, SUTRA_T5, name, shapes,
+                       difference(event_ts(work, launches[i].event), event_end(work, launches[i - 1].event),
+                                  launches[i].n_before));
+        if (n == 1)
+            add_sample(measuring, SUTRA_T5, name, shapes, number_integer(0));
+        /* T4, which is a constant. */
+        for (uint32_t i = 0; i < measuring->n_launches; i++) {
+            row_t launch = measuring->launches[i].event;
+            uint32_t launch_name = dlrm_name(work, work->events->name[launch]);
+            if (event_is(work, launch, NAME_BLOCKING))
+                continue;
+            if (launch_name == STRING_NONE)
+                return false;
+            add_sample(measuring, SUTRA_T4, launch_name, SUTRA_DLRM_NONE,
+                       number_integer(KERNEL_LAUNCH_LENGTH - CPU_EVENT_OVERHEAD - GPU_EVENT_OVERHEAD));
+        }
+        if (!list_launches(measuring, name))
             return false;
     } else {
-        if (event_is(work, event, DLRM_TO)) /* nothing was copied; the gap before it is left out as well */
+        if (event_is(work, event, DLRM_TO)) /* copied nothing; the gap before it is skipped as well */
             return true;
         add_sample(measuring, SUTRA_T5, name, shapes,
                    difference(event_dur(work, event), number_integer(0), measuring->n_events[node]));
@@ -379,11 +203,11 @@ static bool measure_operator(struct measuring *measuring, row_t op) {
     return true;
 }
 
-/* Samples of all operators, in their order, and their launches. `by_shape`: of the later variant, which also takes
- * synchronisation of a stream for a launch, and neither gaps that are shorter than an event's overhead nor negative T3.
- * False: out of memory. */
-static bool dlrm_samples_take(struct dlrm_work *work, const struct dlrm_tree *tree, bool by_shape,
-                              struct dlrm_overheads *overheads) {
+/* Collects the samples of all operators, in their order, and their launches. The variant by shape also treats stream
+ * synchronization as a launch, skips gaps shorter than an event's overhead, and clips negative T3. False: out of
+ * memory. */
+static bool collect_samples(struct dlrm_work *work, const struct dlrm_tree *tree, bool by_shape,
+                            struct dlrm_overheads *overheads) {
     struct arena *scratch = &work->scratch;
     struct arena_mark mark = arena_mark(scratch);
     row_t n = tree->forest.n;
@@ -394,8 +218,8 @@ static bool dlrm_samples_take(struct dlrm_work *work, const struct dlrm_tree *tr
                                   .n_events = arena_zeros(scratch, n, sizeof *measuring.n_events),
                                   .launches = arena_take(scratch, n, sizeof *measuring.launches),
                                   .made = overheads};
-    uint64_t n_most = scratch->failed ? 0 : count_events(&measuring);
-    overheads->samples.list = arena_take(work->arena, n_most, sizeof *overheads->samples.list);
+    uint64_t n_max = scratch->failed ? 0 : count_events(&measuring);
+    overheads->samples.list = arena_take(work->arena, n_max, sizeof *overheads->samples.list);
     overheads->op_shapes = arena_take(work->arena, by_shape ? tree->ops.n : 0, sizeof *overheads->op_shapes);
     bool ok = !scratch->failed && !work->arena->failed;
     for (row_t op = 0; op < tree->ops.n && ok; op++)
@@ -414,12 +238,11 @@ bool dlrm_number_operators(const struct dlrm_operators *ops, struct tuples *name
 }
 
 /*
- * Mean and standard deviation of the overheads, by kind and name, and by shape.
+ * ---- Mean and standard deviation of the overheads, by kind and name, and by shape ----
  *
- * In come samples; out comes a row for each kind and name (and shape) that has any, in the order of first sight. By
- * shape, values below 0 count as 0, and of all kinds but T4 those are left out that lie more than one and a half times
- * the distance of the quartiles below the first or above the third one. Two passes for each
- * deviation, sums rounded as numpy does. O(n log n) for the quartiles, else O(n).
+ * Adds a row for each kind and name (and shape) that has samples, in the order of first occurrence. By shape, negative
+ * values count as 0, and for all kinds except T4 values more than 1.5 interquartile ranges below the first or above the
+ * third quartile are skipped. Two passes for each deviation; sums are rounded as numpy does.
  */
 
 struct statistics {
@@ -434,41 +257,9 @@ struct statistics {
     row_t *order;    /* samples by group */
     row_t *by_value; /* by group and value; by shape only */
     uint64_t *keys;  /* of either */
-    double *taken;   /* the values of one group that count */
+    double *values;  /* the values of one group that count */
     uint64_t n_kept;
 };
-
-/* Rows of operators stand in the order in which those are first called, also where another's sample comes first. */
-static bool number_operators(struct statistics *statistics) {
-    static const enum sutra_dlrm_overhead_kind kinds[] = {SUTRA_T2, SUTRA_T3, SUTRA_T5};
-    const struct dlrm_operators *ops = statistics->ops;
-    for (row_t op = 0; op < ops->n; op++) {
-        uint32_t name = ops->name[op];
-        uint32_t shapes = statistics->by_shape ? statistics->made->op_shapes[op] : SUTRA_DLRM_NONE;
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            if (tuples_number(&statistics->groups, (struct tuple){{kinds[i], name, shapes}}) == TUPLE_NONE)
-                return false;
-    }
-    return true;
-}
-
-static bool number_groups(struct statistics *statistics) {
-    const struct dlrm_samples *samples = statistics->samples;
-    struct tuple none = {{SUTRA_T1, SUTRA_DLRM_NONE, SUTRA_DLRM_NONE}};
-    bool ok = tuples_number(&statistics->groups, none) != TUPLE_NONE; /* it has a row without a sample, too */
-    ok = ok && number_operators(statistics);
-    for (uint64_t i = 0; i < samples->n && ok; i++) {
-        const struct dlrm_sample *sample = &samples->list[i];
-        struct number us = sample->us;
-        statistics->group[i] =
-            tuples_number(&statistics->groups, (struct tuple){{sample->kind, sample->name, sample->shapes}});
-        if (statistics->by_shape && number_compare(us, number_integer(0)) < 0)
-            us = number_integer(0);
-        number_put(statistics->us, (row_t)i, number_double(number_as_double(us)));
-        ok = statistics->group[i] != TUPLE_NONE;
-    }
-    return ok;
-}
 
 static double value(const struct statistics *statistics, row_t sample) {
     return number_as_double(number_at(statistics->us, sample));
@@ -494,13 +285,13 @@ static double sum_in_pairs(const double *list, size_t n) {
     return sum;
 }
 
-/* The quantile q of the values at [first, end) of `by_value`, linear between two of them. */
+/* The quantile q of the values at [first, end) of `by_value`, with linear interpolation. */
 static double quantile(const struct statistics *statistics, row_t first, row_t end, double q) {
-    double at = q * (end - first - 1), below = floor(at), part = at - below;
-    row_t place = first + (row_t)below;
-    double low = value(statistics, statistics->by_value[place]);
-    double high = value(statistics, statistics->by_value[place + (place + 1 < end)]);
-    return part < 0.5 ? low + (high - low) * part : high - (high - low) * (1 - part);
+    double at = q * (end - first - 1), below = floor(at), fraction = at - below;
+    row_t i = first + (row_t)below;
+    double low = value(statistics, statistics->by_value[i]);
+    double high = value(statistics, statistics->by_value[i + (i + 1 < end)]);
+    return fraction < 0.5 ? low + (high - low) * fraction : high - (high - low) * (1 - fraction);
 }
 
 void dlrm_mean_of(double *list, uint64_t n, double *mean, double *deviation) {
@@ -508,30 +299,6 @@ void dlrm_mean_of(double *list, uint64_t n, double *mean, double *deviation) {
     for (uint64_t i = 0; i < n; i++)
         list[i] = (list[i] - *mean) * (list[i] - *mean);
     *deviation = n ? sqrt(sum_in_pairs(list, n) / (double)n) : NAN;
-}
-
-static void keep(struct statistics *statistics, row_t sample, double us) {
-    statistics->made->kept[statistics->n_kept++] = us;
-    statistics->made->has_fractions |= us > 0 && number_is_double(statistics->samples->list[sample].us);
-}
-
-/* Mean and deviation of the samples at [first, end) of `order`, which are those of one row. */
-static void measure(struct statistics *statistics, struct sutra_dlrm_overhead *row, row_t first, row_t end) {
-    double *taken = statistics->taken, least = -INFINITY, most = INFINITY;
-    if (statistics->by_shape && row->kind != SUTRA_T4 && first < end) {
-        double low = quantile(statistics, first, end, 0.25), high = quantile(statistics, first, end, 0.75);
-        least = low - 1.5 * (high - low);
-        most = high + 1.5 * (high - low);
-    }
-    for (row_t i = first; i < end; i++) {
-        double us = value(statistics, statistics->order[i]);
-        if (!(us >= least && us <= most))
-            continue;
-        taken[row->n++] = us;
-        if (statistics->by_shape)
-            keep(statistics, statistics->order[i], us);
-    }
-    dlrm_mean_of(taken, row->n, &row->mean_us, &row->std_us);
 }
 
 /* Stably by group. */
@@ -543,19 +310,6 @@ static enum sutra_status sort_by_group(const struct statistics *statistics, row_
     return engine->sort_keys(engine->state, &(struct sort_keys_step){statistics->keys, order, n}, error);
 }
 
-static enum sutra_status sort_samples(const struct statistics *statistics, struct sutra_error *error) {
-    const struct engine *engine = statistics->engine;
-    row_t n = (row_t)statistics->samples->n;
-    for (row_t i = 0; i < n; i++)
-        statistics->order[i] = i;
-    enum sutra_status status = sort_by_group(statistics, statistics->order, error);
-    if (status || !statistics->by_shape)
-        return status;
-    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){statistics->us, n, statistics->by_value},
-                                  error);
-    return status ? status : sort_by_group(statistics, statistics->by_value, error);
-}
-
 static void fill_rows(struct statistics *statistics) {
     row_t n = (row_t)statistics->samples->n, first = 0, end = 0;
     for (uint32_t group = 0; group < statistics->groups.n; group++, first = end) {
@@ -565,25 +319,75 @@ static void fill_rows(struct statistics *statistics) {
             .kind = (enum sutra_dlrm_overhead_kind)key[0], .name = (uint32_t)key[1], .shapes = (uint32_t)key[2]};
         while (end < n && statistics->group[statistics->order[end]] == group)
             end++;
-        measure(statistics, row, first, end);
+        double *values = statistics->values, min = -INFINITY, max = INFINITY;
+        if (statistics->by_shape && row->kind != SUTRA_T4 && first < end) {
+            double low = quantile(statistics, first, end, 0.25), high = quantile(statistics, first, end, 0.75);
+            min = low - 1.5 * (high - low);
+            max = high + 1.5 * (high - low);
+        }
+        for (row_t i = first; i < end; i++) {
+            double us = value(statistics, statistics->order[i]);
+            if (!(us >= min && us <= max))
+                continue;
+            values[row->n++] = us;
+            if (statistics->by_shape) {
+                statistics->made->kept[statistics->n_kept++] = us;
+                statistics->made->has_fractions |=
+                    us > 0 && number_is_double(statistics->samples->list[statistics->order[i]].us);
+            }
+        }
+        dlrm_mean_of(values, row->n, &row->mean_us, &row->std_us);
         statistics->made->n += row->n > 0 || row->kind == SUTRA_T1;
     }
 }
 
 static enum sutra_status statistics_make(struct statistics *statistics, struct arena *arena,
                                          struct sutra_error *error) {
-    if (!number_groups(statistics))
+    const struct dlrm_samples *samples = statistics->samples;
+    /* T1 has a row even without a sample. Rows of operators are in the order of first calls, not of first samples. */
+    struct tuple first = {{SUTRA_T1, SUTRA_DLRM_NONE, SUTRA_DLRM_NONE}};
+    if (tuples_number(&statistics->groups, first) == TUPLE_NONE)
         return error_memory(error);
+    static const enum sutra_dlrm_overhead_kind kinds[] = {SUTRA_T2, SUTRA_T3, SUTRA_T5};
+    const struct dlrm_operators *ops = statistics->ops;
+    for (row_t op = 0; op < ops->n; op++) {
+        uint32_t name = ops->name[op];
+        uint32_t shapes = statistics->by_shape ? statistics->made->op_shapes[op] : SUTRA_DLRM_NONE;
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+            if (tuples_number(&statistics->groups, (struct tuple){{kinds[i], name, shapes}}) == TUPLE_NONE)
+                return error_memory(error);
+    }
+    for (uint64_t i = 0; i < samples->n; i++) {
+        const struct dlrm_sample *sample = &samples->list[i];
+        struct number us = sample->us;
+        statistics->group[i] =
+            tuples_number(&statistics->groups, (struct tuple){{sample->kind, sample->name, sample->shapes}});
+        if (statistics->group[i] == TUPLE_NONE)
+            return error_memory(error);
+        if (statistics->by_shape && number_compare(us, number_integer(0)) < 0)
+            us = number_integer(0);
+        number_put(statistics->us, (row_t)i, number_double(number_as_double(us)));
+    }
     statistics->made->list = arena_take(arena, statistics->groups.n, sizeof *statistics->made->list);
     if (!statistics->made->list)
         return error_memory(error);
-    enum sutra_status status = sort_samples(statistics, error);
-    if (!status)
-        fill_rows(statistics);
-    return status;
+    /* Sort the samples by group, and by shape also by group and value. */
+    const struct engine *engine = statistics->engine;
+    row_t n = (row_t)samples->n;
+    for (row_t i = 0; i < n; i++)
+        statistics->order[i] = i;
+    enum sutra_status status = sort_by_group(statistics, statistics->order, error);
+    if (!status && statistics->by_shape)
+        status = engine->sort_numbers(engine->state,
+                                      &(struct sort_numbers_step){statistics->us, n, statistics->by_value}, error);
+    if (!status && statistics->by_shape)
+        status = sort_by_group(statistics, statistics->by_value, error);
+    if (status)
+        return status;
+    fill_rows(statistics);
+    return SUTRA_OK;
 }
 
-/* From samples to rows. */
 static enum sutra_status describe_samples(struct dlrm_work *work, const struct dlrm_operators *ops, bool by_shape,
                                           struct dlrm_overheads *overheads, struct sutra_error *error) {
     struct arena *scratch = &work->scratch;
@@ -602,7 +406,7 @@ static enum sutra_status describe_samples(struct dlrm_work *work, const struct d
                                     .order = arena_take(scratch, n, sizeof *statistics.order),
                                     .by_value = arena_take(scratch, n_by_shape, sizeof *statistics.by_value),
                                     .keys = arena_take(scratch, n, sizeof *statistics.keys),
-                                    .taken = arena_take(scratch, n, sizeof *statistics.taken)};
+                                    .values = arena_take(scratch, n, sizeof *statistics.values)};
     overheads->kept = arena_take(work->arena, n_by_shape, sizeof *overheads->kept);
     bool ok = !scratch->failed && !work->arena->failed;
     enum sutra_status status = ok ? statistics_make(&statistics, work->arena, error) : error_memory(error);
@@ -614,7 +418,161 @@ static enum sutra_status describe_samples(struct dlrm_work *work, const struct d
 enum sutra_status dlrm_overheads_measure(struct dlrm_work *work, const struct dlrm_tree *tree, bool by_shape,
                                          struct dlrm_overheads *overheads, struct sutra_error *error) {
     *overheads = (struct dlrm_overheads){0};
-    if (!dlrm_samples_take(work, tree, by_shape, overheads))
+    if (!collect_samples(work, tree, by_shape, overheads))
         return error_memory(error);
     return describe_samples(work, &tree->ops, by_shape, overheads, error);
+}
+
+/*
+ * ---- Samples by shape as a table ----
+ *
+ * Copies the rows of the overheads by shape and their samples to groups in the order of the notebook's table, with
+ * their own texts. Rows of operators are in the order of their first calls, then of their shapes; T2, T3 and T5 of one
+ * shape are adjacent. So a stable sort of the rows by the number of the operator's name is enough. Cost: O(samples +
+ * rows log rows).
+ */
+
+#define NO_SHAPE "((-1,),)" /* of samples without an operator */
+
+struct raw_copy {
+    const struct sutra_dlrm *dlrm;
+    struct dlrm_raw *raw;
+    struct tuples names;
+    uint64_t *keys, *first; /* per row: its sort key, the index of its first sample */
+    row_t *order;
+    struct arena scratch;
+    struct buffer shapes;
+};
+
+static uint32_t copy_text(struct raw_copy *copy, uint32_t text) {
+    const struct strings *texts = &copy->dlrm->texts;
+    return text == SUTRA_DLRM_NONE
+               ? strings_intern(&copy->raw->texts, "", 0)
+               : strings_intern(&copy->raw->texts, strings_text(texts, text), strings_length(texts, text));
+}
+
+static uint32_t own_shapes(struct raw_copy *copy, uint32_t text) {
+    struct buffer *shapes = &copy->shapes;
+    if (text == SUTRA_DLRM_NONE)
+        return strings_intern(&copy->raw->texts, NO_SHAPE, sizeof NO_SHAPE - 1);
+    shapes->length = 0;
+    shape_append_tuple(shapes, strings_text(&copy->dlrm->texts, text));
+    return shapes->failed ? STRING_NONE : strings_intern(&copy->raw->texts, shapes->bytes, shapes->length);
+}
+
+static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *error) {
+    /* Sort the rows: T1, T4, operators by their first calls. */
+    const struct sutra_dlrm *dlrm = copy->dlrm;
+    const struct engine *engine = &dlrm->context->engine;
+    row_t n = (row_t)dlrm->by_shape.n; /* no more than three for each sample's operator */
+    uint64_t first = 0;
+    copy->keys = arena_take(&copy->scratch, n, sizeof *copy->keys);
+    copy->first = arena_take(&copy->scratch, n, sizeof *copy->first);
+    copy->order = arena_take(&copy->scratch, n, sizeof *copy->order);
+    if (copy->scratch.failed || !dlrm_number_operators(&dlrm->tree.ops, &copy->names))
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++) {
+        copy->order[i] = i;
+        const struct sutra_dlrm_overhead *row = &dlrm->by_shape.list[i]; /* T1, then T4, then the operators */
+        copy->keys[i] = row->kind == SUTRA_T1   ? 0
+                        : row->kind == SUTRA_T4 ? 1
+                                                : 1 + (uint64_t)tuples_find(&copy->names, (struct tuple){{row->name}});
+        copy->first[i] = first;
+        first += row->n;
+    }
+    copy->raw->n = first;
+    enum sutra_status status =
+        engine->sort_keys(engine->state, &(struct sort_keys_step){copy->keys, copy->order, n}, error);
+    if (status)
+        return status;
+    /* Copy the rows and their samples. */
+    struct dlrm_raw *raw = copy->raw;
+    uint64_t n_copied = 0;
+    raw->groups = arena_take(&raw->arena, n, sizeof *raw->groups);
+    raw->us = arena_take(&raw->arena, raw->n, sizeof *raw->us);
+    bool ok = raw->groups && raw->us;
+    for (uint64_t i = 0; i < n && ok; i++) {
+        const struct sutra_dlrm_overhead *row = &dlrm->by_shape.list[copy->order[i]];
+        uint32_t name = copy_text(copy, row->name), shapes = own_shapes(copy, row->shapes);
+        ok = name != STRING_NONE && shapes != STRING_NONE;
+        raw->groups[raw->n_groups++] = (struct dlrm_raw_group){row->kind, name, shapes, row->n};
+        memcpy(raw->us + n_copied, dlrm->by_shape.kept + copy->first[copy->order[i]], row->n * sizeof *raw->us);
+        n_copied += row->n;
+    }
+    if (!ok)
+        return error_memory(error);
+    const struct dlrm_launches *from = &copy->dlrm->by_shape.launches;
+    struct dlrm_launches *to = &copy->raw->launches;
+    to->lists = arena_take(&copy->raw->arena, from->n_lists, sizeof *to->lists);
+    to->names = arena_take(&copy->raw->arena, from->n_names, sizeof *to->names);
+    ok = to->lists && to->names;
+    for (; ok && to->n_lists < from->n_lists; to->n_lists++) {
+        to->lists[to->n_lists] = from->lists[to->n_lists];
+        to->lists[to->n_lists].name = copy_text(copy, from->lists[to->n_lists].name);
+        ok = to->lists[to->n_lists].name != STRING_NONE;
+    }
+    for (; ok && to->n_names < from->n_names; to->n_names++) {
+        to->names[to->n_names] = copy_text(copy, from->names[to->n_names]);
+        ok = to->names[to->n_names] != STRING_NONE;
+    }
+    if (!ok)
+        return error_memory(error);
+    return SUTRA_OK;
+}
+
+enum sutra_status dlrm_raw_take(const struct sutra_dlrm *dlrm, struct dlrm_raw *raw, struct sutra_error *error) {
+    struct raw_copy copy = {.dlrm = dlrm, .raw = raw};
+    *raw = (struct dlrm_raw){.has_fractions = dlrm->by_shape.has_fractions};
+    enum sutra_status status = strings_init(&raw->texts) ? fill_raw(&copy, error) : error_memory(error);
+    arena_free(&copy.scratch);
+    tuples_free(&copy.names);
+    buffer_free(&copy.shapes);
+    return status;
+}
+
+void dlrm_raw_free(struct dlrm_raw *raw) {
+    strings_free(&raw->texts);
+    arena_free(&raw->arena);
+}
+
+/* ---- The table ---- */
+
+bool dlrm_raw_write(const void *of, struct text_out *out) {
+    const struct dlrm_raw_table *table = of;
+    static const char *const kinds[SUTRA_N_OVERHEADS] = {",t1,", ",t2,", ",t3,", ",t4,", ",t5,"};
+    bool real = false;
+    for (size_t i = 0; i < table->n; i++)
+        real |= table->parts[i].raw->has_fractions;
+    out_add(out, "model_name,batch_size,op_name,shapes,type,time\n");
+    for (size_t i = 0; i < table->n; i++) {
+        const struct dlrm_raw_part *part = &table->parts[i];
+        const struct strings *texts = &part->raw->texts;
+        const double *us = part->raw->us;
+        struct text_out same = {0};
+        for (uint64_t k = 0; k < part->raw->n_groups; us += part->raw->groups[k++].n) {
+            same.out.length = 0;
+
+            const struct dlrm_raw_group *group = &part->raw->groups[k];
+            csv_text(&same, part->model, part->model_length);
+            out_add(&same, ",");
+            out_integer(&same, (int64_t)part->batch);
+            out_add(&same, ",");
+            csv_text(&same, strings_text(texts, group->name), strings_length(texts, group->name));
+            out_add(&same, ",");
+            csv_text(&same, strings_text(texts, group->shapes), strings_length(texts, group->shapes));
+            out_add(&same, kinds[group->kind]);
+            out->out.failed |= same.out.failed;
+            for (uint64_t j = 0; j < group->n; j++) {
+                buffer_append(&out->out, same.out.bytes, same.out.length);
+                if (real)
+                    out_number(out, us[j]);
+                else
+                    out_integer(out, (int64_t)us[j]);
+                out_add(out, "\n");
+                out_step(out);
+            }
+        }
+        buffer_free(&same.out);
+    }
+    return true;
 }

@@ -1,13 +1,14 @@
 /*
- * window.c - the events that count, by time, without data loading; where the window begins.
+ * window.c - trims the trace, and finds the window: the events that count, by time, without data loading.
  *
- * In come the rows that trimming left; out go those with a duration, sorted by (start rising, duration falling), file
- * order among equals, less those that begin while data is loaded:
+ * Input: all events. Output: events with a duration, sorted by start (ascending), then duration (descending), then file
+ * order, without events that start while data is loaded:
  *
  *     DataLoader      ## Forward ##           DataLoader      ## Forward ##
- *     |-- left out ---|-- kept ---------------|-- left out ---|-- kept ---
+ *     |-- skipped ----|-- kept ---------------|-- skipped ----|-- kept ---
  *
- * and less the last one, which the original drops too. By our rules device work stays. O(n log n) for the sort.
+ * and without the last event, which the notebook drops too. By our rules GPU activity is kept. Cost: O(n log n) for the
+ * sort.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,27 +20,21 @@
 #include "text/strings.h"
 
 /*
- * Which events are looked at: some iterations out of many, a part of the time, or all.
+ * ---- Trimming: some iterations, a time range, or all events ----
  *
- * In comes the whole trace; out go rows in file order, or NULL for all of them, and the number of iterations that they
- * stand for. An iteration begins with each event whose name contains DataLoader or, failing that, ## Forward ##, in the
- * order of the file. O(n).
+ * Finds rows in file order, or NULL for all, and their number of iterations. An iteration begins with each event whose
+ * name contains DataLoader or, without such events, ## Forward ##, in file order. Cost: O(n).
  */
 
 #define ITERS_DEFAULT 10
 
 struct trim_span {
     struct number from, to;
-    bool with_from, with_to; /* whether the ends belong to it */
+    bool with_from, with_to; /* whether the span includes its ends */
 };
 
 static bool has_ts(const struct dlrm_work *work, row_t event) {
     return (work->events->flags[event] & EVENT_HAS_TS) != 0;
-}
-
-static bool in_span(const struct trim_span *span, struct number ts) {
-    int from = number_compare(ts, span->from), to = number_compare(ts, span->to);
-    return (from > 0 || (span->with_from && from == 0)) && (to < 0 || (span->with_to && to == 0));
 }
 
 static enum sutra_status keep_span(struct dlrm_work *work, const struct trim_span *span, struct dlrm_trimmed *trimmed,
@@ -47,15 +42,20 @@ static enum sutra_status keep_span(struct dlrm_work *work, const struct trim_spa
     trimmed->rows = arena_take(work->arena, work->events->n, sizeof *trimmed->rows);
     if (!trimmed->rows)
         return error_memory(error);
-    for (row_t event = 0; event < work->events->n; event++)
-        if (has_ts(work, event) && in_span(span, event_ts(work, event)))
+    for (row_t event = 0; event < work->events->n; event++) {
+        if (!has_ts(work, event))
+            continue;
+        int from = number_compare(event_ts(work, event), span->from);
+        int to = number_compare(event_ts(work, event), span->to);
+        if ((from > 0 || (span->with_from && from == 0)) && (to < 0 || (span->with_to && to == 0)))
             trimmed->rows[trimmed->n++] = event;
+    }
     return SUTRA_OK;
 }
 
 /* ---- Iterations ---- */
 
-/* The span from the event of this role number `skip` to the one `iters` later; false if there are not as many. */
+/* The span from event number `skip` of this role to the event `iters` later; false if there are too few events. */
 static bool find_iterations(const struct dlrm_work *work, uint32_t role, uint64_t skip, uint64_t iters,
                             struct trim_span *span) {
     uint64_t n = 0;
@@ -72,7 +72,7 @@ static bool find_iterations(const struct dlrm_work *work, uint32_t role, uint64_
     return false;
 }
 
-/* How many of the kept events of the role have a duration of more than `us` and are the host's. */
+/* Counts the kept CPU events of the role with a duration of more than `us`. */
 static uint64_t count_iterations(const struct dlrm_work *work, const struct dlrm_trimmed *trimmed, uint32_t role,
                                  int64_t us) {
     uint64_t n = 0;
@@ -84,7 +84,7 @@ static uint64_t count_iterations(const struct dlrm_work *work, const struct dlrm
     return n;
 }
 
-/* The iterations of the kept events, as far as those show them. */
+/* The number of iterations in the kept events, at least 1. */
 static uint64_t iterations_shown(const struct dlrm_work *work, const struct dlrm_trimmed *trimmed) {
     uint64_t n = count_iterations(work, trimmed, DLRM_LOADER, 100);
     if (!n)
@@ -113,28 +113,24 @@ static enum sutra_status keep_iterations(struct dlrm_work *work, struct dlrm_tri
     return SUTRA_OK;
 }
 
-/* ---- Parts of the time ---- */
+/* ---- Time ranges ---- */
 
-/* First and last start; false if no event has one. */
-static bool find_starts(const struct dlrm_work *work, struct number *first, struct number *last) {
+static enum sutra_status keep_time(struct dlrm_work *work, struct dlrm_trimmed *trimmed, struct sutra_error *error) {
+    const struct sutra_dlrm_options *options = work->options;
+    struct number first = {0}, last = {0};
+    /* First and last start. */
     bool found = false;
     for (row_t event = 0; event < work->events->n; event++) {
         if (!has_ts(work, event))
             continue;
         struct number ts = event_ts(work, event);
-        if (!found || number_compare(ts, *first) < 0)
-            *first = ts;
-        if (!found || number_compare(ts, *last) > 0)
-            *last = ts;
+        if (!found || number_compare(ts, first) < 0)
+            first = ts;
+        if (!found || number_compare(ts, last) > 0)
+            last = ts;
         found = true;
     }
-    return found;
-}
-
-static enum sutra_status keep_time(struct dlrm_work *work, struct dlrm_trimmed *trimmed, struct sutra_error *error) {
-    const struct sutra_dlrm_options *options = work->options;
-    struct number first = {0}, last = {0};
-    if (!find_starts(work, &first, &last))
+    if (!found)
         return SUTRA_OK;
     double begin = number_as_double(first), end = number_as_double(last);
     struct trim_span span = {.with_from = true, .with_to = true};
@@ -169,9 +165,9 @@ enum sutra_status dlrm_trim(struct dlrm_work *work, struct dlrm_trimmed *trimmed
     return status;
 }
 
-#define LOADER_LEAST_US 100
+#define LOADER_MIN_US 100
 
-/* The integer that Python's int() makes of an id; false for others, and for those beyond 64 bits. */
+/* The integer that Python's int() returns for an id; false for other values and beyond 64 bits. */
 static bool id_integer(const struct dlrm_work *work, value_key id, int64_t *value) {
     char text[24];
     if (key_is_integer(id)) {
@@ -189,7 +185,7 @@ static bool id_integer(const struct dlrm_work *work, value_key id, int64_t *valu
     return n > 0;
 }
 
-/* Calls whose tid is more than twice their pid: not real threads in old traces, but in today's those of autograd. */
+/* Calls whose tid is more than twice their pid: no real threads in old traces, but autograd's threads in new ones. */
 static bool tid_is_odd(const struct dlrm_work *work, row_t event) {
     int64_t tid, pid;
     if (!event_in(work, event, CATEGORY_RUNTIME) || !id_integer(work, work->events->tid[event], &tid) ||
@@ -199,84 +195,14 @@ static bool tid_is_odd(const struct dlrm_work *work, row_t event) {
     return ratio > 2 || ratio < -2;
 }
 
-/* Counts why one does not. */
-static bool row_counts(const struct dlrm_work *work, row_t event, struct dlrm_window *window) {
-    uint8_t flags = work->events->flags[event];
-    if (!(flags & EVENT_HAS_DUR))
-        return false;
-    if (!(flags & EVENT_HAS_TS)) {
-        window->n_without_ts++;
-        return false;
-    }
-    if (!work->options->compat && number_compare(event_dur(work, event), number_integer(0)) < 0) {
-        window->n_negative++;
-        return false;
-    }
-    bool odd = work->as_notebook && tid_is_odd(work, event);
-    window->n_odd_tid += odd;
-    return !odd;
-}
-
 /* ---- Order ---- */
-
-/* Stably by falling duration, then stably by rising start. */
-static enum sutra_status sort_rows(struct dlrm_work *work, row_t *rows, row_t n, struct sutra_error *error) {
-    const struct engine *engine = work->engine;
-    struct arena *scratch = &work->scratch;
-    row_t *order = arena_take(scratch, n, sizeof *order), *before = arena_take(scratch, n, sizeof *before);
-    struct number_column key = numbers_take(scratch, n);
-    if (scratch->failed)
-        return error_memory(error);
-    for (row_t i = 0; i < n; i++)
-        number_put(key, i, number_subtract(number_integer(0), event_dur(work, rows[i])));
-    enum sutra_status status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, n, order}, error);
-    if (status)
-        return status;
-    for (row_t i = 0; i < n; i++) {
-        before[i] = rows[order[i]];
-        number_put(key, i, event_ts(work, before[i]));
-    }
-    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, n, order}, error);
-    for (row_t i = 0; i < n && !status; i++)
-        rows[i] = before[order[i]];
-    return status;
-}
 
 /* ---- Data loading ---- */
 
 struct skips {
-    struct number *from, *to; /* of each interval that is not empty, both rising */
+    struct number *from, *to; /* of each interval that is not empty, both ascending */
     row_t n;
 };
-
-/* The i-th loader's start to the i-th forward's, of which there must be as many. */
-static void pair_loaders(const struct dlrm_work *work, const row_t *loaders, const row_t *forwards, row_t n,
-                         struct skips *skips, struct number *skipped) {
-    for (row_t i = 0; i < n; i++) {
-        struct number from = event_ts(work, loaders[i]), to = event_ts(work, forwards[i]);
-        *skipped = number_add(*skipped, number_subtract(to, from));
-        if (number_compare(from, to) >= 0)
-            continue;
-        skips->from[skips->n] = from;
-        skips->to[skips->n++] = to;
-    }
-}
-
-/* Leaves out rows whose start lies in an interval: as many have begun as have ended where it lies in none. By our rules
- * that goes for the host only: the device works on what was launched before. */
-static row_t leave_out(const struct dlrm_work *work, const struct skips *skips, row_t *rows, row_t n) {
-    row_t kept = 0, begun = 0, ended = 0;
-    for (row_t i = 0; i < n; i++) {
-        struct number ts = event_ts(work, rows[i]);
-        while (begun < skips->n && number_compare(skips->from[begun], ts) <= 0)
-            begun++;
-        while (ended < skips->n && number_compare(skips->to[ended], ts) <= 0)
-            ended++;
-        if (begun == ended || (!work->as_notebook && event_is_work(work, rows[i])))
-            rows[kept++] = rows[i];
-    }
-    return kept;
-}
 
 static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
     struct arena *scratch = &work->scratch;
@@ -287,7 +213,7 @@ static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window
     for (row_t i = 0; i < window->n; i++) {
         row_t event = window->rows[i];
         if (event_is(work, event, DLRM_LOADER) &&
-            number_compare(event_dur(work, event), number_integer(LOADER_LEAST_US)) > 0)
+            number_compare(event_dur(work, event), number_integer(LOADER_MIN_US)) > 0)
             loaders[window->n_loaders++] = event;
         if (event_is(work, event, DLRM_FORWARD))
             forwards[window->n_forwards++] = event;
@@ -298,8 +224,28 @@ static enum sutra_status skip_loading(struct dlrm_work *work, struct dlrm_window
                           .to = arena_take(scratch, window->n_loaders, sizeof *skips.to)};
     if (scratch->failed)
         return error_memory(error);
-    pair_loaders(work, loaders, forwards, (row_t)window->n_loaders, &skips, &window->skipped);
-    window->n = leave_out(work, &skips, window->rows, window->n);
+    /* Data loading lasts from the i-th loader's start to the i-th forward's. */
+    for (row_t i = 0; i < ((row_t)window->n_loaders); i++) {
+        struct number from = event_ts(work, loaders[i]), to = event_ts(work, forwards[i]);
+        window->skipped = number_add(window->skipped, number_subtract(to, from));
+        if (number_compare(from, to) >= 0)
+            continue;
+        skips.from[skips.n] = from;
+        skips.to[skips.n++] = to;
+    }
+    /* Skip rows that start in an interval, where more intervals have begun than ended. By our rules only CPU events
+ * are skipped: GPU activity was launched earlier. */
+    row_t kept = 0, begun = 0, ended = 0;
+    for (row_t i = 0; i < window->n; i++) {
+        struct number ts = event_ts(work, window->rows[i]);
+        while (begun < skips.n && number_compare(skips.from[begun], ts) <= 0)
+            begun++;
+        while (ended < skips.n && number_compare(skips.to[ended], ts) <= 0)
+            ended++;
+        if (begun == ended || (!work->as_notebook && event_is_work(work, window->rows[i])))
+            window->rows[kept++] = window->rows[i];
+    }
+    window->n = kept;
     return SUTRA_OK;
 }
 
@@ -312,38 +258,14 @@ static bool has_marker(const struct dlrm_work *work, const struct dlrm_window *w
     return false;
 }
 
-static void take_marker(struct dlrm_work *work, struct dlrm_window *window, const char *marker) {
+static void set_marker(struct dlrm_work *work, struct dlrm_window *window, const char *marker) {
     for (uint32_t string = 0; string < work->trace->strings.n; string++)
         work->roles[string].name &= ~(uint32_t)DLRM_MARKER;
     names_mark(&work->trace->strings, work->roles, TEXT_BEGINS, marker, DLRM_MARKER);
     window->marker = marker;
 }
 
-/* The marker that was asked for, or the first one that some name begins with. */
-static enum sutra_status choose_marker(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
-    static const char *const usual[] = {"## ", STEP_NAME, ""};
-    const char *given = work->options->module_marker;
-    take_marker(work, window, given ? given : usual[0]);
-    for (size_t i = 1; !given && !work->options->compat && !has_marker(work, window) && i < 3; i++)
-        take_marker(work, window, usual[i]);
-    if (has_marker(work, window))
-        return SUTRA_OK;
-    return error_file(
-        error, SUTRA_DATA, work->trace->document.source.name,
-        "no event with a duration has a name that begins with the module marker '%s'; select another marker "
-        "(--module-marker ProfilerStep, or '' for the first event's thread)",
-        window->marker);
-}
-
-static void find_main_thread(const struct dlrm_work *work, struct dlrm_window *window) {
-    for (row_t i = 0; i < window->n; i++)
-        if (event_is(work, window->rows[i], DLRM_MARKER)) {
-            window->main_tid = work->events->tid[window->rows[i]];
-            return;
-        }
-}
-
-/* Begins behind the last entry of a record function before the first label, if there is one. */
+/* Moves the start after the last entry of a record function before the first label, if it exists. */
 static void cut_begin(const struct dlrm_work *work, struct dlrm_window *window) {
     row_t first = 0;
     while (first < window->n &&
@@ -361,12 +283,45 @@ static void cut_begin(const struct dlrm_work *work, struct dlrm_window *window) 
 }
 
 static enum sutra_status find_window(struct dlrm_work *work, struct dlrm_window *window, struct sutra_error *error) {
-    enum sutra_status status = sort_rows(work, window->rows, window->n, error);
-    if (!status)
-        status = choose_marker(work, window, error);
+    /* Sort stably by descending duration, then stably by ascending start. */
+    const struct engine *engine = work->engine;
+    struct arena *scratch = &work->scratch;
+    row_t *order = arena_take(scratch, window->n, sizeof *order),
+          *before = arena_take(scratch, window->n, sizeof *before);
+    struct number_column key = numbers_take(scratch, window->n);
+    if (scratch->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < window->n; i++)
+        number_put(key, i, number_subtract(number_integer(0), event_dur(work, window->rows[i])));
+    enum sutra_status status =
+        engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, window->n, order}, error);
     if (status)
         return status;
-    find_main_thread(work, window);
+    for (row_t i = 0; i < window->n; i++) {
+        before[i] = window->rows[order[i]];
+        number_put(key, i, event_ts(work, before[i]));
+    }
+    status = engine->sort_numbers(engine->state, &(struct sort_numbers_step){key, window->n, order}, error);
+    for (row_t i = 0; i < window->n && !status; i++)
+        window->rows[i] = before[order[i]];
+    if (status)
+        return status;
+    /* The requested marker, or the first usual marker that a name begins with. */
+    static const char *const usual[] = {"## ", STEP_NAME, ""};
+    const char *given = work->options->module_marker;
+    set_marker(work, window, given ? given : usual[0]);
+    for (size_t i = 1; !given && !work->options->compat && !has_marker(work, window) && i < 3; i++)
+        set_marker(work, window, usual[i]);
+    if (!has_marker(work, window))
+        return error_file(
+            error, SUTRA_DATA, work->trace->document.source.name,
+            "no event with a duration has a name that begins with the module marker '%s'; select another marker "
+            "(--module-marker ProfilerStep, or '' for the first event's thread)",
+            window->marker);
+    row_t marker = 0; /* its thread is the main thread */
+    while (!event_is(work, window->rows[marker], DLRM_MARKER))
+        marker++;
+    window->main_tid = work->events->tid[window->rows[marker]];
     window->begin = event_ts(work, window->rows[0]);
     window->end = event_ts(work, window->rows[window->n - 1]);
     window->skipped = number_integer(0);
@@ -393,8 +348,23 @@ enum sutra_status dlrm_window_find(struct dlrm_work *work, const struct dlrm_tri
         return error_memory(error);
     for (row_t i = 0; i < trimmed->n; i++) {
         row_t event = dlrm_trimmed_at(trimmed, i);
-        if (row_counts(work, event, window))
-            window->rows[window->n++] = event;
+        /* Count the reasons for skipping an event. */
+        uint8_t flags = work->events->flags[event];
+        if (!(flags & EVENT_HAS_DUR))
+            continue;
+        if (!(flags & EVENT_HAS_TS)) {
+            window->n_without_ts++;
+            continue;
+        }
+        if (!work->options->compat && number_compare(event_dur(work, event), number_integer(0)) < 0) {
+            window->n_negative++;
+            continue;
+        }
+        bool odd = work->as_notebook && tid_is_odd(work, event);
+        window->n_odd_tid += odd;
+        if (odd)
+            continue;
+        window->rows[window->n++] = event;
     }
     if (!window->n)
         return error_file(error, SUTRA_DATA, work->trace->document.source.name,
@@ -403,7 +373,7 @@ enum sutra_status dlrm_window_find(struct dlrm_work *work, const struct dlrm_tri
     struct arena_mark mark = arena_mark(&work->scratch);
     window->device_us = device_time(work, window->rows, window->n);
     enum sutra_status status = find_window(work, window, error);
-    window->looked_at_us = device_time(work, window->rows, window->n);
+    window->selected_us = device_time(work, window->rows, window->n);
     arena_release(&work->scratch, mark);
     return status;
 }

@@ -1,12 +1,11 @@
 /*
- * write.c - the files of an analysis, each through a sink: it appears whole or not at all.
+ * write.c - writes the files of an analysis, each atomically through a sink.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/collective_calls.h"
-#include "analyze/dlrm/device_time.h"
 #include "analyze/dlrm/overheads.h"
 #include "analyze/dlrm/write.h"
 #include "base/error.h"
@@ -14,8 +13,10 @@
 #include "write/text.h"
 
 /*
- * Headline figures, device time, breakdown, dominating operators, charts and streams as JSON, in
- * the form in which the original's results are usually kept (json.dump with indent=1), and the trimmed trace.
+ * ---- JSON ----
+ *
+ * Headline figures, device time, breakdown, dominating operators, charts and streams in the format of the notebook's
+ * results (json.dump with indent=1), and the trimmed trace.
  */
 
 static struct json_out indented(struct text_out *out) {
@@ -23,23 +24,6 @@ static struct json_out indented(struct text_out *out) {
 }
 
 /* ---- Headline ---- */
-
-static void write_mended(const struct sutra_dlrm *dlrm, struct json_out *json) {
-    const struct sutra_dlrm_report *report = &dlrm->report;
-    json_name(json, "edit_stats");
-    json_open(json, '{');
-    if (report->n_loaders != report->n_forwards) {
-        json_name(json, "loader_forward_mismatch");
-        json_open(json, '[');
-        json_integer(json, (int64_t)report->n_loaders);
-        json_integer(json, (int64_t)report->n_forwards);
-        json_close(json, ']');
-    }
-    if (report->n_orphans) {
-        member_integer(json, "orphan_executor", (int64_t)report->n_orphans);
-    }
-    json_close(json, '}');
-}
 
 static void dlrm_write_headline(const struct sutra_dlrm *dlrm, struct text_out *out) {
     const struct sutra_dlrm_report *report = &dlrm->report;
@@ -86,40 +70,24 @@ static void dlrm_write_headline(const struct sutra_dlrm *dlrm, struct text_out *
         member_number(&json, times[i].name, times[i].us);
     }
     member_double(&json, "QPS", report->qps);
-    write_mended(dlrm, &json);
+    json_name(&json, "edit_stats");
+    json_open(&json, '{');
+    if (report->n_loaders != report->n_forwards) {
+        json_name(&json, "loader_forward_mismatch");
+        json_open(&json, '[');
+        json_integer(&json, (int64_t)report->n_loaders);
+        json_integer(&json, (int64_t)report->n_forwards);
+        json_close(&json, ']');
+    }
+    if (report->n_orphans) {
+        member_integer(&json, "orphan_executor", (int64_t)report->n_orphans);
+    }
+    json_close(&json, '}');
     member_integer(&json, "op_external_ids_colliding_with_cc_keys", (int64_t)report->n_colliding);
     json_close(&json, '}');
 }
 
 /* ---- Device time ---- */
-
-static void write_kernels(const struct sutra_dlrm *dlrm, struct json_out *json, const struct dlrm_device_time *time,
-                          row_t block) {
-    json_text_key(json, dlrm, time->blocks[block].stream);
-    json_open(json, '[');
-    for (row_t i = time->blocks[block].kernel; i < time->blocks[block + 1].kernel; i++) {
-        json_open(json, '[');
-        json_text(json, dlrm, time->kernels[i].name);
-        json_shape(json, dlrm, time->kernels[i].shape);
-        json_integer(json, (int64_t)time->kernels[i].count);
-        json_double(json, time->kernels[i].us);
-        json_close(json, ']');
-    }
-    json_close(json, ']');
-}
-
-static void write_id_key(const struct sutra_dlrm *dlrm, struct json_out *json, value_key id) {
-    char text[40];
-    if (key_is_integer(id)) {
-        snprintf(text, sizeof text, dlrm->options.compat ? "%lld" : "('op', %lld)", (long long)id);
-        json_key(json, text, strlen(text));
-    } else if (id < KEY_VALUES) {
-        json_name(json, "None");
-    } else {
-        struct value value = values_at(&dlrm->context->values, id);
-        json_key(json, value.text, value.length);
-    }
-}
 
 static void dlrm_write_device_time(const struct sutra_dlrm *dlrm, struct text_out *out) {
     const struct dlrm_device_time *time =
@@ -129,10 +97,31 @@ static void dlrm_write_device_time(const struct sutra_dlrm *dlrm, struct text_ou
     for (row_t group = 0; group < time->n_groups; group++) {
         if (time->group_block[group] == time->group_block[group + 1])
             continue;
-        write_id_key(dlrm, &json, dlrm->tree.ops.id[group]);
+        value_key id = dlrm->tree.ops.id[group];
+        char text[40];
+        if (key_is_integer(id)) {
+            snprintf(text, sizeof text, dlrm->options.compat ? "%lld" : "('op', %lld)", (long long)id);
+            json_key(&json, text, strlen(text));
+        } else if (id < KEY_VALUES) {
+            json_name(&json, "None");
+        } else {
+            struct value value = values_at(&dlrm->context->values, id);
+            json_key(&json, value.text, value.length);
+        }
         json_open(&json, '{');
-        for (row_t block = time->group_block[group]; block < time->group_block[group + 1]; block++)
-            write_kernels(dlrm, &json, time, block);
+        for (row_t block = time->group_block[group]; block < time->group_block[group + 1]; block++) {
+            json_text_key(&json, dlrm, time->blocks[block].stream);
+            json_open(&json, '[');
+            for (row_t i = time->blocks[block].kernel; i < time->blocks[block + 1].kernel; i++) {
+                json_open(&json, '[');
+                json_text(&json, dlrm, time->kernels[i].name);
+                json_shape(&json, dlrm, time->kernels[i].shape);
+                json_integer(&json, (int64_t)time->kernels[i].count);
+                json_double(&json, time->kernels[i].us);
+                json_close(&json, ']');
+            }
+            json_close(&json, ']');
+        }
         json_close(&json, '}');
     }
     json_close(&json, '}');
@@ -172,7 +161,7 @@ static void write_by_stream(const struct sutra_dlrm *dlrm, struct text_out *out,
 
 /* ---- Breakdown ---- */
 
-/* The rows below one, or of a stream's top level. */
+/* The rows below one row, or of a stream's top level. */
 struct json_level {
     row_t next, end;
 };
@@ -185,8 +174,16 @@ static void open_level(struct json_out *json, double us, struct json_level *leve
     *level = (struct json_level){first, first + n};
 }
 
-/* A tree without recursion: a stack of levels. */
-static void write_tree(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sutra_dlrm_stream *stream) {
+static void write_stream_tree(const struct sutra_dlrm *dlrm, struct json_out *json,
+                              const struct sutra_dlrm_stream *stream) {
+    double host = dlrm->report.host_us;
+    json_open(json, '{');
+    member_double(json, "active_us", stream->active_us);
+    member_double(json, "idle_us", stream->idle_us);
+    member_double(json, "active_pct", stream->active_us / host * 100);
+    member_double(json, "idle_pct", stream->idle_us / host * 100);
+    json_name(json, "tree");
+    /* Write the tree without recursion, with a stack of levels. */
     struct json_level levels[LEVELS_MAX + 4];
     unsigned depth = 1;
     open_level(json, stream->active_us, &levels[0], stream->first_row, stream->n_rows);
@@ -213,23 +210,11 @@ static void write_tree(const struct sutra_dlrm *dlrm, struct json_out *json, con
         json_name(json, "occ0");
         open_level(json, row->first_us, &levels[depth++], row->first_child, row->n_children);
     }
-}
-
-static void write_stream_dlrm_write_tables(const struct sutra_dlrm *dlrm, struct json_out *json,
-                                           const struct sutra_dlrm_stream *stream) {
-    double host = dlrm->report.host_us;
-    json_open(json, '{');
-    member_double(json, "active_us", stream->active_us);
-    member_double(json, "idle_us", stream->idle_us);
-    member_double(json, "active_pct", stream->active_us / host * 100);
-    member_double(json, "idle_pct", stream->idle_us / host * 100);
-    json_name(json, "tree");
-    write_tree(dlrm, json, stream);
     json_close(json, '}');
 }
 
 static void dlrm_write_breakdown(const struct sutra_dlrm *dlrm, struct text_out *out) {
-    write_by_stream(dlrm, out, write_stream_dlrm_write_tables);
+    write_by_stream(dlrm, out, write_stream_tree);
 }
 
 /* ---- Dominating operators ---- */
@@ -275,20 +260,6 @@ static void dlrm_write_dominating(const struct sutra_dlrm *dlrm, struct text_out
 
 /* ---- Charts ---- */
 
-static void write_bar(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sutra_dlrm_variant *variant) {
-    json_open(json, '[');
-    for (uint64_t i = 0; i < variant->n_shares; i++) {
-        const struct sutra_dlrm_share *share = &dlrm->report.shares[variant->first_share + i];
-        json_open(json, '{');
-        member_text(json, dlrm, "name", share->name);
-        member_shape(json, dlrm, "shape", share->shape);
-        member_text(json, dlrm, "legend", share->legend);
-        member_double(json, "share", share->share);
-        json_close(json, '}');
-    }
-    json_close(json, ']');
-}
-
 static void write_chart(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sutra_dlrm_stream *stream) {
     json_open(json, '[');
     for (uint64_t i = 0; i < stream->n_groups; i++) {
@@ -299,8 +270,20 @@ static void write_chart(const struct sutra_dlrm *dlrm, struct json_out *json, co
         member_integer(json, "n_all_variants", (int64_t)group->n_all_variants);
         json_name(json, "variants");
         json_open(json, '[');
-        for (uint64_t k = 0; k < group->n_variants; k++)
-            write_bar(dlrm, json, &dlrm->report.variants[group->first_variant + k]);
+        for (uint64_t k = 0; k < group->n_variants; k++) {
+            const struct sutra_dlrm_variant *variant = &dlrm->report.variants[group->first_variant + k];
+            json_open(json, '[');
+            for (uint64_t m = 0; m < variant->n_shares; m++) {
+                const struct sutra_dlrm_share *share = &dlrm->report.shares[variant->first_share + m];
+                json_open(json, '{');
+                member_text(json, dlrm, "name", share->name);
+                member_shape(json, dlrm, "shape", share->shape);
+                member_text(json, dlrm, "legend", share->legend);
+                member_double(json, "share", share->share);
+                json_close(json, '}');
+            }
+            json_close(json, ']');
+        }
         json_close(json, ']');
         json_close(json, '}');
     }
@@ -311,7 +294,7 @@ static void dlrm_write_chart(const struct sutra_dlrm *dlrm, struct text_out *out
     write_by_stream(dlrm, out, write_chart);
 }
 
-/* A list of numbers as Python's pprint does: in one line if that has at most 80 characters, else one in a line. */
+/* A list of numbers as Python's pprint writes it: in one line of at most 80 characters, or one number in a line. */
 static void write_counts(const struct sutra_dlrm *dlrm, const struct sutra_dlrm_stream *stream, bool all,
                          struct text_out *out) {
     const struct sutra_dlrm_group *groups = dlrm->report.groups + stream->first_group;
@@ -329,14 +312,14 @@ static void write_counts(const struct sutra_dlrm *dlrm, const struct sutra_dlrm_
     out_add(out, "]\n");
 }
 
-/* How many bars each group of a stream has, before and behind equal ones were left out. */
+/* The number of bars of each group of a stream, with and without equal bars. */
 static void dlrm_write_variants(const struct sutra_dlrm *dlrm, const struct sutra_dlrm_stream *stream,
                                 struct text_out *out) {
     write_counts(dlrm, stream, true, out);
     write_counts(dlrm, stream, false, out);
 }
 
-/* The same of all streams, each behind a line with its name. */
+/* The same for all streams, each after a line with its name. */
 static void dlrm_write_all_variants(const struct sutra_dlrm *dlrm, struct text_out *out) {
     for (uint64_t i = 0; i < dlrm->report.n_streams; i++) {
         uint32_t name = dlrm->report.streams[i].name;
@@ -348,14 +331,6 @@ static void dlrm_write_all_variants(const struct sutra_dlrm *dlrm, struct text_o
 }
 
 /* ---- Streams ---- */
-
-static void write_busy(const struct sutra_dlrm *dlrm, struct json_out *json) {
-    const struct dlrm_stream_times *times = &dlrm->stream_times;
-    for (uint32_t i = 0; i < times->n; i++) {
-        json_text_key(json, dlrm, times->list[i].name);
-        json_number(json, times->list[i].sum);
-    }
-}
 
 static void dlrm_write_streams(const struct sutra_dlrm *dlrm, struct text_out *out) {
     const struct dlrm_stream_times *times = &dlrm->stream_times;
@@ -389,7 +364,10 @@ static void dlrm_write_streams(const struct sutra_dlrm *dlrm, struct text_out *o
         }
         json_name(&json, "per_stream_sum");
         json_open(&json, '{');
-        write_busy(dlrm, &json);
+        for (uint32_t i = 0; i < times->n; i++) {
+            json_text_key(&json, dlrm, times->list[i].name);
+            json_number(&json, times->list[i].sum);
+        }
         json_close(&json, '}');
         json_close(&json, '}');
     }
@@ -415,9 +393,7 @@ static void dlrm_write_trimmed(const struct sutra_dlrm *dlrm, struct text_out *o
     out_add(out, "]}");
 }
 
-/*
- * The breakdown of each stream for people, ten rows a level, with the original's columns.
- */
+/* ---- The breakdown of each stream as text, ten rows a level, with the notebook's columns ---- */
 
 #define ROWS_MAX   10
 #define SMALL_REST 1e-4
@@ -454,7 +430,28 @@ static void add_name(struct text_out *out, unsigned depth, const char *name, siz
     add_spaces(out, (n < 52 ? 52 - n : 0) + 1);
 }
 
-static void add_head(const struct sutra_dlrm *dlrm, struct text_out *out, const struct sutra_dlrm_stream *stream) {
+static void add_row(const struct sutra_dlrm *dlrm, struct text_out *out, unsigned depth,
+                    const struct sutra_dlrm_row *row, double whole, struct buffer *scratch) {
+    char text[NUMBER_TEXT_MAX + 1] = "(";
+    size_t length = 1 + double_format(row->us, text + 1);
+    add_name(out, depth, strings_text(&dlrm->texts, row->name), strings_length(&dlrm->texts, row->name));
+    add_right(out, text, length, (depth + 2) * 3);
+    out_format(out, ", %.2f%%, %llu)", row->us / whole * 100, (unsigned long long)row->count);
+    scratch->length = 0;
+    shape_append_tuple(scratch, strings_text(&dlrm->texts, row->shape));
+    out->out.failed |= scratch->failed;
+    if (!scratch->failed) {
+        out_add(out, " ");
+        add_right(out, scratch->bytes, scratch->length, 60);
+    }
+    out_add(out, "\n");
+    out_step(out);
+}
+
+static void write_stream_text(const struct sutra_dlrm *dlrm, struct text_out *out,
+                              const struct sutra_dlrm_stream *stream, struct buffer *scratch) {
+    struct text_level levels[LEVELS_MAX + 4] = {{stream->first_row, stream->n_rows, 0, stream->active_us}};
+    unsigned depth = 1;
     double host = dlrm->report.host_us;
     out_add(out, "Stream: ");
     out_add(out, strings_text(&dlrm->texts, stream->name));
@@ -468,57 +465,23 @@ static void add_head(const struct sutra_dlrm *dlrm, struct text_out *out, const 
     out_format(out, " (%.2f%%)\n    Device active time: ", stream->idle_us / host * 100);
     out_number(out, stream->active_us);
     out_format(out, " (%.2f%%)\n", stream->active_us / host * 100);
-}
-
-static void add_shape(const struct sutra_dlrm *dlrm, struct text_out *out, uint32_t shape, struct buffer *scratch) {
-    scratch->length = 0;
-    shape_append_tuple(scratch, strings_text(&dlrm->texts, shape));
-    out->out.failed |= scratch->failed;
-    if (!scratch->failed) {
-        out_add(out, " ");
-        add_right(out, scratch->bytes, scratch->length, 60);
-    }
-}
-
-static void add_row(const struct sutra_dlrm *dlrm, struct text_out *out, unsigned depth,
-                    const struct sutra_dlrm_row *row, double whole, struct buffer *scratch) {
-    char text[NUMBER_TEXT_MAX + 1] = "(";
-    size_t length = 1 + double_format(row->us, text + 1);
-    add_name(out, depth, strings_text(&dlrm->texts, row->name), strings_length(&dlrm->texts, row->name));
-    add_right(out, text, length, (depth + 2) * 3);
-    out_format(out, ", %.2f%%, %llu)", row->us / whole * 100, (unsigned long long)row->count);
-    add_shape(dlrm, out, row->shape, scratch);
-    out_add(out, "\n");
-    out_step(out);
-}
-
-/* What the rows behind the first ten took, if it is not next to nothing. */
-static void add_rest(const struct sutra_dlrm *dlrm, struct text_out *out, unsigned depth,
-                     const struct text_level *level) {
-    double rest = 0;
-    char text[400];
-    for (row_t i = ROWS_MAX; i < level->n; i++)
-        rest += dlrm->report.rows[dlrm->report.by_time[level->first + i]].us;
-    if (!(rest / level->us > SMALL_REST))
-        return;
-    int length = snprintf(text, sizeof text, "(%.1f", rest);
-    add_name(out, depth, "Others", 6);
-    add_right(out, text, (size_t)length, (depth + 2) * 5);
-    out_format(out, ", %.2f%%)\n", rest / level->us * 100);
-}
-
-static void write_stream_dlrm_write_text(const struct sutra_dlrm *dlrm, struct text_out *out,
-                                         const struct sutra_dlrm_stream *stream, struct buffer *scratch) {
-    struct text_level levels[LEVELS_MAX + 4] = {{stream->first_row, stream->n_rows, 0, stream->active_us}};
-    unsigned depth = 1;
-    add_head(dlrm, out, stream);
     if (stream->active_us == 0)
         return;
     while (depth > 0) {
         struct text_level *level = &levels[depth - 1];
         if (level->next == level->n || level->next == ROWS_MAX) {
-            add_rest(dlrm, out, depth - 1, level);
             depth--;
+            /* The time of the rows after the first ten, if it is not negligible. */
+            double rest = 0;
+            char text[400];
+            for (row_t i = ROWS_MAX; i < level->n; i++)
+                rest += dlrm->report.rows[dlrm->report.by_time[level->first + i]].us;
+            if (rest / level->us > SMALL_REST) {
+                int length = snprintf(text, sizeof text, "(%.1f", rest);
+                add_name(out, depth, "Others", 6);
+                add_right(out, text, (size_t)length, (depth + 2) * 5);
+                out_format(out, ", %.2f%%)\n", rest / level->us * 100);
+            }
             continue;
         }
         const struct sutra_dlrm_row *row = &dlrm->report.rows[dlrm->report.by_time[level->first + level->next++]];
@@ -531,16 +494,15 @@ static void write_stream_dlrm_write_text(const struct sutra_dlrm *dlrm, struct t
 static void dlrm_write_text(const struct sutra_dlrm *dlrm, struct text_out *out) {
     struct buffer scratch = {0};
     for (uint64_t i = 0; i < dlrm->report.n_streams; i++)
-        write_stream_dlrm_write_text(dlrm, out, &dlrm->report.streams[i], &scratch);
+        write_stream_text(dlrm, out, &dlrm->report.streams[i], &scratch);
     buffer_free(&scratch);
 }
 
 /*
- * A page of headline numbers in the original's words: iterations, counts, times of an iteration,
- * and how busy each stream is.
+ * ---- Headline numbers as text, as the notebook words them ----
  *
- * The shares are of the time of the iterations, as the user measured it without the profiler, or else of the host's;
- * more than all of it counts as all of it. A stream's time is the sum of its work, in the original some of it twice.
+ * Shares are relative to the time of the iterations as the user measured it without the profiler, or else to the CPU
+ * time, and at most 100 %. A stream's time is the sum of its GPU activity, some of which the notebook counts twice.
  */
 
 struct summary {
@@ -549,7 +511,7 @@ struct summary {
     double iters, whole_us; /* of all iterations */
 };
 
-/* As Python writes it, which has no "-nan". */
+/* As Python writes it, which never writes "-nan". */
 static void add_decimals(struct text_out *out, double value) {
     if (isnan(value))
         out_add(out, "nan");
@@ -585,17 +547,18 @@ static void add_stream(const struct summary *summary, uint32_t name, double us) 
     out_step(out);
 }
 
-/* Every stream of the trace, also one without work that a launch is known of. */
+/* Adds every stream of the trace, also a stream without a known launch. */
 static void add_streams(const struct summary *summary) {
     const struct sutra_dlrm *dlrm = summary->dlrm;
     const struct dlrm_stream_times *times = &dlrm->stream_times;
     struct arena arena = {0};
-    row_t *place = arena_zeros(&arena, dlrm->texts.n, sizeof *place); /* + 1, in the list of times, of each text */
-    summary->out->out.failed |= !place;
-    for (uint32_t i = 0; place && i < times->n; i++)
-        place[times->list[i].name] = i + 1;
-    for (uint32_t i = 0; place && i < times->n_names; i++) {
-        row_t at = place[times->names[i]];
+    row_t *position =
+        arena_zeros(&arena, dlrm->texts.n, sizeof *position); /* per text: index in the list of times + 1 */
+    summary->out->out.failed |= !position;
+    for (uint32_t i = 0; position && i < times->n; i++)
+        position[times->list[i].name] = i + 1;
+    for (uint32_t i = 0; position && i < times->n_names; i++) {
+        row_t at = position[times->names[i]];
         struct number us = at == 0               ? number_integer(0)
                            : dlrm->report.compat ? times->list[at - 1].original
                                                  : times->list[at - 1].sum;
@@ -604,29 +567,23 @@ static void add_streams(const struct summary *summary) {
     arena_free(&arena);
 }
 
-static void add_counts(const struct summary *summary) {
-    const struct sutra_dlrm_report *report = &summary->dlrm->report;
-    struct text_out *out = summary->out;
-    out_format(out, "Number of iterations: %llu\n", (unsigned long long)report->iters);
-    out_format(out, "Num of events: %llu, num of root events: %llu, ", (unsigned long long)report->n_events,
-               (unsigned long long)report->n_roots);
-    out_format(out, "num of caller/callee pairs: %llu\n", (unsigned long long)report->n_launches);
-    out_add(out, "Average per-batch dataloading time: ");
-    add_average(summary, report->skipped_us);
-    out_add(out, "\nAverage per-batch host runtime: ");
-    add_average(summary, report->host_us);
-    out_add(out, "\nQPS: ");
-    add_decimals(out, report->qps);
-    out_format(out, "\n%u GPU stream(s) in total.", summary->dlrm->stream_times.n_names);
-}
-
 void dlrm_write_summary(const struct sutra_dlrm *dlrm, struct text_out *out) {
     const struct sutra_dlrm_report *report = &dlrm->report;
     struct summary summary = {.dlrm = dlrm, .out = out, .iters = (double)report->iters, .whole_us = report->host_us};
     if (dlrm->options.iteration_us > 0)
         summary.whole_us = dlrm->options.iteration_us * summary.iters;
     double total = number_as_double(report->compat ? dlrm->stream_times.original_total : dlrm->stream_times.active);
-    add_counts(&summary);
+    out_format(out, "Number of iterations: %llu\n", (unsigned long long)report->iters);
+    out_format(out, "Num of events: %llu, num of root events: %llu, ", (unsigned long long)report->n_events,
+               (unsigned long long)report->n_roots);
+    out_format(out, "num of caller/callee pairs: %llu\n", (unsigned long long)report->n_launches);
+    out_add(out, "Average per-batch dataloading time: ");
+    add_average(&summary, report->skipped_us);
+    out_add(out, "\nAverage per-batch host runtime: ");
+    add_average(&summary, report->host_us);
+    out_add(out, "\nQPS: ");
+    add_decimals(out, report->qps);
+    out_format(out, "\n%u GPU stream(s) in total.", summary.dlrm->stream_times.n_names);
     add_streams(&summary);
     out_add(out, "\nTotal per-batch GPU time and percentage: ");
     add_average(&summary, fmin(total, summary.whole_us));
@@ -662,10 +619,10 @@ struct target {
     struct sutra_error *error;
 };
 
-/* More streams than that have a file together. */
-#define STREAM_FILES_MOST 100
+/* More streams share one file. */
+#define MAX_STREAM_FILES 100
 
-/* Writes one file with `write`, or, where that is NULL, the bars of a stream. */
+/* Writes one file with `write`, or the bars of a stream if `write` is NULL. */
 static enum sutra_status write_file(const struct target *target, const char *name,
                                     void (*write)(const struct sutra_dlrm *, struct text_out *),
                                     const struct sutra_dlrm_stream *stream) {
@@ -692,10 +649,10 @@ static enum sutra_status write_file(const struct target *target, const char *nam
     return status;
 }
 
-/* "overheads_" or the like, a word of the user or the trace, ".json" or the like; without what no file name has. */
-static char *file_name(const char *before, const char *word, size_t length, const char *after) {
+/* Joins a prefix, a word of the user or the trace, and a suffix; replaces characters invalid in file names. */
+static char *file_name(const char *prefix, const char *word, size_t length, const char *suffix) {
     char *name = NULL;
-    if (asprintf(&name, "%s%.*s%s", before, (int)(length < 200 ? length : 200), word, after) < 0)
+    if (asprintf(&name, "%s%.*s%s", prefix, (int)(length < 200 ? length : 200), word, suffix) < 0)
         return NULL;
     for (char *c = name; *c; c++)
         if (*c == '/' || (unsigned char)*c < ' ')
@@ -713,20 +670,21 @@ const char *dlrm_model_of(const char *path, size_t *length) {
     return name;
 }
 
-static enum sutra_status write_overheads_file(const struct target *target, const char *model, size_t length) {
+static enum sutra_status write_with_model(const struct target *target, const char *model) {
+    size_t length = model ? strlen(model) : 0;
+    if (length == 0)
+        model = dlrm_model_of(target->dlrm->trace->document.source.name, &length);
     char *name = file_name("overheads_", model, length, ".json");
     if (!name)
         return error_memory(target->error);
     enum sutra_status status = write_file(target, name, dlrm_write_overheads_file, NULL);
     free(name);
-    return status;
-}
-
-static enum sutra_status write_raw(const struct target *target, const char *model, size_t length) {
+    if (status)
+        return status;
     const struct sutra_dlrm *dlrm = target->dlrm;
     struct dlrm_raw raw;
     const struct dlrm_raw_part part = {&raw, model, length, dlrm->report.batch};
-    enum sutra_status status = dlrm_raw_take(dlrm, &raw, target->error);
+    status = dlrm_raw_take(dlrm, &raw, target->error);
     if (!status)
         status = text_file_write_in(target->context, target->folder, "overheads_by_shape_raw.csv", dlrm_raw_write,
                                     &(struct dlrm_raw_table){&part, 1}, target->n_bytes, target->error);
@@ -734,18 +692,10 @@ static enum sutra_status write_raw(const struct target *target, const char *mode
     return status;
 }
 
-static enum sutra_status write_with_model(const struct target *target, const char *model) {
-    size_t length = model ? strlen(model) : 0;
-    if (length == 0)
-        model = dlrm_model_of(target->dlrm->trace->document.source.name, &length);
-    enum sutra_status status = write_overheads_file(target, model, length);
-    return status ? status : write_raw(target, model, length);
-}
-
 static enum sutra_status write_variants(const struct target *target) {
     const struct sutra_dlrm *dlrm = target->dlrm;
     enum sutra_status status = SUTRA_OK;
-    if (dlrm->report.n_streams > STREAM_FILES_MOST)
+    if (dlrm->report.n_streams > MAX_STREAM_FILES)
         return write_file(target, "streams.chart_variants.txt", dlrm_write_all_variants, NULL);
     for (uint64_t i = 0; i < dlrm->report.n_streams && !status; i++) {
         uint32_t text = dlrm->report.streams[i].name;

@@ -1,6 +1,5 @@
 /*
- * write.h - writers of the files of sutra_dlrm_write(). They append to the text; what they cannot append for want
- * of memory shows in the text's buffer.
+ * write.h - writers of the files of sutra_dlrm_write(). They append to the text, whose buffer records a failure.
  */
 #ifndef ANALYZE_DLRM_WRITE_H
 #define ANALYZE_DLRM_WRITE_H
@@ -15,8 +14,7 @@ void dlrm_write_overheads_by_shape(const struct sutra_dlrm *dlrm, struct text_ou
 void dlrm_write_launches(const struct sutra_dlrm *dlrm, struct text_out *out);
 void dlrm_write_summary(const struct sutra_dlrm *dlrm, struct text_out *out);
 
-/* What stands for the model's name where nobody gave one: the trace's without folders and what its kind puts behind it.
- */
+/* The default of the model's name: the trace's file name without directories and extensions. */
 const char *dlrm_model_of(const char *path, size_t *length);
 
 static inline void json_text(struct json_out *json, const struct sutra_dlrm *dlrm, uint32_t text) {

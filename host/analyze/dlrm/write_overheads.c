@@ -1,6 +1,6 @@
 /*
- * write_overheads.c - T1..T5 as JSON: statistics by name, in the form of the original's file, by shape, and all
- * samples.
+ * write_overheads.c - writes T1..T5 as JSON: statistics by name, in the format of the notebook's file, by shape, and
+ * all samples.
  */
 #include "analyze/collective_calls.h"
 #include "analyze/dlrm/overheads.h"
@@ -72,7 +72,7 @@ void dlrm_write_launches(const struct sutra_dlrm *dlrm, struct text_out *out) {
 
 /* ---- By shape ---- */
 
-/* Rows of one kind by name, names and rows in the order of first sight. */
+/* Rows of one kind by name, names and rows in the order of first occurrence. */
 struct by_name {
     struct tuples names;
     row_t *next, *last, *first; /* per row, + 1, and per name */
@@ -101,22 +101,6 @@ static bool by_name_make(struct by_name *by_name, const struct sutra_dlrm *dlrm,
     return true;
 }
 
-static void write_shapes(const struct sutra_dlrm *dlrm, struct json_out *json, const struct by_name *by_name,
-                         uint32_t name) {
-    struct buffer key = {0};
-    for (row_t i = by_name->first[name] + 1; i; i = by_name->next[i - 1]) {
-        const struct sutra_dlrm_overhead *row = &dlrm->report.overheads_by_shape[i - 1];
-        if (row->shapes != SUTRA_DLRM_NONE) {
-            key.length = 0;
-            shape_append_tuple(&key, strings_text(&dlrm->texts, row->shapes));
-            json->text->out.failed |= key.failed;
-            json_key(json, key.bytes ? key.bytes : "", key.length);
-        }
-        write_values(json, row, true);
-    }
-    buffer_free(&key);
-}
-
 static void write_kind_by_shape(const struct sutra_dlrm *dlrm, struct json_out *json, int kind) {
     struct arena arena = {0};
     struct by_name by_name = {0};
@@ -130,7 +114,18 @@ static void write_kind_by_shape(const struct sutra_dlrm *dlrm, struct json_out *
             json_text_key(json, dlrm, (uint32_t)by_name.names.list[name].part[0]);
         if (kind != SUTRA_T1 && kind != SUTRA_T4)
             json_open(json, '{');
-        write_shapes(dlrm, json, &by_name, name);
+        struct buffer key = {0};
+        for (row_t i = by_name.first[name] + 1; i; i = by_name.next[i - 1]) {
+            const struct sutra_dlrm_overhead *row = &dlrm->report.overheads_by_shape[i - 1];
+            if (row->shapes != SUTRA_DLRM_NONE) {
+                key.length = 0;
+                shape_append_tuple(&key, strings_text(&dlrm->texts, row->shapes));
+                json->text->out.failed |= key.failed;
+                json_key(json, key.bytes ? key.bytes : "", key.length);
+            }
+            write_values(json, row, true);
+        }
+        buffer_free(&key);
         if (kind != SUTRA_T1 && kind != SUTRA_T4)
             json_close(json, '}');
     }
@@ -152,7 +147,7 @@ void dlrm_write_overheads_by_shape(const struct sutra_dlrm *dlrm, struct text_ou
 
 /* ---- Samples ---- */
 
-/* Samples by (name, kind); T1 and T4 count for a name of their own, which comes first. */
+/* Samples by (name, kind); T1 and T4 have a name of their own, which is first. */
 struct sorted_samples {
     uint64_t *keys;
     row_t *order;
@@ -177,7 +172,7 @@ static bool sort_samples(struct sorted_samples *sorted, const struct sutra_dlrm 
            SUTRA_OK;
 }
 
-/* The samples of one name and kind as a list; returns the place behind them. */
+/* Writes the samples of one name and kind as a list; returns the index of the next sample. */
 static row_t write_samples(const struct sutra_dlrm *dlrm, struct json_out *json, const struct sorted_samples *sorted,
                            row_t i, uint64_t key) {
     json_open(json, '[');
@@ -185,24 +180,6 @@ static row_t write_samples(const struct sutra_dlrm *dlrm, struct json_out *json,
         json_number(json, dlrm->by_name.samples.list[sorted->order[i]].us);
     json_close(json, ']');
     return i;
-}
-
-/* T4 by launch, of which there are two names at most. */
-static void write_launch_samples(const struct sutra_dlrm *dlrm, struct json_out *json) {
-    json_key(json, kinds[SUTRA_T4], 2);
-    json_open(json, '{');
-    for (uint64_t row = 0; row < dlrm->report.n_overheads; row++) {
-        const struct sutra_dlrm_overhead *overhead = &dlrm->report.overheads[row];
-        if (overhead->kind != SUTRA_T4)
-            continue;
-        json_text_key(json, dlrm, overhead->name);
-        json_open(json, '[');
-        for (uint64_t i = 0; i < dlrm->by_name.samples.n; i++)
-            if (dlrm->by_name.samples.list[i].kind == SUTRA_T4 && dlrm->by_name.samples.list[i].name == overhead->name)
-                json_number(json, dlrm->by_name.samples.list[i].us);
-        json_close(json, ']');
-    }
-    json_close(json, '}');
 }
 
 void dlrm_write_overheads_raw(const struct sutra_dlrm *dlrm, struct text_out *out) {
@@ -219,7 +196,21 @@ void dlrm_write_overheads_raw(const struct sutra_dlrm *dlrm, struct text_out *ou
     json_key(&json, kinds[SUTRA_T1], 2);
     if (ok)
         i = write_samples(dlrm, &json, &sorted, 0, SUTRA_T1);
-    write_launch_samples(dlrm, &json);
+    /* T4 by launch, with at most two names. */
+    json_key(&json, kinds[SUTRA_T4], 2);
+    json_open(&json, '{');
+    for (uint64_t row = 0; row < dlrm->report.n_overheads; row++) {
+        const struct sutra_dlrm_overhead *overhead = &dlrm->report.overheads[row];
+        if (overhead->kind != SUTRA_T4)
+            continue;
+        json_text_key(&json, dlrm, overhead->name);
+        json_open(&json, '[');
+        for (uint64_t j = 0; j < dlrm->by_name.samples.n; j++)
+            if (dlrm->by_name.samples.list[j].kind == SUTRA_T4 && dlrm->by_name.samples.list[j].name == overhead->name)
+                json_number(&json, dlrm->by_name.samples.list[j].us);
+        json_close(&json, ']');
+    }
+    json_close(&json, '}');
     json_close(&json, '}');
     while (ok && i < dlrm->by_name.samples.n && sorted.keys[i] >> 3 == 0)
         i++;
