@@ -330,40 +330,8 @@ static enum sutra_status sort_events(struct streams *streams, const struct dlrm_
     return status;
 }
 
-static struct number earlier_of(struct number a, struct number b) {
-    return number_compare(b, a) < 0 ? b : a;
-}
-
 static struct number later_of(struct number a, struct number b) {
     return number_compare(b, a) > 0 ? b : a;
-}
-
-/* Idle and overlapping time; `times` are initially zero. */
-static void measure_all(const struct streams *streams, struct dlrm_stream_times *times) {
-    const struct dlrm_work *work = streams->work;
-    struct number last = event_end(work, streams->event[0]);
-    struct number active = event_dur(work, streams->event[0]);
-    for (row_t i = 0; i < streams->n; i++) {
-        struct number ts = event_ts(work, streams->event[i]), end = event_end(work, streams->event[i]);
-        struct number dur = event_dur(work, streams->event[i]);
-        times->sum = number_add(times->sum, dur);
-        if (number_compare(ts, last) > 0) {
-            times->idle = number_add(times->idle, number_subtract(ts, last));
-            active = number_add(active, dur);
-        } else {
-            /* The notebook subtracts start from end, which rounds differently than the duration. */
-            times->original_overlap =
-                number_add(times->original_overlap, (work->options->compat ? number_subtract(end, ts) : dur));
-            if (i > 0) {
-                struct number shared = number_subtract(earlier_of(last, end), ts);
-                times->overlap = number_add(times->overlap, later_of(number_integer(0), shared));
-                active = number_add(active, later_of(number_integer(0), number_subtract(end, last)));
-            }
-        }
-        last = number_compare(ts, last) > 0 ? end : later_of(last, end);
-    }
-    times->span = number_subtract(last, event_ts(work, streams->event[0]));
-    times->active = active;
 }
 
 /* The number of an event's stream; a new stream gets a row. TUPLE_NONE: out of memory. */
@@ -440,7 +408,30 @@ enum sutra_status dlrm_streams_measure(struct dlrm_work *work, const struct dlrm
     enum sutra_status status =
         name_streams(work, window, times) ? sort_events(&streams, links, error) : error_memory(error);
     if (!status && streams.n > 0) {
-        measure_all(&streams, times);
+        /* Idle and overlapping time. */
+        struct number last = event_end(work, streams.event[0]);
+        struct number active = event_dur(work, streams.event[0]);
+        for (row_t i = 0; i < streams.n; i++) {
+            struct number ts = event_ts(work, streams.event[i]), end = event_end(work, streams.event[i]);
+            struct number dur = event_dur(work, streams.event[i]);
+            times->sum = number_add(times->sum, dur);
+            if (number_compare(ts, last) > 0) {
+                times->idle = number_add(times->idle, number_subtract(ts, last));
+                active = number_add(active, dur);
+            } else {
+                /* The notebook subtracts start from end, which rounds differently than the duration. */
+                times->original_overlap =
+                    number_add(times->original_overlap, (work->options->compat ? number_subtract(end, ts) : dur));
+                if (i > 0) {
+                    struct number shared = number_subtract(number_compare(end, last) < 0 ? end : last, ts);
+                    times->overlap = number_add(times->overlap, later_of(number_integer(0), shared));
+                    active = number_add(active, later_of(number_integer(0), number_subtract(end, last)));
+                }
+            }
+            last = number_compare(ts, last) > 0 ? end : later_of(last, end);
+        }
+        times->span = number_subtract(last, event_ts(work, streams.event[0]));
+        times->active = active;
         status = measure_each(&streams, times) ? SUTRA_OK : error_memory(error);
     }
     tuples_free(&streams.ids);

@@ -6,8 +6,8 @@
  *     device_time.c      shapes of operators; device time of operators, by stream, kernel and shape; stream times
  *     breakdown.c        device time of labels and modules: rows of a tree for each stream; dominating operators; charts
  *     overheads.c        samples of T1..T5, their means and deviations
- *     ranks.c            many ranks: keeps the samples of each, and their statistics together
- *     write.c            the files; write_overheads.c those of T1..T5
+ *     ranks.c            the overheads of many ranks together
+ *     write.c            the files; write_overheads.c the files of T1..T5
  *
  * A node is a CPU event in the forest; nodes are numbered in pre-order, so that a subtree is a range and all stages are
  * loops over arrays. Cost: O(n log n) for the sorts and the forest, O(n) for the rest (the breakdown: times the nesting
@@ -108,7 +108,7 @@ struct dlrm_links {
     row_t n, n_executed;
     row_t *caller;                  /* the node that the call is in, or ROW_NONE */
     row_t *first_started, *started; /* rows of GPU activity: started[first_started[i] .. first_started[i + 1]) */
-    row_t *of_node;                 /* per node: the launch that its id leads to, or ROW_NONE */
+    row_t *of_node;                 /* per node: its launch, or ROW_NONE */
     double executed_us;
     double launched_us; /* of events on streams */
     bool tolerant;

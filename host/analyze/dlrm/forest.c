@@ -14,8 +14,8 @@
  *    the main thread nor x's own. By our rules only roots of x's own thread and labels of the main thread are searched, so
  *    that every operator is in the forest and none gets the kernels of another thread.
  *
- * 2. The parent. Below r, events of x's thread form a forest of their own, in which children of one event have ascending
- *    ends. The notebook descends to the first child that reaches x's end, again and again, until there is none. In
+ * 2. The parent. Below r, events of x's thread form a forest of their own; children of one event have ascending ends. The
+ *    notebook descends to the first child that reaches x's end, again and again, until there is none. In
  *    post-order this is the first event that reaches x's end, and x goes right before it: events of a thread below a root
  *    stay sorted by their ends. So the parent is the event with the smallest end from x's end on, the latest among equals,
  *    and r without such an event. Ends are ranked beforehand, and a set of ranks finds the next.
@@ -406,8 +406,9 @@ static enum sutra_status find_links(const struct dlrm_work *work, const struct d
         calls->link[i] = links->n;
         links->caller[links->n++] = caller_of[window->rows[calls->at[i]]];
     }
-    /* The notebook treats events of any category other than annotations as GPU activity. It stops with an exception if one
- has no launch, if operators cross, or if data loading does not pair up. Then, and by default, fewer categories count. */
+    /* The notebook treats events of any category other than annotations as GPU activity. It fails if an event has no
+     * launch, operators cross, or data loading does not pair up. In these cases and by default fewer categories
+     * count. */
     links->tolerant = !work->options->compat || forest->n_crossing ||
                       (window->n_loaders && window->n_loaders != window->n_forwards) ||
                       find_launches(work, window, calls, CATEGORY_ANNOTATION, links, started_by) > 0;

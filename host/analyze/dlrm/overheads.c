@@ -19,7 +19,7 @@
 #include "base/memory.h"
 #include "write/text.h"
 
-/* Longer gaps between operators are not overhead, but for example data loading. */
+/* Longer gaps between operators are data loading or other work, not overhead. */
 #define GAP_LIMIT_US 200
 
 /* A launch inside an operator and the number of events since the previous launch. */
@@ -69,24 +69,6 @@ static uint64_t count_events(struct measuring *measuring) {
         n_launches += node_is(measuring, node, measuring->launch_roles);
     }
     return 4 * (uint64_t)measuring->tree->ops.n + 2 * n_launches;
-}
-
-static void find_launches(struct measuring *measuring, row_t op) {
-    const struct dlrm_forest *forest = &measuring->tree->forest;
-    uint32_t counter = 0, before = 0;
-    measuring->n_launches = 0;
-    for (row_t node = op + 1; node < forest->end[op]; node++) {
-        counter++;
-        if (forest->end[node] != node + 1 || (forest->flags[node] & NODE_OPERATOR) ||
-            node_is(measuring, node, DLRM_NO_START))
-            continue;
-        before += counter - 1;
-        counter = 0;
-        if (!node_is(measuring, node, measuring->launch_roles))
-            continue;
-        measuring->launches[measuring->n_launches++] = (struct launch_after){forest->event[node], before};
-        before = 0;
-    }
 }
 
 /* The text of both shapes, the key of an operator's calls in the variant by shape. */
@@ -160,7 +142,21 @@ static bool measure_operator(struct measuring *measuring, row_t op) {
     uint32_t name = ops->name[op], shapes = SUTRA_DLRM_NONE;
     if (measuring->by_shape && (shapes = measuring->made->op_shapes[op] = shapes_of(measuring, node)) == STRING_NONE)
         return false;
-    find_launches(measuring, node);
+    const struct dlrm_forest *forest = &measuring->tree->forest;
+    uint32_t counter = 0, before = 0;
+    measuring->n_launches = 0;
+    for (row_t child = node + 1; child < forest->end[node]; child++) {
+        counter++;
+        if (forest->end[child] != child + 1 || (forest->flags[child] & NODE_OPERATOR) ||
+            node_is(measuring, child, DLRM_NO_START))
+            continue;
+        before += counter - 1;
+        counter = 0;
+        if (!node_is(measuring, child, measuring->launch_roles))
+            continue;
+        measuring->launches[measuring->n_launches++] = (struct launch_after){forest->event[child], before};
+        before = 0;
+    }
     if (measuring->n_launches) {
         /* T2, T3 and T5. */
         const struct launch_after *launches = measuring->launches;
