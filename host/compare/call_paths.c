@@ -1,13 +1,13 @@
 /*
- * call_paths.c - the call path trees of a trace's steps: host events around calls that launch, by thread and step.
+ * call_paths.c - builds the call path trees of a trace's steps: CPU events that enclose launches, by thread and step.
  *
  *     rows of hosts      0 aten::linear   1 aten::addmm   2 launch   3 aten::add   4 launch       pre-order, a thread
  *     work of the calls                                   gemm                     elementwise
  *     tree of the step   root ( thread ( aten::addmm ( gemm ), aten::add ( elementwise ) ) )
  *
- * Host events are dealt out to the steps that they begin in; an operator that began before the step is not around what
- * is in it. Work whose call is not in the trace stands beside the threads. The trees are folded into one, see
- * path_fold.h. O(n), as every event belongs to one step.
+ * A CPU event belongs to the step in which it starts; an operator that started before a step encloses nothing in it.
+ * GPU activity without a call in the trace has a parent next to the threads. The trees are folded into one. O(n), as
+ * every event belongs to one step.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,31 +19,18 @@
 #include "compare/sums.h"
 
 /*
- * The steps of the profiler as stretches of time: which of them host events and work belong to, and
- * what each consists of.
+ * ---- Profiler steps as time intervals, their events, and their time breakdown ----
  *
  *     host     | step 4        | step 5                     launched in 4, done in 5: of 4
  *     launches       |    |        |
  *     kernels          [......] [....] [..]
  *
- * Work belongs to the step in which its call begins; a step goes on to the start of the next. What passes on the device
- * in a step, and how long it takes, is told by the steps of the overview (analyze/overview/steps.h), whose bounds
- * follow the device where the host runs ahead. A trace without steps is one, from its first event to its last. O(n log
- * s).
+ * GPU activity belongs to the step in which its call starts; a step ends at the start of the next. Times on the device
+ * are those of the overview's steps (analyze/overview/steps.h), whose bounds follow the device if the CPU runs ahead. A
+ * trace without steps is one step, from its first event to its last. O(n log s).
  */
 
-/* From each step of the window that counts to the next. */
-static void list_windows(struct part_work *work, const struct overview_window *window) {
-    const struct host_rows *hosts = &work->reading.hosts;
-    for (row_t i = 0; i < window->n_steps; i++) {
-        int64_t from = hosts->start[window->steps[i]];
-        int64_t to = i + 1 < window->n_steps ? hosts->start[window->steps[i + 1]] : INT64_MAX;
-        if (from < to && op_is_inside(&work->reading, from))
-            work->windows[work->n_windows++] = (struct step_window){from, to, window->steps[i]};
-    }
-}
-
-/* The window that a moment lies in. */
+/* The step that contains a moment, or ROW_NONE. */
 static row_t window_at(const struct part_work *work, int64_t moment) {
     struct bisection at = {0, work->n_windows};
     while (at.low < at.high)
@@ -56,37 +43,7 @@ static void add_time(struct part_side *side, enum diff_part part, int64_t ns) {
     spread_add(&side->parts[part], (double)ns);
 }
 
-/* A trace without steps. */
-static void measure_all(struct part_side *side, const struct overview *overview) {
-    int64_t ns[N_DIFF_PARTS] = {[DIFF_PART_STEP] = overview_length(overview)};
-    for (int kind = 0; kind < OVERVIEW_N_KINDS; kind++)
-        ns[DIFF_PART_FIRST + (int)step_part_of((enum overview_kind)kind)] += overview->ticks[kind];
-    for (int part = 0; part < N_DIFF_PARTS; part++)
-        add_time(side, (enum diff_part)part, ns[part]);
-}
-
-/* Steps whose name is that of a window; those that no time passed in are none to the overview. */
-static enum sutra_status measure_steps(struct part_work *work, const struct overview *overview,
-                                       struct sutra_error *error) {
-    struct overview_steps steps;
-    uint8_t *wanted = arena_zeros(&work->scratch, work->reading.strings->n, 1);
-    enum sutra_status status = arena_status(&work->scratch, error);
-    if (!status)
-        status = overview_steps_make(overview, NULL, &work->arena, &work->scratch, &steps, error);
-    for (row_t i = 0; i < work->n_windows && !status; i++)
-        wanted[host_name(&work->reading, work->windows[i].host)] = true;
-    for (row_t i = 0; !status && i < steps.n; i++) {
-        const struct overview_step *step = &steps.list[i];
-        if (!wanted[step->name])
-            continue;
-        add_time(work->side, DIFF_PART_STEP, step->end - step->begin);
-        for (int part = 0; part < N_STEP_PARTS; part++)
-            add_time(work->side, (enum diff_part)(DIFF_PART_FIRST + part), step->ticks[part]);
-    }
-    return status;
-}
-
-static enum sutra_status find(struct part_work *work, struct sutra_error *error) {
+static enum sutra_status find_windows(struct part_work *work, struct sutra_error *error) {
     struct overview overview;
     enum sutra_status status =
         overview_make(work->context, &work->reading, &work->arena, &work->scratch, &overview, error);
@@ -95,12 +52,42 @@ static enum sutra_status find(struct part_work *work, struct sutra_error *error)
     work->windows = arena_take(&work->arena, (size_t)overview.window.n_steps + 1, sizeof *work->windows);
     if (!work->windows)
         return error_memory(error);
-    list_windows(work, &overview.window);
+    /* From each selected step to the next. */
+    const struct host_rows *hosts = &work->reading.hosts;
+    for (row_t i = 0; i < overview.window.n_steps; i++) {
+        int64_t from = hosts->start[overview.window.steps[i]];
+        int64_t to = i + 1 < overview.window.n_steps ? hosts->start[overview.window.steps[i + 1]] : INT64_MAX;
+        if (from < to && op_is_inside(&work->reading, from))
+            work->windows[work->n_windows++] = (struct step_window){from, to, overview.window.steps[i]};
+    }
     work->side->has_steps = work->n_windows > 0;
-    if (work->n_windows)
-        return measure_steps(work, &overview, error);
+    if (work->n_windows) {
+        /* Measure the steps of the overview with the name of a window; the overview skips steps without time. */
+        struct overview_steps steps;
+        uint8_t *wanted = arena_zeros(&work->scratch, work->reading.strings->n, 1);
+        status = arena_status(&work->scratch, error);
+        if (status)
+            return status;
+        status = overview_steps_make(&overview, NULL, &work->arena, &work->scratch, &steps, error);
+        for (row_t i = 0; i < work->n_windows && !status; i++)
+            wanted[host_name(&work->reading, work->windows[i].host)] = true;
+        for (row_t i = 0; !status && i < steps.n; i++) {
+            const struct overview_step *step = &steps.list[i];
+            if (!wanted[step->name])
+                continue;
+            add_time(work->side, DIFF_PART_STEP, step->end - step->begin);
+            for (int part = 0; part < N_STEP_PARTS; part++)
+                add_time(work->side, (enum diff_part)(DIFF_PART_FIRST + part), step->ticks[part]);
+        }
+        return status;
+    }
     work->windows[work->n_windows++] = (struct step_window){work->reading.from, work->reading.to, ROW_NONE};
-    measure_all(work->side, &overview);
+    /* Without steps, the trace is one. */
+    int64_t ns[N_DIFF_PARTS] = {[DIFF_PART_STEP] = overview_length(&overview)};
+    for (int kind = 0; kind < OVERVIEW_N_KINDS; kind++)
+        ns[DIFF_PART_FIRST + (int)step_part_of((enum overview_kind)kind)] += overview.ticks[kind];
+    for (int part = 0; part < N_DIFF_PARTS; part++)
+        add_time(work->side, (enum diff_part)part, ns[part]);
     return SUTRA_OK;
 }
 
@@ -108,7 +95,7 @@ enum sutra_status step_windows_find(struct part_work *work, struct sutra_error *
     const struct host_rows *hosts = &work->reading.hosts;
     const struct device_rows *devices = &work->reading.devices;
     struct arena_mark mark = arena_mark(&work->scratch);
-    enum sutra_status status = find(work, error);
+    enum sutra_status status = find_windows(work, error);
     arena_release(&work->scratch, mark);
     work->host_sample = arena_take(&work->arena, hosts->n, sizeof *work->host_sample);
     work->device_sample = arena_take(&work->arena, devices->n, sizeof *work->device_sample);
@@ -126,13 +113,13 @@ enum sutra_status step_windows_find(struct part_work *work, struct sutra_error *
 }
 
 /*
- * Ends and ids of a tree of paths, and nodes that are left out.
+ * ---- Ends and ids of a tree, and removal of nodes ----
  *
- * Ids are made from the last node to the first, so that the list of a node's children is whole before the node: each
- * child puts itself before those that come behind it.
+ * Ids are numbered from the last node to the first, so that the list of a node's children is complete before the node:
+ * each child is prepended to the list of its later siblings.
  */
 
-/* What a tuple is of, in its first part. */
+/* The first element of a tuple: its kind. */
 enum { TUPLE_LIST = 1, TUPLE_SHELL, TUPLE_BARE, TUPLE_NODE /* and the kind */ };
 
 static bool number(struct path_ids *ids, struct tuple tuple, uint32_t *id) {
@@ -193,18 +180,19 @@ static bool is_module(const struct path_tree *tree, row_t i) {
     return tree->nodes[i].kind == PATH_MODULE;
 }
 
-/* Children of what is left out come in its place. */
-static void leave_out(struct path_tree *tree, bool (*is_out)(const struct path_tree *tree, row_t i),
-                      struct arena *scratch) {
+/* Removes nodes; their children replace them. */
+static void remove_nodes(struct path_tree *tree, bool (*is_removed)(const struct path_tree *tree, row_t i),
+                         struct arena *scratch) {
     struct arena_mark mark = arena_mark(scratch);
-    row_t *now = arena_take(scratch, tree->n, sizeof *now), n = 0; /* where a node, or the one above it, stands then */
+    row_t *now = arena_take(scratch, tree->n, sizeof *now),
+          n = 0; /* the new index of a node, or of its parent if the node is removed */
     for (row_t i = 0; i < tree->n && now; i++) {
         struct path_node node = tree->nodes[i];
-        bool out = is_out(tree, i);
+        bool removed = is_removed(tree, i);
         if (node.parent != ROW_NONE)
             node.parent = now[node.parent];
-        now[i] = out ? node.parent : n;
-        if (!out)
+        now[i] = removed ? node.parent : n;
+        if (!removed)
             tree->nodes[n++] = node;
     }
     if (now)
@@ -217,8 +205,9 @@ static bool is_empty(const struct path_tree *tree, row_t i) {
     return i > 0 && !tree->nodes[i].id;
 }
 
-/* Notes as id whether there is work below a node. */
-static bool mark_empty(struct path_tree *tree) {
+/* Removes nodes without GPU activity below them; computes ends. O(n). */
+static void path_tree_drop_empty(struct path_tree *tree, struct arena *scratch) {
+    /* Set as id whether a node has GPU activity below it. */
     bool any = false;
     for (row_t i = 0; i < tree->n; i++)
         tree->nodes[i].id = tree->nodes[i].kind == PATH_WORK;
@@ -226,13 +215,8 @@ static bool mark_empty(struct path_tree *tree) {
         tree->nodes[tree->nodes[i].parent].id |= tree->nodes[i].id;
         any |= is_empty(tree, i);
     }
-    return any;
-}
-
-/* Leaves out nodes without work below them; makes ends. O(n). */
-static void path_tree_drop_empty(struct path_tree *tree, struct arena *scratch) {
-    if (mark_empty(tree))
-        leave_out(tree, is_empty, scratch);
+    if (any)
+        remove_nodes(tree, is_empty, scratch);
     else
         path_tree_finish(tree);
 }
@@ -245,7 +229,7 @@ bool path_tree_has_modules(const struct path_tree *tree) {
 }
 
 void path_tree_drop_modules(struct path_tree *tree, struct arena *scratch) {
-    leave_out(tree, is_module, scratch);
+    remove_nodes(tree, is_module, scratch);
 }
 
 #define BACKWARD_PREFIX "autograd::engine::evaluate_function"
@@ -253,21 +237,17 @@ void path_tree_drop_modules(struct path_tree *tree, struct arena *scratch) {
 struct path_steps {
     struct part_work *work;
     int side;
-    row_t *host_first, *host_order;     /* rows of hosts by step, in their order */
-    row_t *device_first, *device_order; /* work that no call is known for, by step and start */
-    uint32_t *module_text;              /* by string: a module without the number of the instance; else STRING_NONE */
-    uint32_t *thread_text;              /* by thread of hosts */
-    uint32_t nobody_text, root_text;
-    struct path_tree tree; /* of the step at hand */
-    row_t *until;          /* by node: the row of hosts behind it */
+    row_t *host_first, *host_order;     /* CPU rows by step, in order */
+    row_t *device_first, *device_order; /* GPU activity without a known call, by step and start */
+    uint32_t *module_text;              /* by string: a module without its instance number; else STRING_NONE */
+    uint32_t *thread_text;              /* by CPU thread */
+    uint32_t no_call_text, root_text;
+    struct path_tree tree; /* of the current step */
+    row_t *until;          /* by node: the CPU row after its subtree */
     row_t top;             /* the innermost node that is open */
 };
 
-/* ---- Which rows ---- */
-
-static bool has_work(const struct op_reading *reading, row_t row) {
-    return reading->links.first[row] < reading->links.first[reading->hosts.end[row]];
-}
+/* ---- Rows of a step ---- */
 
 static bool is_call(const struct op_reading *reading, row_t row) {
     return reading->hosts.kind[row] == HOST_CALL && reading->links.first[row] < reading->links.first[row + 1];
@@ -277,7 +257,7 @@ static bool is_call(const struct op_reading *reading, row_t row) {
 static bool is_node(const struct path_steps *steps, row_t row) {
     const struct op_reading *reading = &steps->work->reading;
     uint32_t name = host_name(reading, row);
-    if (!has_work(reading, row))
+    if (!(reading->links.first[row] < reading->links.first[reading->hosts.end[row]]))
         return false;
     switch (reading->hosts.kind[row]) {
     case HOST_OPERATOR:
@@ -290,9 +270,9 @@ static bool is_node(const struct path_steps *steps, row_t row) {
     }
 }
 
-/* Deals n rows out to steps: those of step s are order[first[s]] .. order[first[s + 1] - 1]. What is ROW_NONE is in
- * none. */
-static void deal_out(const row_t *sample, const row_t *rows, row_t n, row_t n_samples, row_t *first, row_t *order) {
+/* Partitions n rows by step: step s has order[first[s]] .. order[first[s + 1] - 1]. Rows of ROW_NONE are skipped. */
+static void partition_rows(const row_t *sample, const row_t *rows, row_t n, row_t n_samples, row_t *first,
+                           row_t *order) {
     memset(first, 0, ((size_t)n_samples + 2) * sizeof *first);
     for (row_t i = 0; i < n; i++)
         if (sample[rows[i]] != ROW_NONE)
@@ -323,12 +303,12 @@ static enum sutra_status list_rows(struct path_steps *steps, struct sutra_error 
     for (row_t row = 0; row < n_hosts; row++)
         if (is_call(reading, row) || is_node(steps, row))
             rows[n++] = row;
-    deal_out(work->host_sample, rows, n, work->n_windows, steps->host_first, steps->host_order);
+    partition_rows(work->host_sample, rows, n, work->n_windows, steps->host_first, steps->host_order);
     n = 0;
     for (row_t k = 0; k < devices->n; k++)
         if (devices->call[devices->by_start[k]] == ROW_NONE)
             rows[n++] = devices->by_start[k];
-    deal_out(work->device_sample, rows, n, work->n_windows, steps->device_first, steps->device_order);
+    partition_rows(work->device_sample, rows, n, work->n_windows, steps->device_first, steps->device_order);
     return SUTRA_OK;
 }
 
@@ -345,19 +325,19 @@ static uint32_t text_of_kind(struct strings *texts, const struct strings *string
     return text == STRING_NONE ? 0 : text;
 }
 
-/* Threads of the host are called by what they do. */
+/* CPU threads are named by their role: "backward" or "thread". */
 static enum sutra_status name_threads(struct path_steps *steps, struct sutra_error *error) {
     struct part_work *work = steps->work;
     const struct op_reading *reading = &work->reading;
     struct strings *texts = &work->part->texts;
     uint32_t thread = strings_intern(texts, "thread", 6), backward = strings_intern(texts, "backward", 8);
-    steps->nobody_text = strings_intern(texts, "(no call)", 9);
+    steps->no_call_text = strings_intern(texts, "(no call)", 9);
     steps->root_text = strings_intern(texts, "step", 4);
     steps->module_text = arena_take(&work->arena, reading->strings->n, sizeof *steps->module_text);
     steps->thread_text = arena_take(&work->arena, reading->hosts.n_threads, sizeof *steps->thread_text);
     uint8_t *is_backward = arena_take(&work->scratch, reading->strings->n, 1);
     if (work->arena.failed || work->scratch.failed || thread == STRING_NONE || backward == STRING_NONE ||
-        steps->nobody_text == STRING_NONE || steps->root_text == STRING_NONE)
+        steps->no_call_text == STRING_NONE || steps->root_text == STRING_NONE)
         return error_memory(error);
     for (uint32_t string = 0; string < reading->strings->n; string++) {
         steps->module_text[string] = STRING_NONE;
@@ -377,8 +357,8 @@ static enum sutra_status name_threads(struct path_steps *steps, struct sutra_err
 /* ---- A step ---- */
 
 /* `step`: its name in paths, or STRING_NONE. */
-static bool put_node(struct path_steps *steps, enum path_kind kind, uint32_t name, uint32_t step, uint32_t shapes,
-                     row_t parent) {
+static bool append_node(struct path_steps *steps, enum path_kind kind, uint32_t name, uint32_t step, uint32_t shapes,
+                        row_t parent) {
     struct path_tree *tree = &steps->tree;
     struct path_node *node = &tree->nodes[tree->n];
     *node =
@@ -396,38 +376,38 @@ static bool put_node(struct path_steps *steps, enum path_kind kind, uint32_t nam
     return true;
 }
 
-static bool put_work(struct path_steps *steps, row_t device, row_t parent) {
+static bool append_activity(struct path_steps *steps, row_t device, row_t parent) {
     const struct op_reading *reading = &steps->work->reading;
     const struct device_rows *devices = &reading->devices;
     uint32_t name = steps->work->work_text[reading->events->name[devices->event[device]]];
-    if (!put_node(steps, PATH_WORK, name, STRING_NONE, devices->class[device], parent))
+    if (!append_node(steps, PATH_WORK, name, STRING_NONE, devices->class[device], parent))
         return false;
     steps->tree.nodes[steps->tree.n - 1].ticks[steps->side] = devices->stop[device] - devices->start[device];
     return true;
 }
 
-/* The node for a row below what is open. */
+/* Appends the node of a row below the innermost open node. */
 static bool open_row(struct path_steps *steps, row_t row) {
     const struct op_reading *reading = &steps->work->reading;
     row_t charge = reading->charges.of_host[row];
     bool is_module = reading->hosts.kind[row] == HOST_FRAME;
     uint32_t name = host_name(reading, row), text = steps->work->host_text[name];
     steps->until[steps->tree.n] = reading->hosts.end[row];
-    if (!put_node(steps, is_module ? PATH_MODULE : PATH_CALLED, text, is_module ? steps->module_text[name] : text,
-                  charge == ROW_NONE ? 0 : steps->work->shapes_text[charge], steps->top))
+    if (!append_node(steps, is_module ? PATH_MODULE : PATH_CALLED, text, is_module ? steps->module_text[name] : text,
+                     charge == ROW_NONE ? 0 : steps->work->shapes_text[charge], steps->top))
         return false;
     steps->top = steps->tree.n - 1;
     return true;
 }
 
-static bool put_row(struct path_steps *steps, row_t row) {
+static bool append_row(struct path_steps *steps, row_t row) {
     const struct op_reading *reading = &steps->work->reading;
     while (steps->until[steps->top] <= row)
         steps->top = steps->tree.nodes[steps->top].parent;
     bool ok = !is_node(steps, row) || open_row(steps, row);
     if (is_call(reading, row))
         for (row_t i = reading->links.first[row]; i < reading->links.first[row + 1] && ok; i++)
-            ok = put_work(steps, reading->links.device[i], steps->top);
+            ok = append_activity(steps, reading->links.device[i], steps->top);
     return ok;
 }
 
@@ -435,7 +415,7 @@ static bool put_row(struct path_steps *steps, row_t row) {
 static bool open_thread(struct path_steps *steps, uint32_t name) {
     steps->until[steps->tree.n] = ROW_NONE;
     steps->top = steps->tree.n;
-    return put_node(steps, PATH_THREAD, name, STRING_NONE, 0, 0);
+    return append_node(steps, PATH_THREAD, name, STRING_NONE, 0, 0);
 }
 
 static bool make_tree(struct path_steps *steps, row_t step) {
@@ -443,25 +423,25 @@ static bool make_tree(struct path_steps *steps, row_t step) {
     uint32_t thread = UINT32_MAX;
     steps->tree.n = 0;
     steps->until[0] = ROW_NONE;
-    bool ok = put_node(steps, PATH_ROOT, steps->root_text, STRING_NONE, 0, ROW_NONE);
+    bool ok = append_node(steps, PATH_ROOT, steps->root_text, STRING_NONE, 0, ROW_NONE);
     for (row_t i = steps->host_first[step]; i < steps->host_first[step + 1] && ok; i++) {
         row_t row = steps->host_order[i];
         if (reading->hosts.thread[row] != thread) {
             thread = reading->hosts.thread[row];
             ok = open_thread(steps, steps->thread_text[thread]);
         }
-        ok = ok && put_row(steps, row);
+        ok = ok && append_row(steps, row);
     }
     row_t from = steps->device_first[step], to = steps->device_first[step + 1];
-    ok = ok && (from == to || open_thread(steps, steps->nobody_text));
+    ok = ok && (from == to || open_thread(steps, steps->no_call_text));
     for (row_t i = from; i < to && ok; i++)
-        ok = put_work(steps, steps->device_order[i], steps->top);
+        ok = append_activity(steps, steps->device_order[i], steps->top);
     return ok;
 }
 
-/* The largest tree of a step: a node for each row and piece of work, and two for each thread. */
-static row_t largest_tree(const struct path_steps *steps) {
-    const struct part_work *work = steps->work;
+static enum sutra_status make_trees(struct path_steps *steps, struct sutra_error *error) {
+    struct part_work *work = steps->work;
+    /* The largest tree of a step: a node for each row and GPU activity, and two for each thread. */
     const struct op_reading *reading = &work->reading;
     uint64_t largest = 0;
     for (row_t step = 0; step < work->n_windows; step++) {
@@ -472,12 +452,7 @@ static row_t largest_tree(const struct path_steps *steps) {
         }
         largest = n > largest ? n : largest;
     }
-    return largest < ROW_LIMIT ? (row_t)largest : ROW_LIMIT;
-}
-
-static enum sutra_status make_trees(struct path_steps *steps, struct sutra_error *error) {
-    struct part_work *work = steps->work;
-    row_t n = largest_tree(steps);
+    row_t n = largest < ROW_LIMIT ? (row_t)largest : ROW_LIMIT;
     steps->tree.nodes = arena_take(&work->scratch, n, sizeof *steps->tree.nodes);
     steps->until = arena_take(&work->scratch, n, sizeof *steps->until);
     bool ok = !work->scratch.failed;

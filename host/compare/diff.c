@@ -1,7 +1,7 @@
 /*
- * diff.c - sutra_diff_...(): both sides, at once and trace by trace, then side by side.
+ * diff.c - implements sutra/diff.h: reads both sides concurrently, trace by trace, and compares them.
  *
- * What is kept of a trace is its part; traces of one side are read several at a time, and their parts joined in the
+ * Each trace is reduced to a struct part. Traces of one side are read in parallel, and their parts are joined in the
  * order of the ranks, so that results do not depend on threads.
  */
 #include "compare/diff.h"
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/options.h"
 
-/* What stays of a trace. */
+/* The result of reading a trace. */
 struct compared {
     bool wanted;
     struct part part;
@@ -32,14 +32,14 @@ static struct compared *compared_of(const struct side_work *work, size_t number)
     return (struct compared *)work->tasks.results + number;
 }
 
-/* What stays of a trace of a side. */
+/* Reduces a trace of a side. */
 static enum sutra_status compare_trace(struct sutra_context *context, const struct sutra_device_trace *trace, int side,
                                        int64_t rank, const struct sutra_diff_options *options,
                                        struct compared *compared, struct sutra_error *error) {
     const struct part_options part_options = {.side = side, .rank = rank, .diff = *options};
     compared->wanted = true;
     if (options->compat)
-        return hta_names_take(context, trace, options->step[side], &compared->names, error);
+        return hta_names_sum(context, trace, options->step[side], &compared->names, error);
     return part_init(&compared->part) ? part_make(context, trace, &part_options, &compared->part, error)
                                       : error_memory(error);
 }
@@ -49,7 +49,7 @@ static void compared_free(struct compared *compared) {
     hta_names_free(&compared->names);
 }
 
-static enum sutra_status take_trace(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+static enum sutra_status read_trace(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                     struct sutra_device_trace *trace, struct sutra_error *error) {
     const struct side_work *work = arg;
     const struct rank_task *task = &work->tasks.list[number];
@@ -76,9 +76,9 @@ static enum sutra_status read_side(struct sutra_context *context, const char *co
     return status;
 }
 
-/* ---- Both sides at once ---- */
+/* ---- Reading both sides concurrently ---- */
 
-/* A side that is read with a context of its own; its warnings are told when those of the side before are. */
+/* A side that is read with its own context; its warnings are reported after the warnings of the previous side. */
 struct side_reading {
     const struct sutra_context *context; /* of the caller */
     unsigned n_threads;
@@ -115,53 +115,40 @@ static void read_alone(void *arg, size_t side) {
     sutra_context_free(context);
 }
 
-/* What a side has to tell, and whether it failed. */
-static enum sutra_status tell_side(struct sutra_context *context, const struct side_reading *reading,
-                                   struct sutra_error *error) {
-    const struct buffer *lines = &reading->warnings;
-    for (size_t at = 0; at < lines->length; at += strlen(lines->bytes + at) + 1)
-        context_warn(context, "%s", lines->bytes + at);
-    return reading->status || !lines->failed ? error_hand_on(error, reading->status, &reading->error)
-                                             : error_memory(error);
-}
-
-static enum sutra_status read_at_once(struct sutra_context *context, struct side_reading sides[2],
-                                      struct sutra_error *error) {
-    unsigned n_threads = pool_threads(context->pool);
-    for (unsigned side = 0; side < 2; side++) {
-        sides[side].context = context;
-        sides[side].n_threads = (n_threads + side) / 2;
-    }
-    stage_begin(context, "analyze ranks", sides[0].n_paths + sides[1].n_paths);
-    pool_run(context->pool, 2, read_alone, sides);
-    stage_end(context);
-    enum sutra_status status = SUTRA_OK;
-    for (int side = 0; side < 2; side++) {
-        if (!status)
-            status = tell_side(context, &sides[side], error);
-        buffer_free(&sides[side].warnings);
-    }
-    return status;
-}
-
-/* One after the other where there is one thread, or a device that one trace at a time is given to. */
+/* Reads the sides sequentially with one thread, or with a GPU, which reads one trace at a time. */
 static enum sutra_status read_sides(struct sutra_context *context, struct side_reading sides[2],
                                     struct sutra_error *error) {
-    if (pool_threads(context->pool) > 1 && context->options.device != SUTRA_DEVICE_CUDA)
-        return read_at_once(context, sides, error);
+    if (pool_threads(context->pool) > 1 && context->options.device != SUTRA_DEVICE_CUDA) {
+        unsigned n_threads = pool_threads(context->pool);
+        for (unsigned side = 0; side < 2; side++) {
+            sides[side].context = context;
+            sides[side].n_threads = (n_threads + side) / 2;
+        }
+        stage_begin(context, "analyze ranks", sides[0].n_paths + sides[1].n_paths);
+        pool_run(context->pool, 2, read_alone, sides);
+        stage_end(context);
+        enum sutra_status status = SUTRA_OK;
+        for (int side = 0; side < 2; side++) {
+            if (!status) {
+                /* Report the side's warnings, and its error. */
+                const struct buffer *lines = &sides[side].warnings;
+                for (size_t at = 0; at < lines->length; at += strlen(lines->bytes + at) + 1)
+                    context_warn(context, "%s", lines->bytes + at);
+                status = sides[side].status || !lines->failed
+                             ? error_hand_on(error, sides[side].status, &sides[side].error)
+                             : error_memory(error);
+            }
+            buffer_free(&sides[side].warnings);
+        }
+        return status;
+    }
     enum sutra_status status = SUTRA_OK;
     for (int side = 0; side < 2 && !status; side++)
         status = read_side(context, sides[side].paths, sides[side].n_paths, sides[side].work, error);
     return status;
 }
 
-static void side_work_free(struct side_work *work) {
-    for (size_t i = 0; i < work->tasks.n; i++)
-        compared_free(compared_of(work, i));
-    rank_tasks_free(&work->tasks);
-}
-
-/* ---- Side by side ---- */
+/* ---- Comparison ---- */
 
 static enum sutra_status join(struct part *whole, struct compared *compared, int side, struct sutra_diff *diff,
                               struct sutra_error *error) {
@@ -171,24 +158,19 @@ static enum sutra_status join(struct part *whole, struct compared *compared, int
     return status;
 }
 
-static enum sutra_status join_side(struct side_work *work, struct part *whole, struct sutra_diff *diff,
-                                   struct sutra_error *error) {
-    enum sutra_status status = SUTRA_OK;
-    for (size_t i = 0; i < work->tasks.n && !status; i++) {
-        size_t number = work->tasks.order[i];
-        if (!work->tasks.list[number].status && compared_of(work, number)->wanted)
-            status = join(whole, compared_of(work, number), work->side, diff, error);
-    }
-    if (!status)
-        status = collective_waits_find(whole, work->side, error);
-    return status;
-}
-
 static enum sutra_status compare_parts(struct side_work works[2], struct sutra_diff *diff, struct sutra_error *error) {
     struct part whole;
     enum sutra_status status = part_init(&whole) ? SUTRA_OK : error_memory(error);
-    for (int side = 0; side < 2 && !status; side++)
-        status = join_side(&works[side], &whole, diff, error);
+    for (int side = 0; side < 2 && !status; side++) {
+        status = SUTRA_OK;
+        for (size_t i = 0; i < works[side].tasks.n && !status; i++) {
+            size_t number = works[side].tasks.order[i];
+            if (!works[side].tasks.list[number].status && compared_of(&works[side], number)->wanted)
+                status = join(&whole, compared_of(&works[side], number), works[side].side, diff, error);
+        }
+        if (!status)
+            status = collective_waits_find(&whole, works[side].side, error);
+    }
     if (!status)
         status = diff_tables_make(&whole, diff, error);
     part_free(&whole);
@@ -213,11 +195,6 @@ static const struct hta_names *first_names(const struct side_work *work) {
     return &compared_of(work, work->tasks.order[i])->names;
 }
 
-static enum sutra_status compare_sides(struct side_work works[2], struct sutra_diff *diff, struct sutra_error *error) {
-    return diff->compat ? compare_names(first_names(&works[0]), first_names(&works[1]), diff, error)
-                        : compare_parts(works, diff, error);
-}
-
 static enum sutra_status compare_pair(struct compared sides[2], struct sutra_diff *diff, struct sutra_error *error) {
     struct part whole;
     if (diff->compat)
@@ -231,26 +208,19 @@ static enum sutra_status compare_pair(struct compared sides[2], struct sutra_dif
     return status;
 }
 
-/* ---- For callers ---- */
+/* ---- Public functions ---- */
 
-static enum sutra_status take_options(const struct sutra_diff_options *given, struct sutra_diff_options *taken,
-                                      struct sutra_error *error) {
+/* Allocates the result; `taken` becomes the effective options. */
+static enum sutra_status begin_diff(const struct sutra_diff_options *options, struct sutra_diff_options *taken,
+                                    struct sutra_diff **made, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_diff_options, category);
-    enum sutra_status status = options_take(&form, given, taken, error);
-    if (status || !taken->compat)
-        return status;
-    if (taken->from_us > 0 || taken->to_us > 0 || taken->name || taken->stream || taken->category || taken->n_renames)
-        return error_set(error, SUTRA_USAGE,
-                         "HTA tables compare all events of a step: select only with --rank and --step");
-    return SUTRA_OK;
-}
-
-/* A result to fill; `taken` becomes the options as they count. */
-static enum sutra_status begin(const struct sutra_diff_options *options, struct sutra_diff_options *taken,
-                               struct sutra_diff **made, struct sutra_error *error) {
-    enum sutra_status status = take_options(options, taken, error);
+    enum sutra_status status = options_take(&form, options, taken, error);
     if (status)
         return status;
+    if (taken->compat &&
+        (taken->from_us > 0 || taken->to_us > 0 || taken->name || taken->stream || taken->category || taken->n_renames))
+        return error_set(error, SUTRA_USAGE,
+                         "HTA tables compare all events of a step: select only with --rank and --step");
     *made = calloc(1, sizeof **made);
     if (!*made)
         return error_memory(error);
@@ -259,7 +229,7 @@ static enum sutra_status begin(const struct sutra_diff_options *options, struct 
     return SUTRA_OK;
 }
 
-static enum sutra_status end(enum sutra_status status, struct sutra_diff *made, struct sutra_diff **diff) {
+static enum sutra_status finish_diff(enum sutra_status status, struct sutra_diff *made, struct sutra_diff **diff) {
     if (status)
         sutra_diff_free(made);
     else
@@ -272,18 +242,23 @@ enum sutra_status sutra_diff_run(struct sutra_context *context, const char *cons
                                  struct sutra_diff **diff, struct sutra_error *error) {
     struct sutra_diff_options taken;
     struct sutra_diff *made = NULL;
-    enum sutra_status status = begin(options, &taken, &made, error);
+    enum sutra_status status = begin_diff(options, &taken, &made, error);
     if (status)
         return status;
     struct side_work works[2] = {{.options = &taken, .side = 0}, {.options = &taken, .side = 1}};
     struct side_reading sides[2] = {{.paths = paths_a, .n_paths = n_a, .work = &works[0]},
                                     {.paths = paths_b, .n_paths = n_b, .work = &works[1]}};
     status = read_sides(context, sides, error);
-    if (!status)
-        status = compare_sides(works, made, error);
-    for (int side = 0; side < 2; side++)
-        side_work_free(&works[side]);
-    return end(status, made, diff);
+    if (!status) {
+        status = made->compat ? compare_names(first_names(&works[0]), first_names(&works[1]), made, error)
+                              : compare_parts(works, made, error);
+    }
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < works[side].tasks.n; i++)
+            compared_free(compared_of(&works[side], i));
+        rank_tasks_free(&works[side].tasks);
+    }
+    return finish_diff(status, made, diff);
 }
 
 enum sutra_status sutra_diff_run_of(struct sutra_context *context, const struct sutra_device_trace *a,
@@ -293,14 +268,14 @@ enum sutra_status sutra_diff_run_of(struct sutra_context *context, const struct 
     struct compared compared[2] = {{0}, {0}};
     struct sutra_diff_options taken;
     struct sutra_diff *made = NULL;
-    enum sutra_status status = begin(options, &taken, &made, error);
+    enum sutra_status status = begin_diff(options, &taken, &made, error);
     for (int side = 0; side < 2 && !status; side++)
         status = compare_trace(context, traces[side], side, 0, &taken, &compared[side], error);
     if (!status)
         status = compare_pair(compared, made, error);
     for (int side = 0; side < 2; side++)
         compared_free(&compared[side]);
-    return end(status, made, diff);
+    return finish_diff(status, made, diff);
 }
 
 void sutra_diff_free(struct sutra_diff *diff) {

@@ -1,7 +1,6 @@
 /*
- * diff_tables.c - sums of both sides as rows, those that the time of the device differs in most first.
- * Of equal ones the longer come
- * first, then names decide.
+ * diff_tables.c - writes the sums of both sides as rows, by descending difference of device time, then by descending
+ * device time, then by name.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 #include "analyze/collective_calls.h"
 #include "base/error.h"
 #include "compare/diff.h"
-#include "compare/diff_tables.h"
+
 #include "facts/collectives.h"
 #include "text/numbers.h"
 
@@ -122,7 +121,7 @@ struct sutra_table *diff_table_begin(struct sutra_diff *diff, enum sutra_diff_ta
 
 /* ---- Rows ---- */
 
-/* What a row has of each side. */
+/* A row: pairs are values of sides A and B. */
 struct diff_row {
     struct tuple key;
     uint64_t calls[2];
@@ -130,7 +129,7 @@ struct diff_row {
     struct spread samples[2];
     uint64_t n_met[2]; /* of collectives */
     wide_t wait[2];
-    const char *change; /* NULL: calls tell */
+    const char *change; /* NULL: derived from the calls */
 };
 
 struct diff_rows {
@@ -152,7 +151,7 @@ static double diff_side_us(const struct part *whole, const wide_t ns[2], int sid
     return (double)ns[side] / (double)whole->sides[side].n_samples / NS_PER_US;
 }
 
-void diff_put_times(struct sutra_table *table, const struct part *whole, const wide_t ns[2]) {
+void add_diff_times(struct sutra_table *table, const struct part *whole, const wide_t ns[2]) {
     table_real(table, diff_side_us(whole, ns, 0));
     table_real(table, diff_side_us(whole, ns, 1));
     table_real(table, diff_us(whole, ns));
@@ -196,11 +195,11 @@ static enum sutra_status sort_rows(struct diff_rows *rows, struct sutra_error *e
 
 /* ---- Columns ---- */
 
-static void put_words(struct sutra_table *table, const char *words) {
+static void add_words(struct sutra_table *table, const char *words) {
     table_text(table, words, strlen(words));
 }
 
-static void put_text(struct sutra_table *table, const struct part *whole, uint32_t text) {
+static void add_text(struct sutra_table *table, const struct part *whole, uint32_t text) {
     table_text(table, strings_text(&whole->texts, text), strings_length(&whole->texts, text));
 }
 
@@ -216,8 +215,8 @@ static const char *change_of(const struct part *whole, const struct diff_row *ro
     return more > 0 ? "more" : "fewer";
 }
 
-static void put_calls(struct sutra_table *table, const struct part *whole, const struct diff_row *row) {
-    put_words(table, change_of(whole, row));
+static void add_calls(struct sutra_table *table, const struct part *whole, const struct diff_row *row) {
+    add_words(table, change_of(whole, row));
     for (int side = 0; side < 2; side++)
         table_real(table, (double)row->calls[side] / (double)whole->sides[side].n_samples);
 }
@@ -226,85 +225,57 @@ static double percent_of(double part, double whole) {
     return whole == 0 ? (double)NAN : part == 0 ? 0 : part / whole * 100;
 }
 
-static void put_times(struct sutra_table *table, const struct diff_rows *rows, const struct diff_row *row,
+static void add_times(struct sutra_table *table, const struct diff_rows *rows, const struct diff_row *row,
                       wide_t *cumulative) {
     const struct part *whole = rows->whole;
     wide_t difference = diff_of(whole, row->device);
     *cumulative += difference;
-    diff_put_times(table, whole, row->device);
+    add_diff_times(table, whole, row->device);
     table_real(table, percent_of((double)difference, (double)diff_scaled(whole, row->device, 0)));
     table_real(table, percent_of((double)difference, (double)rows->difference));
     table_real(table, percent_of((double)*cumulative, (double)rows->difference));
 }
 
-/* The standard error of a difference of means; NaN: not known. */
+/* The standard error of a difference of means; NaN: unknown. */
 static double error_of(const struct part *whole, const struct spread samples[2]) {
     return sqrt(spread_error(&samples[0], whole->sides[0].n_samples) +
                 spread_error(&samples[1], whole->sides[1].n_samples)) /
            NS_PER_US;
 }
 
-static const char *clear_words(double difference, double error) {
-    if (difference == 0)
-        return "no";
-    return isnan(error) ? "unknown" : fabs(difference) > 2 * error ? "yes" : "no";
-}
-
-static void put_clear(struct sutra_table *table, double difference_us, double error_us) {
+static void add_clear(struct sutra_table *table, double difference_us, double error_us) {
     table_real(table, error_us);
-    put_words(table, clear_words(difference_us, error_us));
+    add_words(table, difference_us == 0                   ? "no"
+                     : isnan(error_us)                    ? "unknown"
+                     : fabs(difference_us) > 2 * error_us ? "yes"
+                                                          : "no");
 }
 
 /* ---- Steps ---- */
 
-static double deviation_of(const struct part_side *side, const struct spread *spread) {
-    return sqrt(spread_error(spread, side->n_samples) * side->n_samples) / NS_PER_US;
-}
-
-static void put_step(struct sutra_table *table, const struct part *whole, const char *name, const wide_t ns[2],
+static void add_step(struct sutra_table *table, const struct part *whole, const char *name, const wide_t ns[2],
                      const struct spread samples[2]) {
     wide_t difference = diff_of(whole, ns);
-    put_words(table, name);
-    diff_put_times(table, whole, ns);
+    add_words(table, name);
+    add_diff_times(table, whole, ns);
     table_real(table, percent_of((double)difference, (double)diff_scaled(whole, ns, 0)));
     for (int side = 0; side < 2; side++)
-        table_real(table, deviation_of(&whole->sides[side], &samples[side]));
-    put_clear(table, diff_us(whole, ns), error_of(whole, samples));
+        table_real(table,
+                   (sqrt(spread_error(&samples[side], whole->sides[side].n_samples) * whole->sides[side].n_samples) /
+                    NS_PER_US));
+    add_clear(table, diff_us(whole, ns), error_of(whole, samples));
 }
 
-static void put_part(struct sutra_table *table, const struct part *whole, const char *name, int part) {
+static void add_part(struct sutra_table *table, const struct part *whole, const char *name, int part) {
     const struct part_side *a = &whole->sides[0], *b = &whole->sides[1];
     const wide_t ns[2] = {a->parts_ns[part], b->parts_ns[part]};
     const struct spread samples[2] = {a->parts[part], b->parts[part]};
-    put_step(table, whole, name, ns, samples);
-}
-
-static void make_steps(const struct part *whole, struct sutra_diff *diff) {
-    struct sutra_table *table = diff_table_begin(diff, SUTRA_DIFF_STEPS);
-    const struct part_side *a = &whole->sides[0], *b = &whole->sides[1];
-    struct sutra_diff_summary *summary = &diff->summary;
-    const wide_t step[2] = {a->parts_ns[DIFF_PART_STEP], b->parts_ns[DIFF_PART_STEP]};
-    const wide_t device[2] = {a->device_ns, b->device_ns};
-    const struct spread steps[2] = {a->parts[DIFF_PART_STEP], b->parts[DIFF_PART_STEP]};
-    const struct spread devices[2] = {a->device, b->device};
-    put_part(table, whole, "step", DIFF_PART_STEP);
-    for (int part = 0; part < N_STEP_PARTS; part++)
-        put_part(table, whole, step_part_names[part], DIFF_PART_FIRST + part);
-    put_step(table, whole, "GPU activity", device, devices);
-    for (int side = 0; side < 2; side++) {
-        summary->n_steps[side] = whole->sides[side].n_samples;
-        summary->has_steps[side] = whole->sides[side].has_steps;
-        summary->step_us[side] = diff_side_us(whole, step, side);
-        summary->device_us[side] = diff_side_us(whole, device, side);
-        summary->outside_us[side] = (double)whole->sides[side].left_out_ns / NS_PER_US;
-    }
-    summary->step_error_us = error_of(whole, steps);
-    summary->device_error_us = error_of(whole, devices);
+    add_step(table, whole, name, ns, samples);
 }
 
 /* ---- Ledgers ---- */
 
-/* Rows by key of either side. */
+/* Joins the rows of both sides by key. */
 static enum sutra_status join_ledgers(struct diff_rows *rows, enum part_ledger id, struct tuples *keys,
                                       struct sutra_error *error) {
     const struct part *whole = rows->whole;
@@ -332,29 +303,12 @@ static enum sutra_status join_ledgers(struct diff_rows *rows, enum part_ledger i
     return ok ? sort_rows(rows, error) : error_memory(error);
 }
 
-static void put_kind(struct sutra_table *table, enum part_ledger id, uint32_t kind) {
-    static const char *const kinds[N_KINDS] = {"operator", "call", "unattributed"};
-    static const char *const classes[DEVICE_N_CLASSES] = {"compute", "communication", "copy"};
-    put_words(table, id == LEDGER_KERNELS ? classes[kind] : kinds[kind]);
-}
-
-static void put_host(struct sutra_table *table, const struct part *whole, const struct diff_row *row) {
-    diff_put_times(table, whole, row->host);
-}
-
-/* Of a call. */
-static void put_means(struct sutra_table *table, const struct diff_row *row) {
-    for (int side = 0; side < 2; side++)
-        table_real(table,
-                   row->calls[side] ? (double)row->device[side] / (double)row->calls[side] / NS_PER_US : (double)NAN);
-}
-
-/* Of a step; NaN where no call is known on several ranks. */
+/* Wait time per step; NaN without calls that are known on several ranks. */
 static double wait_us(const struct part *whole, const struct diff_row *row, int side) {
     return row->n_met[side] ? diff_side_us(whole, row->wait, side) : (double)NAN;
 }
 
-/* What each link carries while data moves, in GB/s: of calls whose waits are known, without these. */
+/* Bus bandwidth in GB/s, without the wait time of calls whose wait is known. */
 static double bus_gbps(const struct part *whole, const struct diff_row *row, int side) {
     const enum comm_kind kind = collective_kind_of(strings_text(&whole->texts, (uint32_t)row->key.part[0]));
     const unsigned size = collective_type_bytes(strings_text(&whole->texts, (uint32_t)row->key.part[1]));
@@ -367,51 +321,20 @@ static double bus_gbps(const struct part *whole, const struct diff_row *row, int
     return (double)n * size * (double)row->calls[side] / moved_ns * collective_bus_share(kind, n_ranks);
 }
 
-static void put_waits(struct sutra_table *table, const struct part *whole, const struct diff_row *row) {
-    const double a = wait_us(whole, row, 0), b = wait_us(whole, row, 1);
-    table_real(table, a);
-    table_real(table, b);
-    table_real(table, b - a);
-    for (int side = 0; side < 2; side++)
-        table_real(table, bus_gbps(whole, row, side));
-}
-
-static void write_key(struct sutra_table *table, const struct part *whole, enum part_ledger id,
-                      const struct tuple *key) {
-    put_text(table, whole, (uint32_t)key->part[0]);
+static void add_key(struct sutra_table *table, const struct part *whole, enum part_ledger id, const struct tuple *key) {
+    add_text(table, whole, (uint32_t)key->part[0]);
     if (id == LEDGER_COLLECTIVES) {
-        put_text(table, whole, (uint32_t)key->part[1]);
+        add_text(table, whole, (uint32_t)key->part[1]);
         for (int i = 2; i < 4; i++)
             table_real(table, key->part[i] == CALL_UNKNOWN ? (double)NAN : (double)key->part[i]);
         return;
     }
-    put_kind(table, id, (uint32_t)key->part[1]);
+    uint32_t kind = (uint32_t)key->part[1];
+    static const char *const kinds[N_KINDS] = {"operator", "call", "unattributed"};
+    static const char *const classes[DEVICE_N_CLASSES] = {"compute", "communication", "copy"};
+    add_words(table, id == LEDGER_KERNELS ? classes[kind] : kinds[kind]);
     for (int i = 2; i < 4 && id == LEDGER_SHAPES; i++)
-        put_text(table, whole, (uint32_t)key->part[i]);
-}
-
-static bool is_nothing(const struct diff_row *row) {
-    return !row->calls[0] && !row->calls[1] && !row->device[0] && !row->device[1];
-}
-
-static void put_ledger(struct sutra_table *table, const struct diff_rows *rows, enum part_ledger id) {
-    const struct part *whole = rows->whole;
-    wide_t cumulative = 0;
-    for (uint32_t i = 0; i < rows->n; i++) {
-        const struct diff_row *row = &rows->list[rows->order[i]];
-        if (is_nothing(row))
-            continue;
-        write_key(table, whole, id, &row->key);
-        put_calls(table, whole, row);
-        put_times(table, rows, row, &cumulative);
-        put_clear(table, diff_us(whole, row->device), error_of(whole, row->samples));
-        if (id == LEDGER_OPERATORS)
-            put_host(table, whole, row);
-        if (id == LEDGER_COLLECTIVES) {
-            put_means(table, row);
-            put_waits(table, whole, row);
-        }
-    }
+        add_text(table, whole, (uint32_t)key->part[i]);
 }
 
 static enum sutra_status make_ledger(const struct part *whole, enum part_ledger id, struct sutra_diff *diff,
@@ -422,8 +345,34 @@ static enum sutra_status make_ledger(const struct part *whole, enum part_ledger 
     struct tuples keys = {0};
     struct diff_rows rows = {.whole = whole, .arena = &arena};
     enum sutra_status status = join_ledgers(&rows, id, &keys, error);
-    if (!status)
-        put_ledger(diff_table_begin(diff, tables[id]), &rows, id);
+    if (!status) {
+        struct sutra_table *table = diff_table_begin(diff, tables[id]);
+        wide_t cumulative = 0;
+        for (uint32_t i = 0; i < rows.n; i++) {
+            const struct diff_row *row = &rows.list[rows.order[i]];
+            if (!row->calls[0] && !row->calls[1] && !row->device[0] && !row->device[1])
+                continue;
+            add_key(table, whole, id, &row->key);
+            add_calls(table, whole, row);
+            add_times(table, &rows, row, &cumulative);
+            add_clear(table, diff_us(whole, row->device), error_of(whole, row->samples));
+            if (id == LEDGER_OPERATORS) {
+                add_diff_times(table, whole, row->host);
+            }
+            if (id == LEDGER_COLLECTIVES) {
+                for (int side = 0; side < 2; side++)
+                    table_real(table, row->calls[side]
+                                          ? (double)row->device[side] / (double)row->calls[side] / NS_PER_US
+                                          : (double)NAN);
+                const double a = wait_us(whole, row, 0), b = wait_us(whole, row, 1);
+                table_real(table, a);
+                table_real(table, b);
+                table_real(table, b - a);
+                for (int side = 0; side < 2; side++)
+                    table_real(table, bus_gbps(whole, row, side));
+            }
+        }
+    }
     tuples_free(&keys);
     arena_free(&arena);
     return status;
@@ -431,7 +380,7 @@ static enum sutra_status make_ledger(const struct part *whole, enum part_ledger 
 
 /* ---- Paths ---- */
 
-/* What happened at a path, where the calls do not tell it. */
+/* The change of a path, or NULL if it follows from the calls. */
 static const char *path_change(const struct path_row *row) {
     if (!row->path[0] || !row->path[1])
         return row->path[0] ? "gone" : "new";
@@ -440,7 +389,7 @@ static const char *path_change(const struct path_row *row) {
     return row->path[0] != row->path[1] ? "renamed" : NULL;
 }
 
-static enum sutra_status put_paths(struct diff_rows *rows, const struct path_row_list *paths, struct sutra_table *table,
+static enum sutra_status add_paths(struct diff_rows *rows, const struct path_row_list *paths, struct sutra_table *table,
                                    struct sutra_error *error) {
     const struct part *whole = rows->whole;
     static const bool all_texts[4] = {true, true, true, true};
@@ -459,9 +408,9 @@ static enum sutra_status put_paths(struct diff_rows *rows, const struct path_row
     for (uint32_t i = 0; i < rows->n && !status; i++) {
         const struct diff_row *row = &rows->list[rows->order[i]];
         for (int text = 0; text < 4; text++)
-            put_text(table, whole, (uint32_t)row->key.part[text]);
-        put_calls(table, whole, row);
-        put_times(table, rows, row, &cumulative);
+            add_text(table, whole, (uint32_t)row->key.part[text]);
+        add_calls(table, whole, row);
+        add_times(table, rows, row, &cumulative);
     }
     return status;
 }
@@ -477,8 +426,8 @@ static int compare_nodes(const struct strings *texts, const struct path_node *a,
     return strcmp(strings_text(texts, a->shapes), strings_text(texts, b->shapes));
 }
 
-/* Whether the trees are in their order: so that what is aligned does not depend on which side is A. */
-static bool comes_first(const struct part *whole, const struct path_tree *a, const struct path_tree *b) {
+/* Whether the trees are in canonical order, so that the alignment does not depend on which side is A. */
+static bool is_in_order(const struct part *whole, const struct path_tree *a, const struct path_tree *b) {
     int order = (a->n > b->n) - (a->n < b->n);
     for (row_t i = 0; i < a->n && !order; i++)
         order = compare_nodes(&whole->texts, &a->nodes[i], &b->nodes[i]);
@@ -501,7 +450,7 @@ static enum sutra_status merge_sides(const struct part *whole, struct path_ids *
     }
     if (!ok)
         return error_memory(error);
-    bool swapped = !comes_first(whole, &trees[0], &trees[1]);
+    bool swapped = !is_in_order(whole, &trees[0], &trees[1]);
     const struct path_tree in_order[2] = {trees[swapped], trees[!swapped]};
     return path_tree_merge(in_order, ids, arena, scratch, merged, error);
 }
@@ -518,9 +467,9 @@ static enum sutra_status make_paths(struct part *whole, struct sutra_diff *diff,
     if (!status)
         status = path_rows_make(whole, &merged, &arena, &paths, error);
     if (!status)
-        status = put_paths(&rows, &paths, diff_table_begin(diff, SUTRA_DIFF_PATHS), error);
+        status = add_paths(&rows, &paths, diff_table_begin(diff, SUTRA_DIFF_PATHS), error);
     if (!status)
-        status = path_sums_put(whole, &merged, &arena, diff_table_begin(diff, SUTRA_DIFF_TREE), error);
+        status = path_sums_table(whole, &merged, &arena, diff_table_begin(diff, SUTRA_DIFF_TREE), error);
     path_ids_free(&ids);
     tuples_free(&paths.keys);
     arena_free(&arena);
@@ -530,7 +479,26 @@ static enum sutra_status make_paths(struct part *whole, struct sutra_diff *diff,
 
 enum sutra_status diff_tables_make(struct part *whole, struct sutra_diff *diff, struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
-    make_steps(whole, diff);
+    struct sutra_table *table = diff_table_begin(diff, SUTRA_DIFF_STEPS);
+    const struct part_side *a = &whole->sides[0], *b = &whole->sides[1];
+    struct sutra_diff_summary *summary = &diff->summary;
+    const wide_t step[2] = {a->parts_ns[DIFF_PART_STEP], b->parts_ns[DIFF_PART_STEP]};
+    const wide_t device[2] = {a->device_ns, b->device_ns};
+    const struct spread steps[2] = {a->parts[DIFF_PART_STEP], b->parts[DIFF_PART_STEP]};
+    const struct spread devices[2] = {a->device, b->device};
+    add_part(table, whole, "step", DIFF_PART_STEP);
+    for (int part = 0; part < N_STEP_PARTS; part++)
+        add_part(table, whole, step_part_names[part], DIFF_PART_FIRST + part);
+    add_step(table, whole, "GPU activity", device, devices);
+    for (int side = 0; side < 2; side++) {
+        summary->n_steps[side] = whole->sides[side].n_samples;
+        summary->has_steps[side] = whole->sides[side].has_steps;
+        summary->step_us[side] = diff_side_us(whole, step, side);
+        summary->device_us[side] = diff_side_us(whole, device, side);
+        summary->outside_us[side] = (double)whole->sides[side].outside_ns / NS_PER_US;
+    }
+    summary->step_error_us = error_of(whole, steps);
+    summary->device_error_us = error_of(whole, devices);
     for (int id = 0; id < N_LEDGERS && !status; id++)
         status = make_ledger(whole, (enum part_ledger)id, diff, error);
     if (!status)

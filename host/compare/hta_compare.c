@@ -1,10 +1,10 @@
 /*
- * hta_compare.c - sums by name of one step of a trace, and two such side by side.
+ * hta_compare.c - implements HTA's TraceDiff: sums by name of one step of a trace, and the comparison of two traces.
  *
- * An event of the host is in the step that it begins in, one of the device in that of its launch; see hta_iterations.c.
- * Numbers of a side are real as soon as a name is missing there, as pandas has them.
+ * A CPU event belongs to the step in which it starts, a GPU event to the step of its launch. As in pandas, all numbers
+ * of a side are real if a name is missing there.
  */
-#include "compare/hta_compare.h"
+#include "compare/diff.h"
 
 #include <stdlib.h>
 
@@ -19,14 +19,7 @@ enum { HTA_ON_HOST, HTA_ON_DEVICE };
 
 /* ---- One side ---- */
 
-static void add_row(const struct hta_rows *rows, row_t event, struct hta_name_sum *sums) {
-    struct hta_name_sum *sum = &sums[rows->events->name[event]];
-    int where = rows->state[event] & HTA_STREAM ? HTA_ON_DEVICE : HTA_ON_HOST;
-    sum->count[where]++;
-    sum->ns[where] += rows->dur[event];
-}
-
-/* The number that is asked for, or the lowest one that an event's name has; ITERATION_NONE: there is none. */
+/* The requested step, or the lowest step number of an event's name; ITERATION_NONE: no such step. */
 static int64_t choose_step(const struct hta_rows *rows, const struct hta_iterations *iterations, const char *step) {
     int64_t chosen = ITERATION_NONE, wanted = ITERATION_NONE;
     if (step && !integer_parse(step, strlen(step), &wanted))
@@ -40,22 +33,44 @@ static int64_t choose_step(const struct hta_rows *rows, const struct hta_iterati
     return chosen;
 }
 
-static enum sutra_status step_missing(const char *step, struct sutra_error *error) {
-    if (step)
-        return error_set(error, SUTRA_DATA, "no event " STEP_NAME "#%.100s", step);
-    return error_set(error, SUTRA_DATA, "no event " STEP_NAME "#N: HTA compares profiler steps");
-}
-
-/* Keeps the names that have a sum; their numbers rise as in the trace. */
-static enum sutra_status keep_names(const struct hta_rows *rows, const struct hta_name_sum *sums,
-                                    struct hta_names *names, struct sutra_error *error) {
+static enum sutra_status sum_names(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                   const char *step, struct arena *arena, struct hta_names *names,
+                                   struct sutra_error *error) {
+    const struct sutra_hta_options options = {.size = sizeof options, .compat = true};
+    struct hta_iterations iterations = {0};
+    struct hta_rows rows;
+    struct hta_name_sum *sums = arena_zeros(arena, trace->strings.n, sizeof *sums);
+    enum sutra_status status = arena_status(arena, error);
+    if (status)
+        return status;
+    status = hta_rows_make_all(context, &options, trace, arena, &rows, error);
+    if (status)
+        return status;
+    status = hta_iterations_make(&rows, &options, arena, &iterations, error);
+    if (status)
+        return status;
+    int64_t chosen = choose_step(&rows, &iterations, step);
+    if (chosen == ITERATION_NONE) {
+        if (step)
+            return error_set(error, SUTRA_DATA, "no event " STEP_NAME "#%.100s", step);
+        return error_set(error, SUTRA_DATA, "no event " STEP_NAME "#N: HTA compares profiler steps");
+    }
+    for (row_t i = 0; i < rows.n; i++)
+        if (iterations.of_event[rows.list[i]] == chosen) {
+            struct hta_name_sum *sum = &sums[rows.events->name[rows.list[i]]];
+            int where = rows.state[rows.list[i]] & HTA_STREAM ? HTA_ON_DEVICE : HTA_ON_HOST;
+            sum->count[where]++;
+            sum->ns[where] += rows.dur[rows.list[i]];
+        }
+    names->durs_real = rows.durs_real;
+    /* Keep the names that have a sum, in the order of the trace. */
     uint64_t capacity = 0;
     bool ok = strings_init(&names->names);
-    for (uint32_t string = 0; string < rows->strings->n && ok; string++) {
+    for (uint32_t string = 0; string < rows.strings->n && ok; string++) {
         if (!sums[string].count[0] && !sums[string].count[1])
             continue;
         uint32_t name =
-            strings_intern(&names->names, strings_text(rows->strings, string), strings_length(rows->strings, string));
+            strings_intern(&names->names, strings_text(rows.strings, string), strings_length(rows.strings, string));
         ok = name != STRING_NONE && column_grow(&names->sums, name, &capacity, sizeof *names->sums);
         if (ok)
             names->sums[name] = sums[string];
@@ -63,37 +78,13 @@ static enum sutra_status keep_names(const struct hta_rows *rows, const struct ht
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-static enum sutra_status take_names(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                    const char *step, struct arena *arena, struct hta_names *names,
-                                    struct sutra_error *error) {
-    const struct sutra_hta_options options = {.size = sizeof options, .compat = true};
-    struct hta_iterations iterations = {0};
-    struct hta_rows rows;
-    struct hta_name_sum *sums = arena_zeros(arena, trace->strings.n, sizeof *sums);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = hta_rows_make_all(context, &options, trace, arena, &rows, error);
-    if (!status)
-        status = hta_iterations_make(&rows, &options, arena, &iterations, error);
-    if (status)
-        return status;
-    int64_t chosen = choose_step(&rows, &iterations, step);
-    if (chosen == ITERATION_NONE)
-        return step_missing(step, error);
-    for (row_t i = 0; i < rows.n; i++)
-        if (iterations.of_event[rows.list[i]] == chosen)
-            add_row(&rows, rows.list[i], sums);
-    names->durs_real = rows.durs_real;
-    return keep_names(&rows, sums, names, error);
-}
-
-enum sutra_status hta_names_take(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                 const char *step, struct hta_names *names, struct sutra_error *error) {
+enum sutra_status hta_names_sum(struct sutra_context *context, const struct sutra_device_trace *trace, const char *step,
+                                struct hta_names *names, struct sutra_error *error) {
     struct arena arena = {0};
     *names = (struct hta_names){0};
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
-    enum sutra_status status = take_names(context, trace, step, &arena, names, error);
+    enum sutra_status status = sum_names(context, trace, step, &arena, names, error);
     stage_end(context);
     arena_free(&arena);
     return status;
@@ -112,7 +103,7 @@ struct hta_pair {
     wide_t ns[2];
 };
 
-/* Which events a table is of, and by which names. */
+/* A table's events and names. */
 struct hta_form {
     bool of[2]; /* host, device */
     bool shortened;
@@ -125,12 +116,6 @@ struct hta_join {
     uint32_t *order;
     bool missing[2]; /* a name */
 };
-
-static struct hta_form form_of(enum sutra_diff_table id) {
-    return (struct hta_form){
-        .of = {id < SUTRA_HTA_COMPARE_GPU, id < SUTRA_HTA_COMPARE_CPU || id >= SUTRA_HTA_COMPARE_GPU},
-        .shortened = (id - SUTRA_HTA_COMPARE_ALL) % 2};
-}
 
 static bool add_name(struct hta_join *join, const char *name, size_t length, const struct hta_form *form, int side,
                      const struct hta_name_sum *sum) {
@@ -166,7 +151,7 @@ static bool add_side(struct hta_join *join, const struct hta_names *names, const
     return ok;
 }
 
-/* Names of A first, each part in the order of the code points. */
+/* Names of A first, then names of B only, both in code point order. */
 static int compare_pairs(const void *left, const void *right, void *arg) {
     const struct hta_join *join = arg;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -188,46 +173,43 @@ static bool sort_pairs(struct hta_join *join) {
     return join->order;
 }
 
-static void put_us(struct sutra_table *table, wide_t ns) {
+static void add_us(struct sutra_table *table, wide_t ns) {
     table_number(table, (double)ns / NS_PER_US);
-}
-
-static void put_pair(struct sutra_table *table, const struct hta_join *join, uint32_t name) {
-    const struct hta_pair *pair = &join->pairs[name];
-    int64_t more = (int64_t)pair->count[1] - (int64_t)pair->count[0];
-    table_text(table, strings_text(&join->names, name), strings_length(&join->names, name));
-    for (int side = 0; side < 2; side++) {
-        table_integer(table, (int64_t)pair->count[side]);
-        put_us(table, pair->ns[side]);
-    }
-    table_integer(table, more);
-    put_us(table, pair->ns[1] - pair->ns[0]);
-    table_text(table, more > 0 ? "+" : more < 0 ? "-" : "=", 1);
-}
-
-/* The kinds of columns: those of a side are real where a name is missing, or its durations are. */
-static void set_kinds(struct sutra_table *table, const struct hta_join *join, const struct hta_names sides[2]) {
-    for (uint32_t side = 0; side < 2; side++) {
-        bool missing = join->missing[side];
-        table_retype(table, 1 + 2 * side, missing ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
-        table_retype(table, 2 + 2 * side, missing || sides[side].durs_real ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
-    }
-    bool missing = join->missing[0] || join->missing[1];
-    table_retype(table, 5, missing ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
-    table_retype(table, 6,
-                 missing || sides[0].durs_real || sides[1].durs_real ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
 }
 
 enum sutra_status hta_compare_table(const struct hta_names sides[2], enum sutra_diff_table id,
                                     struct sutra_table *table, struct sutra_error *error) {
-    const struct hta_form form = form_of(id);
+    const struct hta_form form = {
+        .of = {id < SUTRA_HTA_COMPARE_GPU, id < SUTRA_HTA_COMPARE_CPU || id >= SUTRA_HTA_COMPARE_GPU},
+        .shortened = (id - SUTRA_HTA_COMPARE_ALL) % 2};
     struct hta_join join = {0};
     bool ok = strings_init(&join.names) && add_side(&join, &sides[0], &form, 0) &&
               add_side(&join, &sides[1], &form, 1) && sort_pairs(&join);
-    if (ok)
-        set_kinds(table, &join, sides);
-    for (uint32_t i = 0; i < join.names.n && ok; i++)
-        put_pair(table, &join, join.order[i]);
+    if (ok) {
+        /* Columns of a side are real if a name is missing or its durations are real. */
+        for (uint32_t side = 0; side < 2; side++) {
+            bool missing = join.missing[side];
+            table_retype(table, 1 + 2 * side, missing ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
+            table_retype(table, 2 + 2 * side,
+                         missing || sides[side].durs_real ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
+        }
+        bool missing = join.missing[0] || join.missing[1];
+        table_retype(table, 5, missing ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
+        table_retype(table, 6,
+                     missing || sides[0].durs_real || sides[1].durs_real ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER);
+    }
+    for (uint32_t i = 0; i < join.names.n && ok; i++) {
+        const struct hta_pair *pair = &join.pairs[join.order[i]];
+        int64_t more = (int64_t)pair->count[1] - (int64_t)pair->count[0];
+        table_text(table, strings_text(&join.names, join.order[i]), strings_length(&join.names, join.order[i]));
+        for (int side = 0; side < 2; side++) {
+            table_integer(table, (int64_t)pair->count[side]);
+            add_us(table, pair->ns[side]);
+        }
+        table_integer(table, more);
+        add_us(table, pair->ns[1] - pair->ns[0]);
+        table_text(table, more > 0 ? "+" : more < 0 ? "-" : "=", 1);
+    }
     strings_free(&join.names);
     free(join.pairs);
     free(join.order);
@@ -237,13 +219,6 @@ enum sutra_status hta_compare_table(const struct hta_names sides[2], enum sutra_
 /* ---- Changes ---- */
 
 enum { COMPARE_NAME, COMPARE_CONTROL, COMPARE_TEST = 3 };
-
-static bool is_change(double control, double test, int change) {
-    double more = test - control;
-    const bool is[] = {control == 0 && test > 0, control > 0 && test == 0, control > 0 && more > 0,
-                       test > 0 && more<0, test> 0 && more == 0};
-    return is[change];
-}
 
 static bool write_changes(const void *of, struct text_out *text) {
     static const char *const changes[] = {"added", "deleted", "increased", "decreased", "unchanged"};
@@ -256,8 +231,12 @@ static bool write_changes(const void *of, struct text_out *text) {
         for (uint64_t row = 0; row < table->n_rows; row++) {
             size_t length;
             const char *name = table_get_text(table, COMPARE_NAME, row, &length);
-            if (is_change(table_get_real(table, COMPARE_CONTROL, row), table_get_real(table, COMPARE_TEST, row),
-                          change))
+            double control = table_get_real(table, COMPARE_CONTROL, row);
+            double test = table_get_real(table, COMPARE_TEST, row);
+            double more = test - control;
+            const bool is[] = {control == 0 && test > 0, control > 0 && test == 0, control > 0 && more > 0,
+                               test > 0 && more<0, test> 0 && more == 0};
+            if (is[change])
                 json_string(&json, name, length);
         }
         json_close(&json, ']');

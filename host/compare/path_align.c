@@ -1,13 +1,13 @@
 /*
- * path_align.c - children of two nodes, aligned so that their order is kept.
+ * path_align.c - aligns the children of two nodes in order, merges the trees of both sides, and folds trees of steps.
  *
- *     A   linear  norm  linear  linear'      1. equal below: from both ends inwards, then what stands once on each side
+ *     A   linear  norm  linear  linear'      1. equal subtrees: from both ends inwards, then unique ids of each side
  *         |       |     |       |            2. equal names and shapes, in the same way, then in the order in which
  *     B   linear  norm  linear  linear"         they occur      3. equal names      4. equal children: renamed
  *
- * Each step looks into the gaps that those before it have left. Of pairs that cross each other the longest rising chain
- * stays. Where a gap has a node on one side whose children stand on the other, the node only wraps them: they take its
- * place, and all is done again, ROUNDS times at most. O(k log k).
+ * Each step aligns the gaps that the previous steps left. Of crossing pairs the longest ascending chain remains. If a
+ * gap has a node on one side whose children are in the gap of the other side, the node only wraps them: the children
+ * replace the node, and the alignment is repeated, at most ROUNDS times. O(k log k).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +16,17 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "compare/call_paths.h"
-#include "compare/path_align.h"
 
 #define ROUNDS 16
 
-/* Nodes around a single other one, and so on, that are looked through. */
+/* Maximum number of nested wrappers with a single child. */
 #define DEPTH 16
+
+/* Children of two nodes in order; an aligned child has a match, its index on the other side. */
+struct path_lists {
+    row_t n[2];
+    row_t *node[2], *match[2];
+};
 
 enum path_key { KEY_ID, KEY_SHELL, KEY_BARE, KEY_LIST };
 
@@ -31,25 +36,25 @@ struct path_aligning {
     struct arena *arena;
     struct path_lists *lists;
     enum path_key key;
-    bool only_once; /* keys count that stand once on each side */
+    bool only_once; /* match only keys that occur once on each side */
     /* Of a gap: */
-    row_t *behind;  /* by place on the second side: the next of equal key */
-    row_t *pair[2]; /* pairs in the order of the first side, */
-    row_t *least;   /* for each length of a chain the pair at whose end the second side is least, */
-    row_t *before;  /* the pair before each in its chain */
+    row_t *next_equal; /* by index on the second side: the next of equal key */
+    row_t *pair[2];    /* pairs in the order of the first side, */
+    row_t *chain_end;  /* per length of a chain: its last pair with the smallest index on the second side, */
+    row_t *before;     /* the pair before each in its chain */
 };
 
 struct path_gap {
     row_t from[2], to[2];
 };
 
-static const struct path_node *node_at(const struct path_aligning *align, int side, row_t place) {
-    return &align->trees[side].nodes[align->lists->node[side][place]];
+static const struct path_node *node_at(const struct path_aligning *align, int side, row_t i) {
+    return &align->trees[side].nodes[align->lists->node[side][i]];
 }
 
-/* TUPLE_NONE: it has none. */
-static uint32_t key_at(const struct path_aligning *align, int side, row_t place) {
-    const struct path_node *node = node_at(align, side, place);
+/* TUPLE_NONE: the node has no such key. */
+static uint32_t key_at(const struct path_aligning *align, int side, row_t i) {
+    const struct path_node *node = node_at(align, side, i);
     switch (align->key) {
     case KEY_ID:
         return node->id;
@@ -73,15 +78,6 @@ static bool is_pair(const struct path_aligning *align, row_t a, row_t b) {
     return key != TUPLE_NONE && key == key_at(align, 1, b);
 }
 
-/* Matches equal ends of a gap; what is left has none. */
-static struct path_gap trim(struct path_aligning *align, struct path_gap gap) {
-    while (gap.from[0] < gap.to[0] && gap.from[1] < gap.to[1] && is_pair(align, gap.from[0], gap.from[1]))
-        match(align, gap.from[0]++, gap.from[1]++);
-    while (gap.from[0] < gap.to[0] && gap.from[1] < gap.to[1] && is_pair(align, gap.to[0] - 1, gap.to[1] - 1))
-        match(align, --gap.to[0], --gap.to[1]);
-    return gap;
-}
-
 /* ---- Pairs of equal keys ---- */
 
 static struct path_slot *slot_of(struct path_aligning *align, uint32_t key) {
@@ -91,7 +87,9 @@ static struct path_slot *slot_of(struct path_aligning *align, uint32_t key) {
     return slot;
 }
 
-static void note_keys(struct path_aligning *align, const struct path_gap *gap) {
+/* Lists pairs in the order of the first side: the first nodes of equal key, the second, and so on. */
+static row_t list_pairs(struct path_aligning *align, const struct path_gap *gap) {
+    row_t n = 0;
     align->ids->stamp++;
     for (int side = 0; side < 2; side++)
         for (row_t i = gap->to[side]; i-- > gap->from[side];) {
@@ -102,15 +100,9 @@ static void note_keys(struct path_aligning *align, const struct path_gap *gap) {
             slot->n[side]++;
             if (side == 0)
                 continue;
-            align->behind[i] = slot->next;
+            align->next_equal[i] = slot->next;
             slot->next = i;
         }
-}
-
-/* Pairs in the order of the first side: the first that has a key with the first, and so on. */
-static row_t list_pairs(struct path_aligning *align, const struct path_gap *gap) {
-    row_t n = 0;
-    note_keys(align, gap);
     for (row_t a = gap->from[0]; a < gap->to[0]; a++) {
         uint32_t key = key_at(align, 0, a);
         struct path_slot *slot = key == TUPLE_NONE ? NULL : slot_of(align, key);
@@ -118,29 +110,25 @@ static row_t list_pairs(struct path_aligning *align, const struct path_gap *gap)
             continue;
         align->pair[0][n] = a;
         align->pair[1][n++] = slot->next;
-        slot->next = align->behind[slot->next];
+        slot->next = align->next_equal[slot->next];
     }
     return n;
 }
 
-/* How long the longest chain is that can end before a place of the second side. */
-static row_t length_before(const struct path_aligning *align, row_t n_lengths, row_t b) {
-    struct bisection at = {0, n_lengths};
-    while (at.low < at.high)
-        bisect(&at, align->pair[1][align->least[bisect_middle(at)]] < b);
-    return at.low;
-}
-
-/* Matches the longest chain of pairs that rises on both sides. */
+/* Matches the longest chain of pairs that ascends on both sides. */
 static void match_chain(struct path_aligning *align, row_t n_pairs) {
     row_t n_lengths = 0;
     for (row_t i = 0; i < n_pairs; i++) {
-        row_t length = length_before(align, n_lengths, align->pair[1][i]);
-        align->before[i] = length ? align->least[length - 1] : ROW_NONE;
-        align->least[length] = i;
+        /* the longest chain that can end before the pair */
+        struct bisection at = {0, n_lengths};
+        while (at.low < at.high)
+            bisect(&at, align->pair[1][align->chain_end[bisect_middle(at)]] < align->pair[1][i]);
+        row_t length = at.low;
+        align->before[i] = length ? align->chain_end[length - 1] : ROW_NONE;
+        align->chain_end[length] = i;
         n_lengths += length == n_lengths;
     }
-    for (row_t i = n_lengths ? align->least[n_lengths - 1] : ROW_NONE; i != ROW_NONE; i = align->before[i])
+    for (row_t i = n_lengths ? align->chain_end[n_lengths - 1] : ROW_NONE; i != ROW_NONE; i = align->before[i])
         match(align, align->pair[0][i], align->pair[1][i]);
 }
 
@@ -149,12 +137,17 @@ static void match_chain(struct path_aligning *align, row_t n_pairs) {
 typedef void gap_filler(struct path_aligning *align, struct path_gap gap);
 
 static void fill_gap(struct path_aligning *align, struct path_gap gap) {
-    gap = trim(align, gap);
+    /* Match equal ends of the gap. */
+    while (gap.from[0] < gap.to[0] && gap.from[1] < gap.to[1] && is_pair(align, gap.from[0], gap.from[1]))
+        match(align, gap.from[0]++, gap.from[1]++);
+    while (gap.from[0] < gap.to[0] && gap.from[1] < gap.to[1] && is_pair(align, gap.to[0] - 1, gap.to[1] - 1))
+        match(align, --gap.to[0], --gap.to[1]);
+    gap = gap;
     if (gap.from[0] < gap.to[0] && gap.from[1] < gap.to[1])
         match_chain(align, list_pairs(align, &gap));
 }
 
-/* Goes through stretches in which neither side has matches. */
+/* Calls `fill` for each gap, in which neither side has matches. */
 static void each_gap(struct path_aligning *align, gap_filler *fill) {
     const struct path_lists *lists = align->lists;
     struct path_gap gap = {{0, 0}, {0, 0}};
@@ -177,21 +170,9 @@ static void fill_by(struct path_aligning *align, enum path_key key, bool only_on
     each_gap(align, fill_gap);
 }
 
-static void match_lists(struct path_aligning *align) {
-    for (int side = 0; side < 2; side++)
-        for (row_t i = 0; i < align->lists->n[side]; i++)
-            align->lists->match[side][i] = ROW_NONE;
-    fill_by(align, KEY_ID, true);
-    fill_by(align, KEY_ID, true);
-    fill_by(align, KEY_SHELL, true);
-    fill_by(align, KEY_SHELL, false);
-    fill_by(align, KEY_BARE, false);
-    fill_by(align, KEY_LIST, false);
-}
-
 /* ---- Wrappers ---- */
 
-/* How many children of a node stand in the gap on the other side; 0 where the node launches something itself. */
+/* Counts the children of a node whose names are in the gap of the other side; 0 if the node itself launches. */
 static row_t count_wrapped(struct path_aligning *align, int side, row_t node) {
     const struct path_node *nodes = align->trees[side].nodes;
     row_t n = 0;
@@ -203,11 +184,11 @@ static row_t count_wrapped(struct path_aligning *align, int side, row_t node) {
     return n;
 }
 
-/* Whether most of a node's children stand in the gap on the other side; of a node around a single other one, or that
- * one's, and so on. */
-static bool only_wraps(struct path_aligning *align, int side, row_t place) {
+/* Whether most children of a node are in the gap of the other side; if the node has a single child, whether most
+ * children of the child are, and so on. */
+static bool only_wraps(struct path_aligning *align, int side, row_t i) {
     const struct path_node *nodes = align->trees[side].nodes;
-    row_t node = align->lists->node[side][place];
+    row_t node = align->lists->node[side][i];
     for (int depth = 0; depth < DEPTH && nodes[node].kind != PATH_WORK; depth++) {
         row_t n = count_wrapped(align, side, node);
         if (n > 0 && n >= nodes[node].n_children - n)
@@ -219,7 +200,7 @@ static bool only_wraps(struct path_aligning *align, int side, row_t place) {
     return false;
 }
 
-/* Marks wrappers in a gap by a match with no place. */
+/* The match of wrappers. */
 #define IS_WRAPPER (ROW_NONE - 1)
 
 static void mark_wrappers(struct path_aligning *align, struct path_gap gap) {
@@ -233,7 +214,7 @@ static void mark_wrappers(struct path_aligning *align, struct path_gap gap) {
                 align->lists->match[side][i] = IS_WRAPPER;
 }
 
-/* Puts children in the place of wrappers; returns whether there were any. */
+/* Replaces wrappers by their children; returns whether there were any. */
 static bool open_wrappers(struct path_aligning *align, int side) {
     const struct path_node *nodes = align->trees[side].nodes;
     struct path_lists *lists = align->lists;
@@ -256,29 +237,32 @@ static bool open_wrappers(struct path_aligning *align, int side) {
     return true;
 }
 
-static void take_room(struct path_aligning *align) {
-    struct path_lists *lists = align->lists;
-    row_t *const n = lists->n;
-    for (int side = 0; side < 2; side++) {
-        lists->match[side] = arena_take(align->arena, n[side], sizeof(row_t));
-        align->pair[side] = arena_take(align->arena, n[0], sizeof(row_t));
-    }
-    align->behind = arena_take(align->arena, n[1], sizeof *align->behind);
-    align->least = arena_take(align->arena, n[0], sizeof *align->least);
-    align->before = arena_take(align->arena, n[0], sizeof *align->before);
-}
-
-/* Aligns them; nodes that only wrap what the other side has may have become their children. Without memory the arena
- * fails. See path_align.c. */
+/* Aligns the lists; nodes that only wrap nodes of the other side are replaced by their children. Without memory the
+ * arena fails. */
 static void path_lists_align(const struct path_tree trees[2], struct path_ids *ids, struct arena *arena,
                              struct path_lists *lists) {
     struct path_aligning align = {.trees = trees, .ids = ids, .arena = arena, .lists = lists};
     bool opened = true;
     for (int round = 0; round < ROUNDS && opened && !arena->failed; round++) {
-        take_room(&align);
+        row_t *const n = lists->n;
+        for (int side = 0; side < 2; side++) {
+            lists->match[side] = arena_take(align.arena, n[side], sizeof(row_t));
+            align.pair[side] = arena_take(align.arena, n[0], sizeof(row_t));
+        }
+        align.next_equal = arena_take(align.arena, n[1], sizeof *align.next_equal);
+        align.chain_end = arena_take(align.arena, n[0], sizeof *align.chain_end);
+        align.before = arena_take(align.arena, n[0], sizeof *align.before);
         if (arena->failed)
             return;
-        match_lists(&align);
+        for (int side = 0; side < 2; side++)
+            for (row_t i = 0; i < align.lists->n[side]; i++)
+                align.lists->match[side][i] = ROW_NONE;
+        fill_by(&align, KEY_ID, true);
+        fill_by(&align, KEY_ID, true);
+        fill_by(&align, KEY_SHELL, true);
+        fill_by(&align, KEY_SHELL, false);
+        fill_by(&align, KEY_BARE, false);
+        fill_by(&align, KEY_LIST, false);
         if (round + 1 < ROUNDS)
             each_gap(&align, mark_wrappers);
         opened = open_wrappers(&align, 0);
@@ -287,13 +271,14 @@ static void path_lists_align(const struct path_tree trees[2], struct path_ids *i
 }
 
 /*
- * Two trees walked together from their roots: children of nodes that belong together are aligned, and
- * become the children of one. Where all below two nodes is the same, only numbers are added up.
+ * ---- Merging ----
  *
- * Nodes that were entered and are not done lie on a stack in the scratch arena; no recursion.
+ * Walks two trees together from their roots: aligns the children of matching nodes, which become the children of one
+ * node. Equal subtrees are not walked; only their calls and times are added. Entered nodes are on a stack in the
+ * scratch arena; no recursion.
  */
 
-/* A node that was entered: what is left of its children. */
+/* A node that was entered, and the next of its children on each side. */
 struct merge_level {
     struct merge_level *above;
     struct arena_mark mark; /* before it */
@@ -323,10 +308,9 @@ static void add_numbers(struct path_node *node, const struct path_node *other) {
     }
 }
 
-/* Puts a node with all below it, and below `parent`, at the end; `other` (may be NULL) is the same on the other
- * side. */
-static void put_whole(struct path_merge *merge, const struct path_tree *tree, row_t row, const struct path_node *other,
-                      row_t parent) {
+/* Appends a subtree below `parent`; `other` (may be NULL) is the equal subtree of the other side. */
+static void append_subtree(struct path_merge *merge, const struct path_tree *tree, row_t row,
+                           const struct path_node *other, row_t parent) {
     row_t first = merge->to->n, n = tree->nodes[row].end - row;
     memcpy(merge->to->nodes + first, tree->nodes + row, n * sizeof *merge->to->nodes);
     for (row_t i = 0; i < n; i++) {
@@ -338,73 +322,52 @@ static void put_whole(struct path_merge *merge, const struct path_tree *tree, ro
     merge->to->n += n;
 }
 
-static void list_children(const struct path_tree *tree, row_t row, struct arena *arena, int side,
-                          struct path_lists *lists) {
-    lists->n[side] = 0;
-    lists->node[side] = arena_take(arena, tree->nodes[row].n_children, sizeof(row_t));
-    for (row_t child = row + 1; child < tree->nodes[row].end && lists->node[side]; child = tree->nodes[child].end)
-        lists->node[side][lists->n[side]++] = child;
-}
-
-/* Puts a node that both sides have, and enters it. */
-static void enter(struct path_merge *merge, const row_t rows[2], row_t parent) {
-    struct arena_mark mark = arena_mark(merge->scratch);
-    struct path_node *node = &merge->to->nodes[merge->to->n];
-    struct merge_level *level = arena_zeros(merge->scratch, 1, sizeof *level);
-    *node = merge->trees[0].nodes[rows[0]];
-    node->parent = parent;
-    add_numbers(node, &merge->trees[1].nodes[rows[1]]);
-    if (!level)
-        return;
-    *level = (struct merge_level){.above = merge->level, .mark = mark, .merged = merge->to->n++};
-    for (int side = 0; side < 2; side++)
-        list_children(&merge->trees[side], rows[side], merge->scratch, side, &level->lists);
-    path_lists_align(merge->trees, merge->ids, merge->scratch, &level->lists);
-    merge->level = level;
-}
-
-static void put_pair(struct path_merge *merge, const row_t rows[2], row_t parent) {
+static void append_pair(struct path_merge *merge, const row_t rows[2], row_t parent) {
     const struct path_node *first = &merge->trees[0].nodes[rows[0]], *second = &merge->trees[1].nodes[rows[1]];
     if (first->id == second->id)
-        put_whole(merge, &merge->trees[0], rows[0], second, parent);
-    else
-        enter(merge, rows, parent);
+        append_subtree(merge, &merge->trees[0], rows[0], second, parent);
+    else {
+        /* Append the node of both sides, and enter it. */
+        struct arena_mark mark = arena_mark(merge->scratch);
+        struct path_node *node = &merge->to->nodes[merge->to->n];
+        struct merge_level *level = arena_zeros(merge->scratch, 1, sizeof *level);
+        *node = merge->trees[0].nodes[rows[0]];
+        node->parent = parent;
+        add_numbers(node, &merge->trees[1].nodes[rows[1]]);
+        if (!level)
+            return;
+        *level = (struct merge_level){.above = merge->level, .mark = mark, .merged = merge->to->n++};
+        for (int side = 0; side < 2; side++) {
+            level->lists.n[side] = 0;
+            level->lists.node[side] =
+                arena_take(merge->scratch, merge->trees[side].nodes[rows[side]].n_children, sizeof(row_t));
+            for (row_t child = rows[side] + 1;
+                 child < merge->trees[side].nodes[rows[side]].end && level->lists.node[side];
+                 child = merge->trees[side].nodes[child].end)
+                level->lists.node[side][level->lists.n[side]++] = child;
+        }
+        path_lists_align(merge->trees, merge->ids, merge->scratch, &level->lists);
+        merge->level = level;
+    }
 }
 
-/* The next child that only one side has, those of the first side first. */
-static bool put_single(struct path_merge *merge, struct merge_level *level) {
+/* Appends the next child that only one side has, of the first side first. */
+static bool append_single(struct path_merge *merge, struct merge_level *level) {
     for (int side = 0; side < 2; side++) {
         const struct path_lists *lists = &level->lists;
         row_t at = level->at[side];
         if (at == lists->n[side] || lists->match[side][at] != ROW_NONE)
             continue;
         level->at[side]++;
-        put_whole(merge, &merge->trees[side], lists->node[side][at], NULL, level->merged);
+        append_subtree(merge, &merge->trees[side], lists->node[side][at], NULL, level->merged);
         return true;
     }
     return false;
 }
 
-static void walk(struct path_merge *merge) {
-    while (merge->level && !merge->scratch->failed) {
-        struct merge_level *level = merge->level;
-        if (put_single(merge, level))
-            continue;
-        if (level->at[0] == level->lists.n[0]) {
-            merge->level = level->above;
-            arena_release(merge->scratch, level->mark);
-            continue;
-        }
-        row_t rows[2] = {level->lists.node[0][level->at[0]], level->lists.node[1][level->at[1]]};
-        level->at[0]++;
-        level->at[1]++;
-        put_pair(merge, rows, level->merged);
-    }
-}
-
 /* ---- Both trees ---- */
 
-/* Room for what is noted of all ids. */
+/* Allocates a slot for each id. */
 static bool make_slots(struct path_ids *ids) {
     uint64_t n = ids->n_slots;
     if (n >= ids->numbers.n)
@@ -427,10 +390,23 @@ enum sutra_status path_tree_merge(const struct path_tree trees[2], struct path_i
     if (!merged->nodes || !make_slots(ids))
         return error_memory(error);
     if (trees[0].n && trees[1].n)
-        put_pair(&merge, (row_t[2]){0, 0}, ROW_NONE);
+        append_pair(&merge, (row_t[2]){0, 0}, ROW_NONE);
     else
-        put_whole(&merge, &trees[trees[0].n == 0], 0, NULL, ROW_NONE);
-    walk(&merge);
+        append_subtree(&merge, &trees[trees[0].n == 0], 0, NULL, ROW_NONE);
+    while (merge.level && !merge.scratch->failed) {
+        struct merge_level *level = merge.level;
+        if (append_single(&merge, level))
+            continue;
+        if (level->at[0] == level->lists.n[0]) {
+            merge.level = level->above;
+            arena_release(merge.scratch, level->mark);
+            continue;
+        }
+        row_t rows[2] = {level->lists.node[0][level->at[0]], level->lists.node[1][level->at[1]]};
+        level->at[0]++;
+        level->at[1]++;
+        append_pair(&merge, rows, level->merged);
+    }
     enum sutra_status status = arena_status(scratch, error);
     arena_release(scratch, mark);
     path_tree_finish(merged);
@@ -439,9 +415,7 @@ enum sutra_status path_tree_merge(const struct path_tree trees[2], struct path_i
     return status;
 }
 
-/*
- * Children by their order, else by their names.
- */
+/* ---- Folding: children by their order, else by their names ---- */
 
 bool path_fold_init(struct path_fold *fold) {
     *fold = (struct path_fold){0};
@@ -460,16 +434,12 @@ struct folding {
     const struct path_tree *tree;
     int side;
     row_t *at;       /* by node of the tree: the folded one */
-    row_t *last;     /* and the folded child that was found last */
-    uint64_t *calls; /* and the number of the call */
+    row_t *last;     /* its last folded child */
+    uint64_t *calls; /* the number of its call */
 };
 
-static bool is_alike(const struct path_node *a, const struct path_node *b, int side) {
-    return a->kind == b->kind && a->name[side] == b->name[side];
-}
-
-/* A new node behind the child that was found last. */
-static row_t put_child(struct folding *folding, row_t i, row_t parent) {
+/* Inserts a node after the last child that was found. */
+static row_t insert_child(struct folding *folding, row_t i, row_t parent) {
     struct path_fold *fold = folding->fold;
     if (fold->n >= ROW_LIMIT || !column_grow(&fold->list, fold->n, &fold->capacity, sizeof *fold->list))
         return ROW_NONE;
@@ -478,7 +448,7 @@ static row_t put_child(struct folding *folding, row_t i, row_t parent) {
                                          .parent = parent,
                                          .first = ROW_NONE,
                                          .next = ROW_NONE,
-                                         .alike = ROW_NONE,
+                                         .same_name = ROW_NONE,
                                          .unused = row};
     for (int side = 0; side < 2; side++) {
         fold->list[row].node.calls[side] = 0;
@@ -502,13 +472,13 @@ static row_t find_by_name(struct folding *folding, row_t i, row_t parent, uint64
     if (!head)
         return ROW_NONE;
     if (head->number == PAIR_NONE)
-        return head->number = put_child(folding, i, parent);
+        return head->number = insert_child(folding, i, parent);
     row_t first = head->number, before = ROW_NONE;
     row_t row = fold->list[first].unused_for == call ? fold->list[first].unused : first;
-    for (; row != ROW_NONE && fold->list[row].used_by == call; row = fold->list[row].alike)
+    for (; row != ROW_NONE && fold->list[row].used_by == call; row = fold->list[row].same_name)
         before = row;
-    if (row == ROW_NONE && (row = put_child(folding, i, parent)) != ROW_NONE)
-        fold->list[before].alike = row;
+    if (row == ROW_NONE && (row = insert_child(folding, i, parent)) != ROW_NONE)
+        fold->list[before].same_name = row;
     if (row != ROW_NONE) {
         fold->list[first].unused = row;
         fold->list[first].unused_for = call;
@@ -522,7 +492,9 @@ static row_t find_child(struct folding *folding, row_t i) {
     row_t parent = folding->at[node->parent], last = folding->last[node->parent];
     uint64_t call = folding->calls[node->parent];
     row_t next = last == ROW_NONE ? fold->list[parent].first : fold->list[last].next;
-    if (next != ROW_NONE && fold->list[next].used_by != call && is_alike(&fold->list[next].node, node, folding->side))
+    if (next != ROW_NONE && fold->list[next].used_by != call &&
+        (fold->list[next].node.kind == node->kind &&
+         fold->list[next].node.name[folding->side] == node->name[folding->side]))
         return next;
     return find_by_name(folding, i, parent, call);
 }
@@ -532,7 +504,7 @@ static bool add_node(struct folding *folding, row_t i) {
     const struct path_node *node = &folding->tree->nodes[i];
     row_t row = i == 0 ? 0 : find_child(folding, i);
     if (i == 0 && fold->n == 0)
-        row = put_child(folding, 0, ROW_NONE);
+        row = insert_child(folding, 0, ROW_NONE);
     if (row == ROW_NONE)
         return false;
     if (i > 0) {
@@ -562,8 +534,8 @@ bool path_fold_add(struct path_fold *fold, const struct path_tree *tree, int sid
     return ok;
 }
 
-/* The node behind all below one, or ROW_NONE. */
-static row_t node_behind(const struct path_fold *fold, row_t row) {
+/* The node after a subtree, or ROW_NONE. */
+static row_t node_after(const struct path_fold *fold, row_t row) {
     while (row != ROW_NONE && fold->list[row].next == ROW_NONE)
         row = fold->list[row].parent;
     return row == ROW_NONE ? ROW_NONE : fold->list[row].next;
@@ -578,7 +550,7 @@ struct path_tree path_fold_tree(const struct path_fold *fold, struct arena *aren
         place[row] = tree.n;
         tree.nodes[tree.n] = fold->list[row].node;
         tree.nodes[tree.n++].parent = parent == ROW_NONE ? ROW_NONE : place[parent];
-        row = first != ROW_NONE ? first : node_behind(fold, row);
+        row = first != ROW_NONE ? first : node_after(fold, row);
     }
     if (place)
         path_tree_finish(&tree);

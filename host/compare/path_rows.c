@@ -1,190 +1,30 @@
 /*
- * path_rows.c - from nodes to rows.
+ * path_rows.c - makes rows of the merged call path tree, and sums of paths by name.
  *
- * A text has at most SHOWN names, and says how many more there are; of a path the inner ones.
+ * A text has at most NAMES_SHOWN names and the number of omitted names, and the STEPS_SHOWN innermost names of a path.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "compare/diff_tables.h"
-#include "compare/path_rows.h"
-
-/*
- * The merged tree once more, by names only: for each path what runs below it and what it launches itself,
- * parents before their children, those first whose time differs most.
- *
- * A piece of work that both sides have stands at the shorter of its paths, of equal ones at that which comes first in
- * the alphabet, so that it does not matter which side is A. Numbers of paths rise from the root on, so sums are made
- * from the last path to the first. O(n), beside sorting children.
- */
-
-/* Of a path, whose number is its place; place 0 is the root. */
-struct path_sum {
-    uint64_t calls[2];
-    wide_t own[2], below[2]; /* `below` has `own` too */
-    row_t parent, first, next;
-    uint32_t depth;
-    bool is_there;
-};
-
-struct path_sums {
-    const struct part *whole;
-    struct path_sum *list;
-    row_t n;
-};
-
-static void find_depths(struct path_sums *sums) {
-    for (row_t i = 1; i < sums->n; i++) {
-        sums->list[i].parent = (row_t)sums->whole->paths.list[i - 1].part[0];
-        sums->list[i].depth = sums->list[sums->list[i].parent].depth + 1;
-    }
-}
-
-/* Of two paths of one length, by the innermost name that differs. */
-static bool comes_first(const struct path_sums *sums, row_t a, row_t b) {
-    const struct part *whole = sums->whole;
-    int order = 0;
-    for (; a != b && order == 0; a = sums->list[a].parent, b = sums->list[b].parent)
-        order = strcmp(strings_text(&whole->texts, (uint32_t)whole->paths.list[a - 1].part[1]),
-                       strings_text(&whole->texts, (uint32_t)whole->paths.list[b - 1].part[1]));
-    return order < 0;
-}
-
-static row_t path_of(const struct path_sums *sums, const struct path_node *node) {
-    row_t a = node->path[0], b = node->path[1];
-    if (!node_is_on(node, 0) || !node_is_on(node, 1))
-        return node_is_on(node, 0) ? a : b;
-    uint32_t depth_a = sums->list[a].depth, depth_b = sums->list[b].depth;
-    if (a == b || depth_a != depth_b)
-        return depth_a < depth_b ? a : b;
-    return comes_first(sums, a, b) ? a : b;
-}
-
-static void add_node(struct path_sums *sums, const struct path_node *node) {
-    struct path_sum *sum = &sums->list[path_of(sums, node)];
-    for (int side = 0; side < 2; side++) {
-        if (node->kind == PATH_WORK)
-            sum->own[side] += node->ticks[side];
-        else if (node->kind != PATH_THREAD)
-            sum->calls[side] += node->calls[side];
-    }
-    sum->is_there = true;
-}
-
-/* From the last to the first: paths are there if one below them is. */
-static void add_up(struct path_sums *sums) {
-    for (row_t i = sums->n; i-- > 0;) {
-        struct path_sum *sum = &sums->list[i];
-        row_t parent = sum->parent;
-        for (int side = 0; side < 2; side++) {
-            sum->below[side] += sum->own[side];
-            if (i)
-                sums->list[parent].below[side] += sum->below[side];
-        }
-        if (i)
-            sums->list[parent].is_there |= sum->is_there;
-    }
-}
-
-/* ---- Order ---- */
-
-static int compare_sums(const void *left, const void *right, void *arg) {
-    const struct path_sums *sums = arg;
-    const struct path_sum *a = &sums->list[*(const row_t *)left], *b = &sums->list[*(const row_t *)right];
-    wide_t first = wide_size(diff_of(sums->whole, a->below)), second = wide_size(diff_of(sums->whole, b->below));
-    if (first != second)
-        return first > second ? -1 : 1;
-    return *(const row_t *)left < *(const row_t *)right ? -1 : 1;
-}
-
-/* Lists of children: all paths by falling difference, put before what their parent has from the last on. */
-static bool link_children(struct path_sums *sums, struct arena *arena) {
-    row_t *order = arena_take(arena, sums->n, sizeof *order), n = 0;
-    if (!order)
-        return false;
-    for (row_t i = 0; i < sums->n; i++)
-        sums->list[i].first = sums->list[i].next = ROW_NONE;
-    for (row_t i = 1; i < sums->n; i++)
-        if (sums->list[i].is_there)
-            order[n++] = i;
-    qsort_r(order, n, sizeof *order, compare_sums, sums);
-    while (n-- > 0) {
-        struct path_sum *sum = &sums->list[order[n]], *parent = &sums->list[sum->parent];
-        sum->next = parent->first;
-        parent->first = order[n];
-    }
-    return true;
-}
-
-/* ---- Rows ---- */
-
-static void put_row(const struct path_sums *sums, row_t i, uint32_t depth, struct sutra_table *table) {
-    const struct part *whole = sums->whole;
-    const struct path_sum *sum = &sums->list[i];
-    uint32_t name = i ? (uint32_t)whole->paths.list[i - 1].part[1] : 0;
-    table_integer(table, depth);
-    if (i)
-        table_text(table, strings_text(&whole->texts, name), strings_length(&whole->texts, name));
-    else
-        table_text(table, "all", 3);
-    for (int side = 0; side < 2; side++)
-        table_real(table, (double)sum->calls[side] / (double)whole->sides[side].n_samples);
-    diff_put_times(table, whole, sum->below);
-    diff_put_times(table, whole, sum->own);
-}
-
-static void put_rows(const struct path_sums *sums, struct sutra_table *table) {
-    uint32_t depth = 0;
-    for (row_t i = 0; i != ROW_NONE;) {
-        const struct path_sum *sum = &sums->list[i];
-        put_row(sums, i, depth, table);
-        if (sum->first != ROW_NONE) {
-            i = sum->first;
-            depth++;
-            continue;
-        }
-        while (i != ROW_NONE && sums->list[i].next == ROW_NONE) {
-            i = sums->list[i].parent;
-            depth -= depth > 0;
-        }
-        i = i == ROW_NONE ? ROW_NONE : sums->list[i].next;
-    }
-}
-
-enum sutra_status path_sums_put(const struct part *whole, const struct path_tree *tree, struct arena *arena,
-                                struct sutra_table *table, struct sutra_error *error) {
-    struct path_sums sums = {.whole = whole, .n = whole->paths.n + 1};
-    sums.list = arena_zeros(arena, sums.n, sizeof *sums.list);
-    if (!sums.list)
-        return error_memory(error);
-    sums.list[0].parent = ROW_NONE;
-    find_depths(&sums);
-    for (row_t i = 0; i < tree->n; i++)
-        add_node(&sums, &tree->nodes[i]);
-    add_up(&sums);
-    if (!link_children(&sums, arena))
-        return error_memory(error);
-    put_rows(&sums, table);
-    return SUTRA_OK;
-}
+#include "compare/diff.h"
 
 #define NAMES_SHOWN 4
 #define STEPS_SHOWN 24
 
-/* Names in the order of first sight, and how often each stands. */
+/* Names in the order of first occurrence, and their numbers of occurrences. */
 struct name_list {
-    uint32_t *count; /* by text; zeros while no list is made */
+    uint32_t *count; /* by text; zero for names not in the list */
     uint32_t *order;
     uint32_t n;
 };
 
-/* A side has it: sides as bits. */
+/* The sides that have a path, as bits. */
 struct known_paths {
-    uint8_t *paths;      /* by number of a path + 1 */
-    struct tuples works; /* (path + 1 or 0, name) */
-    uint8_t *of_work;    /* by number of those */
+    uint8_t *paths;        /* by number of a path + 1 */
+    struct tuples kernels; /* (path + 1 or 0, name) */
+    uint8_t *of_kernel;    /* by number of a kernel */
 };
 
 struct row_maker {
@@ -232,8 +72,8 @@ static void append_names(struct row_maker *maker) {
     names->n = 0;
 }
 
-/* The number of what was appended; 0 for nothing. STRING_NONE: out of memory. */
-static uint32_t take_text(struct row_maker *maker) {
+/* Interns the appended text, and empties it; 0 for an empty text. STRING_NONE: out of memory. */
+static uint32_t intern_text(struct row_maker *maker) {
     uint32_t text =
         maker->text.failed ? STRING_NONE : strings_intern(&maker->whole->texts, maker->text.bytes, maker->text.length);
     maker->text.length = 0;
@@ -253,13 +93,13 @@ static void append_path(struct row_maker *maker, uint32_t path) {
     }
 }
 
-/* ---- What both sides have ---- */
+/* ---- Paths of both sides ---- */
 
 static bool is_single(const struct path_node *node) {
     return node_is_on(node, 0) != node_is_on(node, 1);
 }
 
-static struct tuple work_key(const struct path_node *node, int side) {
+static struct tuple kernel_key(const struct path_node *node, int side) {
     return (struct tuple){{node->path[side], node->name[side], 0, 0}};
 }
 
@@ -269,17 +109,17 @@ static bool note_known(struct row_maker *maker, const struct path_node *node, in
         known->paths[node->path[side]] |= (uint8_t)(1 << side);
         return true;
     }
-    uint32_t work = tuples_number(&known->works, work_key(node, side));
-    if (work != TUPLE_NONE)
-        known->of_work[work] |= (uint8_t)(1 << side);
-    return work != TUPLE_NONE;
+    uint32_t kernel = tuples_number(&known->kernels, kernel_key(node, side));
+    if (kernel != TUPLE_NONE)
+        known->of_kernel[kernel] |= (uint8_t)(1 << side);
+    return kernel != TUPLE_NONE;
 }
 
 static bool note_all_known(struct row_maker *maker) {
     const struct path_tree *tree = maker->tree;
     struct known_paths *known = &maker->known;
     known->paths = arena_zeros(maker->arena, (size_t)maker->whole->paths.n + 1, 1);
-    known->of_work = arena_zeros(maker->arena, (size_t)tree->n * 2, 1);
+    known->of_kernel = arena_zeros(maker->arena, (size_t)tree->n * 2, 1);
     bool ok = !maker->arena->failed;
     for (row_t i = 0; i < tree->n && ok; i++)
         for (int side = 0; side < 2 && ok; side++)
@@ -287,11 +127,11 @@ static bool note_all_known(struct row_maker *maker) {
     return ok;
 }
 
-/* Whether the other side has the path of a single node, or such work at it. */
+/* Whether the other side has the path of a single node, or the same kernel at this path. */
 static bool is_known(const struct row_maker *maker, const struct path_node *node) {
     int side = node_is_on(node, 1);
     if (node->kind == PATH_WORK)
-        return maker->known.of_work[tuples_find(&maker->known.works, work_key(node, side))] == 3;
+        return maker->known.of_kernel[tuples_find(&maker->known.kernels, kernel_key(node, side))] == 3;
     return node->kind == PATH_THREAD || maker->known.paths[node->path[side]] == 3;
 }
 
@@ -318,7 +158,7 @@ static bool add_row(struct row_maker *maker, const struct path_row *row) {
     return true;
 }
 
-/* Appends the path of a node; that of work that has none. */
+/* Appends the path of a node, or of GPU activity without a path. */
 static void append_node(struct row_maker *maker, uint32_t path) {
     if (path)
         append_path(maker, path);
@@ -326,19 +166,19 @@ static void append_node(struct row_maker *maker, uint32_t path) {
         buffer_append(&maker->text, "(no operator)", strlen("(no operator)"));
 }
 
-/* Work that both sides have at such a path. */
-static bool add_work(struct row_maker *maker, const struct path_node *node) {
+/* Adds GPU activity that both sides have at its path. */
+static bool add_activity(struct row_maker *maker, const struct path_node *node) {
     struct path_row row = {.calls = {node->calls[0], node->calls[1]}, .ns = {node->ticks[0], node->ticks[1]}};
     for (int side = 0; side < 2; side++) {
         int from = node_is_on(node, side) ? side : !side;
         append_node(maker, node->path[from]);
-        row.path[side] = take_text(maker);
+        row.path[side] = intern_text(maker);
         row.kernels[side] = node->name[from];
     }
     return add_row(maker, &row);
 }
 
-/* Children of a node, from one on up to another one, that only one side has, and no path of the other. */
+/* A range of children that each exist on one side only, at paths that the other side lacks. */
 struct single_run {
     row_t from, to, parent;
     bool has[2];
@@ -349,8 +189,8 @@ static bool is_in_run(const struct row_maker *maker, row_t i) {
     return is_single(node) && !is_known(maker, node);
 }
 
-/* What is called in a run on one side: the path of the one, or the path around several and their names; where there is
- * only work, the path around that. */
+/* Appends the callees of a run on one side: the path of a single callee, or the path of the parent and the names of
+ * several callees; the path of the parent if the run has only GPU activity. */
 static void append_called(struct row_maker *maker, const struct single_run *run, int side) {
     const struct path_node *nodes = maker->tree->nodes;
     row_t n = 0, last = run->parent;
@@ -372,45 +212,35 @@ static void append_called(struct row_maker *maker, const struct single_run *run,
     append_node(maker, nodes[last].path[side]);
 }
 
-/* Adds what a node of a run has, with all below it. */
-static void add_numbers(const struct row_maker *maker, row_t at, uint64_t works[2], struct path_row *row) {
-    const struct path_node *nodes = maker->tree->nodes;
-    for (int side = 0; side < 2; side++)
-        *(nodes[at].kind == PATH_WORK ? &works[side] : &row->calls[side]) += nodes[at].calls[side];
-    for (row_t i = at; i < nodes[at].end; i++)
-        for (int side = 0; side < 2; side++)
-            row->ns[side] += nodes[i].kind == PATH_WORK ? nodes[i].ticks[side] : 0;
-}
-
-static void append_kernels(struct row_maker *maker, const struct single_run *run, int side) {
-    const struct path_node *nodes = maker->tree->nodes;
-    for (row_t i = run->from; i < run->to; i = nodes[i].end)
-        for (row_t k = i; k < nodes[i].end && is_in_run(maker, i); k++)
-            if (nodes[k].kind == PATH_WORK && node_is_on(&nodes[k], side))
-                note_name(&maker->names, nodes[k].name[side]);
-    append_names(maker);
-}
-
 static bool add_run(struct row_maker *maker, const struct single_run *run) {
     const struct path_node *nodes = maker->tree->nodes;
     struct path_row row = {0};
     uint64_t works[2] = {0};
     for (row_t i = run->from; i < run->to; i = nodes[i].end)
-        if (is_in_run(maker, i))
-            add_numbers(maker, i, works, &row);
+        if (is_in_run(maker, i)) {
+            for (int side = 0; side < 2; side++)
+                *(nodes[i].kind == PATH_WORK ? &works[side] : &row.calls[side]) += nodes[i].calls[side];
+            for (row_t k = i; k < nodes[i].end; k++)
+                for (int side = 0; side < 2; side++)
+                    row.ns[side] += nodes[k].kind == PATH_WORK ? nodes[k].ticks[side] : 0;
+        }
     for (int side = 0; side < 2; side++) {
         row.calls[side] = row.calls[side] ? row.calls[side] : works[side];
         if (!run->has[side])
             continue;
         append_called(maker, run, side);
-        row.path[side] = take_text(maker);
-        append_kernels(maker, run, side);
-        row.kernels[side] = take_text(maker);
+        row.path[side] = intern_text(maker);
+        for (row_t i = run->from; i < run->to; i = nodes[i].end)
+            for (row_t k = i; k < nodes[i].end && is_in_run(maker, i); k++)
+                if (nodes[k].kind == PATH_WORK && node_is_on(&nodes[k], side))
+                    note_name(&maker->names, nodes[k].name[side]);
+        append_names(maker);
+        row.kernels[side] = intern_text(maker);
     }
     return add_row(maker, &row);
 }
 
-/* A run of both sides is one row, else each of its nodes is. */
+/* Adds a run of both sides as one row, or else a row for each of its nodes. */
 static bool close_run(struct row_maker *maker, struct single_run *run, row_t to) {
     const struct path_node *nodes = maker->tree->nodes;
     bool ok = true;
@@ -429,7 +259,7 @@ static bool close_run(struct row_maker *maker, struct single_run *run, row_t to)
     return ok;
 }
 
-/* Work of a node, and runs of its children: those end where both sides call the same. */
+/* Adds the GPU activity of a node, and runs of its children; a run ends at a node of both sides. */
 static bool add_children(struct row_maker *maker, row_t parent) {
     const struct path_node *nodes = maker->tree->nodes;
     struct single_run run = {.from = parent + 1, .parent = parent};
@@ -438,7 +268,7 @@ static bool add_children(struct row_maker *maker, row_t parent) {
         if (is_in_run(maker, i))
             run.has[node_is_on(&nodes[i], 1)] = true;
         else if (nodes[i].kind == PATH_WORK)
-            ok = add_work(maker, &nodes[i]);
+            ok = add_activity(maker, &nodes[i]);
         else if (!is_single(&nodes[i]))
             ok = close_run(maker, &run, i);
     }
@@ -456,14 +286,6 @@ static bool add_all(struct row_maker *maker) {
     return ok;
 }
 
-/* A side that never has what a row says has no texts there. */
-static void clear_texts(struct path_row_list *rows) {
-    for (uint64_t i = 0; i < rows->n; i++)
-        for (int side = 0; side < 2; side++)
-            if (!rows->list[i].calls[side])
-                rows->list[i].path[side] = rows->list[i].kernels[side] = 0;
-}
-
 enum sutra_status path_rows_make(struct part *whole, const struct path_tree *tree, struct arena *arena,
                                  struct path_row_list *rows, struct sutra_error *error) {
     struct row_maker maker = {.whole = whole, .tree = tree, .arena = arena, .rows = rows};
@@ -471,8 +293,146 @@ enum sutra_status path_rows_make(struct part *whole, const struct path_tree *tre
     maker.names.count = arena_zeros(arena, n, sizeof *maker.names.count);
     maker.names.order = arena_take(arena, n, sizeof *maker.names.order);
     bool ok = !arena->failed && note_all_known(&maker) && add_all(&maker);
-    clear_texts(rows);
-    tuples_free(&maker.known.works);
+    /* A side without calls has no texts. */
+    for (uint64_t i = 0; i < rows->n; i++)
+        for (int side = 0; side < 2; side++)
+            if (!rows->list[i].calls[side])
+                rows->list[i].path[side] = rows->list[i].kernels[side] = 0;
+    tuples_free(&maker.known.kernels);
     buffer_free(&maker.text);
     return ok ? SUTRA_OK : error_memory(error);
+}
+
+/*
+ * ---- Sums by path, by names only ----
+ *
+ * Total and self time of each path, parents before their children, siblings by descending difference.
+ *
+ * GPU activity of both sides belongs to the shorter of its paths, or of equal lengths to the alphabetically first, so
+ * that the result does not depend on which side is A. Numbers of paths ascend from the root, so sums are made from the
+ * last path to the first. O(n), plus the sort of children.
+ */
+
+/* The sums of a path, by its number; number 0 is the root. */
+struct path_sum {
+    uint64_t calls[2];
+    wide_t own[2], below[2]; /* `below` includes `own` */
+    row_t parent, first, next;
+    uint32_t depth;
+    bool is_there;
+};
+
+struct path_sums {
+    const struct part *whole;
+    struct path_sum *list;
+    row_t n;
+};
+
+/* Of two paths of one length, by the innermost name that differs. */
+static bool is_first_path(const struct path_sums *sums, row_t a, row_t b) {
+    const struct part *whole = sums->whole;
+    int order = 0;
+    for (; a != b && order == 0; a = sums->list[a].parent, b = sums->list[b].parent)
+        order = strcmp(strings_text(&whole->texts, (uint32_t)whole->paths.list[a - 1].part[1]),
+                       strings_text(&whole->texts, (uint32_t)whole->paths.list[b - 1].part[1]));
+    return order < 0;
+}
+
+static row_t path_of(const struct path_sums *sums, const struct path_node *node) {
+    row_t a = node->path[0], b = node->path[1];
+    if (!node_is_on(node, 0) || !node_is_on(node, 1))
+        return node_is_on(node, 0) ? a : b;
+    uint32_t depth_a = sums->list[a].depth, depth_b = sums->list[b].depth;
+    if (a == b || depth_a != depth_b)
+        return depth_a < depth_b ? a : b;
+    return is_first_path(sums, a, b) ? a : b;
+}
+
+/* ---- Order ---- */
+
+static int compare_sums(const void *left, const void *right, void *arg) {
+    const struct path_sums *sums = arg;
+    const struct path_sum *a = &sums->list[*(const row_t *)left], *b = &sums->list[*(const row_t *)right];
+    wide_t first = wide_size(diff_of(sums->whole, a->below)), second = wide_size(diff_of(sums->whole, b->below));
+    if (first != second)
+        return first > second ? -1 : 1;
+    return *(const row_t *)left < *(const row_t *)right ? -1 : 1;
+}
+
+/* ---- Rows ---- */
+
+enum sutra_status path_sums_table(const struct part *whole, const struct path_tree *tree, struct arena *arena,
+                                  struct sutra_table *table, struct sutra_error *error) {
+    struct path_sums sums = {.whole = whole, .n = whole->paths.n + 1};
+    sums.list = arena_zeros(arena, sums.n, sizeof *sums.list);
+    if (!sums.list)
+        return error_memory(error);
+    sums.list[0].parent = ROW_NONE;
+    for (row_t i = 1; i < sums.n; i++) {
+        sums.list[i].parent = (row_t)whole->paths.list[i - 1].part[0];
+        sums.list[i].depth = sums.list[sums.list[i].parent].depth + 1;
+    }
+    for (row_t i = 0; i < tree->n; i++) {
+        const struct path_node *node = &tree->nodes[i];
+        struct path_sum *sum = &sums.list[path_of(&sums, node)];
+        for (int side = 0; side < 2; side++) {
+            if (node->kind == PATH_WORK)
+                sum->own[side] += node->ticks[side];
+            else if (node->kind != PATH_THREAD)
+                sum->calls[side] += node->calls[side];
+        }
+        sum->is_there = true;
+    }
+    /* Add each path to its parent. */
+    for (row_t i = sums.n; i-- > 0;) {
+        struct path_sum *sum = &sums.list[i];
+        row_t parent = sum->parent;
+        for (int side = 0; side < 2; side++) {
+            sum->below[side] += sum->own[side];
+            if (i)
+                sums.list[parent].below[side] += sum->below[side];
+        }
+        if (i)
+            sums.list[parent].is_there |= sum->is_there;
+    }
+    row_t *order = arena_take(arena, sums.n, sizeof *order), n = 0;
+    if (!order)
+        return error_memory(error);
+    for (row_t i = 0; i < sums.n; i++)
+        sums.list[i].first = sums.list[i].next = ROW_NONE;
+    for (row_t i = 1; i < sums.n; i++)
+        if (sums.list[i].is_there)
+            order[n++] = i;
+    qsort_r(order, n, sizeof *order, compare_sums, &sums);
+    while (n-- > 0) {
+        struct path_sum *sum = &sums.list[order[n]], *parent = &sums.list[sum->parent];
+        sum->next = parent->first;
+        parent->first = order[n];
+    }
+    uint32_t depth = 0;
+    for (row_t i = 0; i != ROW_NONE;) {
+        const struct path_sum *sum = &sums.list[i];
+
+        uint32_t name = i ? (uint32_t)whole->paths.list[i - 1].part[1] : 0;
+        table_integer(table, depth);
+        if (i)
+            table_text(table, strings_text(&whole->texts, name), strings_length(&whole->texts, name));
+        else
+            table_text(table, "all", 3);
+        for (int side = 0; side < 2; side++)
+            table_real(table, (double)sum->calls[side] / (double)whole->sides[side].n_samples);
+        add_diff_times(table, whole, sum->below);
+        add_diff_times(table, whole, sum->own);
+        if (sum->first != ROW_NONE) {
+            i = sum->first;
+            depth++;
+            continue;
+        }
+        while (i != ROW_NONE && sums.list[i].next == ROW_NONE) {
+            i = sums.list[i].parent;
+            depth -= depth > 0;
+        }
+        i = i == ROW_NONE ? ROW_NONE : sums.list[i].next;
+    }
+    return SUTRA_OK;
 }

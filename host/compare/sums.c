@@ -1,5 +1,5 @@
 /*
- * sums.c - sums of one trace by operator, by shapes and by kernel; and the parts of many ranks as a whole.
+ * sums.c - implements sums.h: sums of one trace by operator, shapes, kernel and collective, and their join over ranks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,7 @@
 #include "compare/sums.h"
 #include "text/names.h"
 
-/*
- * Sums by key. O(1) for each piece of work.
- */
+/* ---- Sums by key, O(1) per GPU activity ---- */
 
 void spread_add(struct spread *spread, double value) {
     double apart = value - spread->mean;
@@ -38,7 +36,7 @@ double spread_error(const struct spread *spread, double n) {
 }
 
 /* The sum of a key, TUPLE_NONE: out of memory. */
-static uint32_t ledger_take(struct ledger *ledger, struct tuple key) {
+static uint32_t ledger_key(struct ledger *ledger, struct tuple key) {
     uint32_t n_known = ledger->keys.n, number = tuples_number(&ledger->keys, key);
     if (number == TUPLE_NONE || !column_grow(&ledger->sums, number, &ledger->capacity, sizeof *ledger->sums))
         return TUPLE_NONE;
@@ -47,7 +45,7 @@ static uint32_t ledger_take(struct ledger *ledger, struct tuple key) {
     return number;
 }
 
-/* The sample at hand is whole. */
+/* Ends the current sample. */
 static void flush(struct ledger_sum *sum) {
     if (sum->sample)
         spread_add(&sum->samples, (double)sum->device_now);
@@ -55,7 +53,7 @@ static void flush(struct ledger_sum *sum) {
     sum->device_now = 0;
 }
 
-/* Adds work of a sample; those of one sample come one after the other. */
+/* Adds GPU activity of a sample; the activities of one sample are added consecutively. */
 static void ledger_add(struct ledger *ledger, uint32_t key, row_t sample, int64_t ns) {
     struct ledger_sum *sum = &ledger->sums[key];
     if (sum->sample != sample + 1)
@@ -65,15 +63,9 @@ static void ledger_add(struct ledger *ledger, uint32_t key, row_t sample, int64_
     sum->device += ns;
 }
 
-/* When all samples were added. */
-static void ledger_close(struct ledger *ledger) {
-    for (uint32_t key = 0; key < ledger->keys.n; key++)
-        flush(&ledger->sums[key]);
-}
-
-/* Adds a sum to that of a key. False: out of memory. */
+/* Adds a sum to the sum of a key. False: out of memory. */
 static bool ledger_join(struct ledger *ledger, struct tuple key, const struct ledger_sum *sum) {
-    uint32_t number = ledger_take(ledger, key);
+    uint32_t number = ledger_key(ledger, key);
     if (number == TUPLE_NONE)
         return false;
     struct ledger_sum *to = &ledger->sums[number];
@@ -86,15 +78,10 @@ static bool ledger_join(struct ledger *ledger, struct tuple key, const struct le
     return true;
 }
 
-static void ledger_free(struct ledger *ledger) {
-    tuples_free(&ledger->keys);
-    free(ledger->sums);
-    *ledger = (struct ledger){0};
-}
-
 /*
- * Which work is communication, and of what: its name, type of data, elements and size of the
- * group, as the kernels' arguments tell; of one without arguments, the kernel's name. O(events) to find them.
+ * ---- Collectives: name, data type, elements and group size ----
+ *
+ * The kernels' arguments record these values; a kernel without arguments is identified by its name. O(events).
  */
 
 static uint32_t text_in(struct part_work *work, const struct collective_calls *calls, uint32_t text) {
@@ -102,29 +89,17 @@ static uint32_t text_in(struct part_work *work, const struct collective_calls *c
                           strings_length(&calls->strings, text));
 }
 
-static uint32_t take_key(struct part_work *work, const struct collective_calls *calls,
-                         const struct collective_call *call) {
+static uint32_t collective_key_of(struct part_work *work, const struct collective_calls *calls,
+                                  const struct collective_call *call) {
     uint32_t what = text_in(work, calls, call->what), type = text_in(work, calls, call->type);
     int64_t n = call->n_in > call->n_out ? call->n_in : call->n_out;
     if (what == STRING_NONE || type == STRING_NONE)
         return TUPLE_NONE;
-    return ledger_take(&work->side->ledgers[LEDGER_COLLECTIVES],
-                       (struct tuple){{what, type, n, calls->groups[call->group].size}});
+    return ledger_key(&work->side->ledgers[LEDGER_COLLECTIVES],
+                      (struct tuple){{what, type, n, calls->groups[call->group].size}});
 }
 
-/* Keeps those in steps whose group the trace tells. */
-static void keep_in_steps(struct part_work *work, const row_t *row_of) {
-    struct collective_calls *calls = &work->side->calls;
-    uint64_t n = 0;
-    for (uint64_t i = 0; i < calls->n; i++) {
-        row_t row = row_of[calls->list[i].event];
-        if (row != ROW_NONE && work->device_sample[row] != ROW_NONE && calls->groups[calls->list[i].group].size > 1)
-            calls->list[n++] = calls->list[i];
-    }
-    calls->n = n;
-}
-
-/* part_collectives.c: the key of each row of devices that is a collective; TUPLE_NONE: others. */
+/* Finds the key of each GPU activity that is a collective; TUPLE_NONE for others. */
 static enum sutra_status part_collectives_find(struct part_work *work, uint32_t *keys, struct sutra_error *error) {
     const struct device_rows *devices = &work->reading.devices;
     struct collective_calls *calls = &work->side->calls;
@@ -139,27 +114,34 @@ static enum sutra_status part_collectives_find(struct part_work *work, uint32_t 
     }
     for (uint64_t i = 0; i < calls->n && !status; i++) {
         row_t row = row_of[calls->list[i].event];
-        if (row != ROW_NONE && (keys[row] = take_key(work, calls, &calls->list[i])) == TUPLE_NONE)
+        if (row != ROW_NONE && (keys[row] = collective_key_of(work, calls, &calls->list[i])) == TUPLE_NONE)
             status = error_memory(error);
     }
-    if (!status)
-        keep_in_steps(work, row_of);
+    if (!status) {
+        /* Keep the calls in steps whose group is known. */
+        uint64_t n = 0;
+        for (uint64_t i = 0; i < calls->n; i++) {
+            row_t row = row_of[calls->list[i].event];
+            if (row != ROW_NONE && work->device_sample[row] != ROW_NONE && calls->groups[calls->list[i].group].size > 1)
+                calls->list[n++] = calls->list[i];
+        }
+        calls->n = n;
+    }
     return status;
 }
 
 /*
- * How long ranks waited in collectives; in come the calls of all ranks of a side, out go sums of
- * its ledger of collectives.
+ * ---- Wait time of ranks in collectives ----
  *
- * Of a collective on several ranks the one that came last waits for nobody: what the others took longer they waited.
- * That needs no common clock. Cost: O(n log n) in calls.
+ * The rank that arrives last at a collective does not wait, so its call is the shortest. The excess duration of the
+ * other ranks' calls is their wait time, which needs no common clock. Cost: O(n log n) in calls.
  */
 
 static int64_t duration_of(const struct collective_call *call) {
     return moment_minus(call->end_ns, call->start_ns);
 }
 
-/* The sum that the call is part of, or NULL. */
+/* The sum that includes the call, or NULL. */
 static struct ledger_sum *sum_of(const struct part *whole, int side, const struct collective_call *call) {
     const struct collective_calls *calls = &whole->sides[side].calls;
     const struct ledger *ledger = &whole->sides[side].ledgers[LEDGER_COLLECTIVES];
@@ -179,8 +161,8 @@ static void add_waits(const struct part *whole, int side, const struct collectiv
     const struct collective_calls *calls = &whole->sides[side].calls;
     int64_t shortest = INT64_MAX;
     for (row_t i = 0; i < match->n; i++) {
-        const int64_t took = duration_of(collective_match_call(calls, matches, match, i));
-        shortest = took < shortest ? took : shortest;
+        const int64_t ns = duration_of(collective_match_call(calls, matches, match, i));
+        shortest = ns < shortest ? ns : shortest;
     }
     for (row_t i = 0; i < match->n; i++) {
         const struct collective_call *call = collective_match_call(calls, matches, match, i);
@@ -204,8 +186,6 @@ enum sutra_status collective_waits_find(struct part *whole, int side, struct sut
     return status;
 }
 
-static const char nobody[] = "(no operator)";
-
 bool part_init(struct part *part) {
     *part = (struct part){0};
     return strings_init(&part->texts) && strings_intern(&part->texts, "", 0) == 0 &&
@@ -213,24 +193,24 @@ bool part_init(struct part *part) {
            path_fold_init(&part->sides[0].fold) && path_fold_init(&part->sides[1].fold);
 }
 
-static void side_free(struct part_side *side) {
-    for (int k = 0; k < N_LEDGERS; k++)
-        ledger_free(&side->ledgers[k]);
-    path_fold_free(&side->fold);
-    collective_calls_free(&side->calls);
-}
-
 void part_free(struct part *part) {
     strings_free(&part->texts);
     tuples_free(&part->paths);
-    for (int side = 0; side < 2; side++)
-        side_free(&part->sides[side]);
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < N_LEDGERS; k++) {
+            tuples_free(&part->sides[side].ledgers[k].keys);
+            free(part->sides[side].ledgers[k].sums);
+            part->sides[side].ledgers[k] = (struct ledger){0};
+        }
+        path_fold_free(&part->sides[side].fold);
+        collective_calls_free(&part->sides[side].calls);
+    }
     *part = (struct part){0};
 }
 
 /* ---- Texts ---- */
 
-/* The text of a name, which on side A may stand for another one. STRING_NONE: out of memory. */
+/* The text of a name, renamed on side A if requested. STRING_NONE: out of memory. */
 static uint32_t text_of_name(struct part_work *work, const char *name, size_t length) {
     const struct sutra_diff_options *diff = &work->options->diff;
     for (size_t i = 0; i < diff->n_renames && work->options->side == 0; i++)
@@ -239,7 +219,7 @@ static uint32_t text_of_name(struct part_work *work, const char *name, size_t le
     return strings_intern(&work->part->texts, name, length);
 }
 
-/* Texts of all names that operators and kernels have; of the latter in their short form. */
+/* Interns the names of operators, and the short names of kernels. */
 static enum sutra_status make_texts(struct part_work *work, struct sutra_error *error) {
     const struct op_reading *reading = &work->reading;
     uint32_t n = reading->strings->n;
@@ -270,86 +250,66 @@ static enum sutra_status make_texts(struct part_work *work, struct sutra_error *
     return status || ok ? status : error_memory(error);
 }
 
-/* The texts of shapes and types by charge; `types` is only needed by the sums. */
-struct charge_texts {
+/* Texts and keys in the ledgers of attributed rows: operators and calls that GPU activity is attributed to. */
+struct attributed {
     uint32_t *dims, *types;
+    uint32_t *operators, *shapes;
+    uint32_t no_operator[2]; /* keys of unattributed GPU activity */
+    uint32_t *collectives;   /* by row of devices */
 };
 
-static enum sutra_status make_shapes(struct part_work *work, struct charge_texts *texts, struct sutra_error *error) {
+static enum sutra_status make_shapes(struct part_work *work, struct attributed *keys, struct sutra_error *error) {
     const struct op_charges *charges = &work->reading.charges;
     struct op_arguments arguments = {0};
     struct strings *to = &work->part->texts;
-    texts->dims = arena_take(&work->arena, charges->n, sizeof *texts->dims);
-    texts->types = arena_take(&work->arena, charges->n, sizeof *texts->types);
+    keys->dims = arena_take(&work->arena, charges->n, sizeof *keys->dims);
+    keys->types = arena_take(&work->arena, charges->n, sizeof *keys->types);
     enum sutra_status status = arena_status(&work->arena, error);
     if (!status)
         status = op_arguments_read(work->context, &work->reading, charges->host, charges->n, &work->scratch, &arguments,
                                    error);
     uint32_t *joined = status ? NULL : strings_join(to, &arguments.texts);
     for (row_t i = 0; i < charges->n && joined; i++) {
-        texts->dims[i] = joined[op_argument_text(&arguments, ARGUMENT_DIMS, i)];
-        texts->types[i] = joined[op_argument_text(&arguments, ARGUMENT_TYPES, i)];
+        keys->dims[i] = joined[op_argument_text(&arguments, ARGUMENT_DIMS, i)];
+        keys->types[i] = joined[op_argument_text(&arguments, ARGUMENT_TYPES, i)];
     }
     if (!status && !joined)
         status = error_memory(error);
     free(joined);
     op_arguments_free(&arguments);
-    work->shapes_text = texts->dims;
+    work->shapes_text = keys->dims;
     return status;
 }
 
 /* ---- Sums ---- */
-
-/* Keys in the ledgers by charge, and those of what is charged to nobody. */
-struct charge_keys {
-    uint32_t *operators, *shapes;
-    uint32_t nobody[2];
-    uint32_t *collectives; /* by row of devices */
-};
 
 static struct tuple operator_key(const struct part_work *work, row_t host) {
     bool is_operator = work->reading.hosts.kind[host] == HOST_OPERATOR;
     return (struct tuple){{work->host_text[host_name(&work->reading, host)], is_operator ? KIND_OPERATOR : KIND_CALL}};
 }
 
-static enum sutra_status take_charge_keys(struct part_work *work, const struct charge_texts *texts,
-                                          struct charge_keys *keys, struct sutra_error *error) {
+static enum sutra_status find_keys(struct part_work *work, struct attributed *keys, struct sutra_error *error) {
     const struct op_charges *charges = &work->reading.charges;
     struct ledger *ledgers = work->side->ledgers;
-    uint32_t text = strings_intern(&work->part->texts, nobody, strlen(nobody));
+    uint32_t text = strings_intern(&work->part->texts, "(no operator)", strlen("(no operator)"));
     keys->operators = arena_take(&work->scratch, charges->n, sizeof *keys->operators);
     keys->shapes = arena_take(&work->scratch, charges->n, sizeof *keys->shapes);
     keys->collectives = arena_take(&work->scratch, work->reading.devices.n, sizeof *keys->collectives);
     bool ok = !work->scratch.failed && text != STRING_NONE;
     for (row_t i = 0; i < charges->n && ok; i++) {
         struct tuple key = operator_key(work, charges->host[i]);
-        keys->operators[i] = ledger_take(&ledgers[LEDGER_OPERATORS], key);
-        key.part[2] = texts->dims[i];
-        key.part[3] = texts->types[i];
-        keys->shapes[i] = ledger_take(&ledgers[LEDGER_SHAPES], key);
+        keys->operators[i] = ledger_key(&ledgers[LEDGER_OPERATORS], key);
+        key.part[2] = keys->dims[i];
+        key.part[3] = keys->types[i];
+        keys->shapes[i] = ledger_key(&ledgers[LEDGER_SHAPES], key);
         ok = keys->operators[i] != TUPLE_NONE && keys->shapes[i] != TUPLE_NONE;
     }
     for (int k = 0; k < 2 && ok; k++)
-        ok = (keys->nobody[k] = ledger_take(&ledgers[k], (struct tuple){{text, KIND_NOBODY}})) != TUPLE_NONE;
+        ok = (keys->no_operator[k] = ledger_key(&ledgers[k], (struct tuple){{text, KIND_UNATTRIBUTED}})) != TUPLE_NONE;
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-/* Work by sample, those of one sample as in the file; order[] has room for all. */
-static row_t order_work(struct part_work *work, row_t *first, row_t *order) {
-    const struct device_rows *devices = &work->reading.devices;
-    memset(first, 0, ((size_t)work->n_windows + 2) * sizeof *first);
-    for (row_t i = 0; i < devices->n; i++)
-        if (work->device_sample[i] != ROW_NONE)
-            first[work->device_sample[i] + 2]++;
-    for (row_t s = 0; s < work->n_windows; s++)
-        first[s + 2] += first[s + 1];
-    for (row_t i = 0; i < devices->n; i++)
-        if (work->device_sample[i] != ROW_NONE)
-            order[first[work->device_sample[i] + 1]++] = i;
-    return first[work->n_windows];
-}
-
-static bool add_work(struct part_work *work, const struct charge_keys *keys, row_t device) {
+static bool add_activity(struct part_work *work, const struct attributed *keys, row_t device) {
     const struct device_rows *devices = &work->reading.devices;
     struct ledger *ledgers = work->side->ledgers;
     row_t sample = work->device_sample[device];
@@ -358,48 +318,62 @@ static bool add_work(struct part_work *work, const struct charge_keys *keys, row
     int64_t ns = devices->stop[device] - devices->start[device];
     uint32_t string = work->reading.events->name[devices->event[device]];
     uint32_t kernel =
-        ledger_take(&ledgers[LEDGER_KERNELS], (struct tuple){{work->work_text[string], devices->class[device]}});
+        ledger_key(&ledgers[LEDGER_KERNELS], (struct tuple){{work->work_text[string], devices->class[device]}});
     if (kernel == TUPLE_NONE)
         return false;
     ledger_add(&ledgers[LEDGER_KERNELS], kernel, sample, ns);
     ledgers[LEDGER_KERNELS].sums[kernel].calls++;
-    ledger_add(&ledgers[LEDGER_OPERATORS], charge == ROW_NONE ? keys->nobody[0] : keys->operators[charge], sample, ns);
-    ledger_add(&ledgers[LEDGER_SHAPES], charge == ROW_NONE ? keys->nobody[1] : keys->shapes[charge], sample, ns);
+    ledger_add(&ledgers[LEDGER_OPERATORS], charge == ROW_NONE ? keys->no_operator[0] : keys->operators[charge], sample,
+               ns);
+    ledger_add(&ledgers[LEDGER_SHAPES], charge == ROW_NONE ? keys->no_operator[1] : keys->shapes[charge], sample, ns);
     if (keys->collectives[device] != TUPLE_NONE) {
         ledger_add(&ledgers[LEDGER_COLLECTIVES], keys->collectives[device], sample, ns);
         ledgers[LEDGER_COLLECTIVES].sums[keys->collectives[device]].calls++;
     }
     for (int k = 0; k < 2 && charge == ROW_NONE; k++)
-        ledgers[k].sums[keys->nobody[k]].calls++;
+        ledgers[k].sums[keys->no_operator[k]].calls++;
     work->side->device_ns += ns;
     return true;
 }
 
-static enum sutra_status add_all_work(struct part_work *work, const struct charge_keys *keys,
-                                      struct sutra_error *error) {
+static enum sutra_status add_activities(struct part_work *work, const struct attributed *keys,
+                                        struct sutra_error *error) {
     const struct device_rows *devices = &work->reading.devices;
     row_t *first = arena_take(&work->scratch, (size_t)work->n_windows + 2, sizeof *first);
     row_t *order = arena_take(&work->scratch, devices->n, sizeof *order);
     bool ok = !work->scratch.failed;
-    if (ok)
-        order_work(work, first, order);
+    if (ok) {
+        /* Sort the GPU activity by sample, in each sample as in the file. */
+        memset(first, 0, ((size_t)work->n_windows + 2) * sizeof *first);
+        for (row_t i = 0; i < devices->n; i++)
+            if (work->device_sample[i] != ROW_NONE)
+                first[work->device_sample[i] + 2]++;
+        for (row_t s = 0; s < work->n_windows; s++)
+            first[s + 2] += first[s + 1];
+        for (row_t i = 0; i < devices->n; i++)
+            if (work->device_sample[i] != ROW_NONE)
+                order[first[work->device_sample[i] + 1]++] = i;
+    }
     for (row_t sample = 0; ok && sample < work->n_windows; sample++) {
         wide_t before = work->side->device_ns;
         for (row_t i = sample ? first[sample] : 0; i < first[sample + 1] && ok; i++)
-            ok = add_work(work, keys, order[i]);
+            ok = add_activity(work, keys, order[i]);
         spread_add(&work->side->device, (double)(work->side->device_ns - before));
     }
     for (row_t i = 0; i < devices->n && ok; i++)
         if (work->device_sample[i] == ROW_NONE)
-            work->side->left_out_ns += devices->stop[i] - devices->start[i];
-    for (int k = 0; k < N_LEDGERS && ok; k++)
-        ledger_close(&work->side->ledgers[k]);
+            work->side->outside_ns += devices->stop[i] - devices->start[i];
+    for (int k = 0; k < N_LEDGERS && ok; k++) {
+        /* End the last samples. */
+        for (uint32_t key = 0; key < work->side->ledgers[k].keys.n; key++)
+            flush(&work->side->ledgers[k].sums[key]);
+    }
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-/* Calls of operators, and their time on the host: what an operator around another one loses to it is the time that both
- * run. */
-static enum sutra_status add_hosts(struct part_work *work, const struct charge_keys *keys, struct sutra_error *error) {
+/* Counts the calls of operators, and their CPU self time: an operator loses the time during which a nested operator
+ * runs. */
+static enum sutra_status add_hosts(struct part_work *work, const struct attributed *keys, struct sutra_error *error) {
     const struct op_reading *reading = &work->reading;
     const struct host_rows *hosts = &reading->hosts;
     struct ledger *ledgers = work->side->ledgers;
@@ -411,7 +385,7 @@ static enum sutra_status add_hosts(struct part_work *work, const struct charge_k
         key_of[row] = TUPLE_NONE;
         if (work->host_sample[row] == ROW_NONE || (!is_operator && charge == ROW_NONE))
             continue;
-        key_of[row] = ledger_take(&ledgers[LEDGER_OPERATORS], operator_key(work, row));
+        key_of[row] = ledger_key(&ledgers[LEDGER_OPERATORS], operator_key(work, row));
         if (key_of[row] == TUPLE_NONE)
             return error_memory(error);
         struct ledger_sum *sum = &ledgers[LEDGER_OPERATORS].sums[key_of[row]];
@@ -431,23 +405,22 @@ static enum sutra_status add_hosts(struct part_work *work, const struct charge_k
 }
 
 static enum sutra_status make_sums(struct part_work *work, struct sutra_error *error) {
-    struct charge_texts texts;
-    struct charge_keys keys;
+    struct attributed keys;
     struct arena_mark mark = arena_mark(&work->scratch);
-    enum sutra_status status = make_shapes(work, &texts, error);
+    enum sutra_status status = make_shapes(work, &keys, error);
     if (!status)
-        status = take_charge_keys(work, &texts, &keys, error);
+        status = find_keys(work, &keys, error);
     if (!status)
         status = part_collectives_find(work, keys.collectives, error);
     if (!status)
         status = add_hosts(work, &keys, error);
     if (!status)
-        status = add_all_work(work, &keys, error);
+        status = add_activities(work, &keys, error);
     arena_release(&work->scratch, mark);
     return status;
 }
 
-/* ---- All of it ---- */
+/* ---- Making a part ---- */
 
 static enum sutra_status read_work(struct part_work *work, const struct sutra_device_trace *trace,
                                    struct sutra_error *error) {
@@ -507,7 +480,7 @@ static bool join_ledger(struct ledger *to, const struct ledger *from, const bool
     return ok;
 }
 
-/* The numbers of paths in the whole, by theirs + 1. */
+/* The numbers of paths in the whole + 1, by number in the part + 1. NULL: out of memory. */
 static uint32_t *join_paths(struct part *whole, const struct part *part, const uint32_t *texts) {
     uint32_t *paths = calloc((size_t)part->paths.n + 1, sizeof *paths);
     for (uint32_t i = 0; i < part->paths.n && paths; i++) {
@@ -551,7 +524,7 @@ enum sutra_status part_join(struct part *whole, const struct part *part, int sid
     to->n_samples += from->n_samples;
     to->has_steps |= from->has_steps;
     to->device_ns += from->device_ns;
-    to->left_out_ns += from->left_out_ns;
+    to->outside_ns += from->outside_ns;
     spread_join(&to->device, &from->device);
     for (int part_of = 0; part_of < N_DIFF_PARTS; part_of++) {
         to->parts_ns[part_of] += from->parts_ns[part_of];

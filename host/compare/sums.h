@@ -1,11 +1,11 @@
 /*
- * sums.h - what a comparison needs of one trace, small enough to be kept of every rank: sums by operator, shapes and
- * kernel, and the steps' call paths.
+ * sums.h - the reduction of one trace for a comparison, small enough to keep for every rank: sums by operator, shapes,
+ * kernel and collective, and the call paths of the steps.
  *
- *     trace --> op_reading --> part_make(): windows.c steps, part.c sums, path_steps.c trees --> part_join() --> whole
+ *     trace --> op_reading --> part_make(): steps, sums (sums.c), trees (call_paths.c) --> part_join() --> whole
  *
- * Work belongs to the step in which its call begins, else it begins itself; what lies in none is left out. A trace
- * without steps is one. Cost: O(n) beside the reading.
+ * GPU activity belongs to the step in which its call starts, or without a call in which it starts. GPU activity outside
+ * the steps is skipped. A trace without steps is one step. Cost: O(n), plus reading.
  */
 #ifndef COMPARE_SUMS_H
 #define COMPARE_SUMS_H
@@ -19,36 +19,36 @@
 #include "columns/hash_tables.h"
 #include "columns/row.h"
 #include "columns/strings.h"
-#include "compare/path_align.h"
+#include "compare/call_paths.h"
 #include "match/intervals.h"
 #include "sutra/diff.h"
 
 /*
- * What work and operators under one key come to: counts, times, and how much they vary from step to step.
+ * Sums of GPU activity and operators of one key: counts, times, and the spread of device time over steps.
  *
- * Each step of each rank is a sample. Sums are exact; the spread is that of the time of the device in each sample,
- * taken with Welford's and Chan's formulas, so that samples that are equal have none.
+ * Each step of each rank is a sample. Sums are exact; the spread is computed with Welford's and Chan's formulas, so
+ * that equal samples have a spread of 0.
  */
 
-/* Of n values. */
+/* The spread of n values. */
 struct spread {
-    double n, mean, squares; /* the sum of squares of what they lie apart from the mean */
+    double n, mean, squares; /* squares: the sum of squared deviations from the mean */
 };
 
 void spread_add(struct spread *spread, double value);
 
-/* The same with zeros up to n values; the variance of a sample's mean. NaN: there are not two values. */
+/* The variance of a sample's mean, with zeros added up to n values. NaN: fewer than two values. */
 double spread_error(const struct spread *spread, double n);
 
 struct ledger_sum {
-    uint64_t calls;        /* of operators; of work itself in a ledger of kernels */
-    wide_t device;         /* nanoseconds of work */
-    wide_t host;           /* of operators, without those that they call */
-    struct spread samples; /* of the device's time, where there was any */
-    uint64_t n_met;        /* calls of collectives that are known on several ranks, */
-    wide_t wait;           /* and what they took longer than the shortest of them */
-    row_t sample;          /* the one at hand, + 1, */
-    wide_t device_now;     /* and the time in it */
+    uint64_t calls;        /* of operators; of GPU activity in a ledger of kernels */
+    wide_t device;         /* nanoseconds of GPU activity */
+    wide_t host;           /* self time of operators */
+    struct spread samples; /* of device time, in samples with device time */
+    uint64_t n_met;        /* calls of collectives that are known on several ranks */
+    wide_t wait;           /* sum of their excess over the shortest call */
+    row_t sample;          /* current sample + 1 */
+    wide_t device_now;     /* device time of the current sample */
 };
 
 struct ledger {
@@ -61,35 +61,35 @@ enum part_ledger {
     LEDGER_OPERATORS,   /* text of the name, enum operator_kind */
     LEDGER_SHAPES,      /* the same; texts of dims and types */
     LEDGER_KERNELS,     /* text of the short name, enum device_class */
-    LEDGER_COLLECTIVES, /* texts of what and of the type, elements, size of the group; CALL_UNKNOWN */
+    LEDGER_COLLECTIVES, /* texts of the collective and the type, elements, group size; CALL_UNKNOWN */
     N_LEDGERS
 };
 
 /* Parts of the keys that are texts. */
 extern const bool ledger_key_texts[N_LEDGERS][4];
 
-/* What work is charged to. */
-enum operator_kind { KIND_OPERATOR, KIND_CALL, KIND_NOBODY, N_KINDS };
+/* The row that GPU activity is attributed to. */
+enum operator_kind { KIND_OPERATOR, KIND_CALL, KIND_UNATTRIBUTED, N_KINDS };
 
-/* A step, and what it consists of: enum step_part (analyze/overview/steps.h). */
+/* A step, and the categories of its time: enum step_part (analyze/overview/steps.h). */
 enum diff_part { DIFF_PART_STEP, DIFF_PART_FIRST, N_DIFF_PARTS = DIFF_PART_FIRST + N_STEP_PARTS };
 
 struct part_side {
     row_t n_samples; /* steps of all ranks */
     bool has_steps;  /* else each trace is one */
     struct spread device;
-    wide_t device_ns, left_out_ns; /* of all work in the steps; of that in none */
-    wide_t parts_ns[N_DIFF_PARTS]; /* of all steps, and how they vary */
+    wide_t device_ns, outside_ns;  /* of all GPU activity in steps, outside steps */
+    wide_t parts_ns[N_DIFF_PARTS]; /* of all steps, and their spread */
     struct spread parts[N_DIFF_PARTS];
     struct ledger ledgers[N_LEDGERS];
     struct collective_calls calls; /* in the steps */
     struct path_fold fold;         /* the steps' call paths */
 };
 
-/* Of one trace, or of both sides. */
+/* The reduction of one trace, or of both sides. */
 struct part {
     struct strings texts;
-    struct tuples paths; /* (path above + 1 or 0, text) */
+    struct tuples paths; /* (parent path + 1 or 0, text) */
     struct part_side sides[2];
 };
 
@@ -99,26 +99,26 @@ struct part_options {
     struct sutra_diff_options diff;
 };
 
-/* False: out of memory. It needs part_free() in any case. */
+/* False: out of memory. Call part_free() also after a failure. */
 bool part_init(struct part *part);
 void part_free(struct part *part);
 
-/* Fills a side. SUTRA_DATA: there is no such step. SUTRA_USAGE: no such category. */
+/* Fills a side. SUTRA_DATA: no such step. SUTRA_USAGE: no such category. */
 enum sutra_status part_make(struct sutra_context *context, const struct sutra_device_trace *trace,
                             const struct part_options *options, struct part *part, struct sutra_error *error);
 
-/* Adds a side to that of the whole. SUTRA_SYSTEM: out of memory. */
+/* Adds a side of a part to the side of `whole`. SUTRA_SYSTEM: out of memory. */
 enum sutra_status part_join(struct part *whole, const struct part *part, int side, struct sutra_error *error);
 
 /* ---- Between the files of a part ---- */
 
-/* Stretches of time, rising, that do not overlap. */
+/* Disjoint time intervals in ascending order. */
 struct step_window {
     int64_t from, to;
-    row_t host; /* the step's row of hosts; ROW_NONE: all of the trace */
+    row_t host; /* the step's CPU row; ROW_NONE: the whole trace */
 };
 
-/* What the making of a part knows. */
+/* The state of part_make(). */
 struct part_work {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
@@ -131,17 +131,16 @@ struct part_work {
     row_t n_windows;
     row_t *host_sample, *device_sample; /* by row: its window, or ROW_NONE */
     uint32_t *host_text, *work_text;    /* by string of the trace: as an operator, as a kernel */
-    uint32_t *shapes_text;              /* by charge */
+    uint32_t *shapes_text;              /* by attributed row */
 };
 
-/* step_windows.c */
+/* Finds the steps (call_paths.c). */
 enum sutra_status step_windows_find(struct part_work *work, struct sutra_error *error);
 
-/* collective_waits.c: of a side of the whole, how long calls of collectives took longer than the same on another rank;
- * SUTRA_SYSTEM: out of memory. */
+/* Sums the wait time of collectives of a side of the whole. SUTRA_SYSTEM: out of memory. */
 enum sutra_status collective_waits_find(struct part *whole, int side, struct sutra_error *error);
 
-/* path_steps.c: the trees of all steps. */
+/* Builds the trees of all steps (call_paths.c). */
 enum sutra_status path_steps_make(struct part_work *work, struct sutra_error *error);
 
 #endif
