@@ -25,8 +25,8 @@
  *     launches       |    |        |
  *     kernels          [......] [....] [..]
  *
- * GPU activity belongs to the step in which its call starts; a step ends at the start of the next. Times on the device
- * are those of the overview's steps (analyze/overview/steps.h), whose bounds follow the device if the CPU runs ahead. A
+ * GPU activity belongs to the step in which its call starts; a step ends at the start of the next. Device times
+ * come from the overview's steps (analyze/overview/steps.h), whose bounds follow the device if the CPU runs ahead. A
  * trace without steps is one step, from its first event to its last. O(n log s).
  */
 

@@ -19,17 +19,24 @@ struct compared {
     struct hta_names names;
 };
 
-/* One side. */
-struct side_work {
+/* One side; several sides are read concurrently, each with its own context, and its warnings are reported later. */
+struct diff_side {
     const struct sutra_diff_options *options;
     int side;
-    struct rank_tasks tasks; /* whose results are struct compared */
+    const char *const *paths;
+    size_t n_paths;
+    struct rank_tasks tasks;             /* with results of struct compared */
+    const struct sutra_context *context; /* of the caller */
+    unsigned n_threads;
+    struct buffer warnings; /* lines, each with a NUL */
+    enum sutra_status status;
+    struct sutra_error error;
 };
 
 /* ---- Traces ---- */
 
-static struct compared *compared_of(const struct side_work *work, size_t number) {
-    return (struct compared *)work->tasks.results + number;
+static struct compared *compared_of(const struct diff_side *side, size_t number) {
+    return (struct compared *)side->tasks.results + number;
 }
 
 /* Reduces a trace of a side. */
@@ -51,52 +58,40 @@ static void compared_free(struct compared *compared) {
 
 static enum sutra_status read_trace(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                     struct sutra_device_trace *trace, struct sutra_error *error) {
-    const struct side_work *work = arg;
-    const struct rank_task *task = &work->tasks.list[number];
+    const struct diff_side *side = arg;
+    const struct rank_task *task = &side->tasks.list[number];
     (void)run;
     enum sutra_status status =
-        compare_trace(context, trace, work->side, task->rank, work->options, compared_of(work, number), error);
+        compare_trace(context, trace, side->side, task->rank, side->options, compared_of(side, number), error);
     if (status)
         error_name_file(error, status, task->path);
     sutra_device_trace_free(trace);
     return status;
 }
 
-static const struct rank_analysis compare_analysis = {.result_size = sizeof(struct compared), .analyze = take_trace};
+static const struct rank_analysis compare_analysis = {.result_size = sizeof(struct compared), .analyze = read_trace};
 
-static enum sutra_status read_side(struct sutra_context *context, const char *const *paths, size_t n,
-                                   struct side_work *work, struct sutra_error *error) {
-    work->tasks.restriction = (struct sutra_restriction){
-        .size = sizeof work->tasks.restriction, .ranks = work->options->ranks, .n_ranks = work->options->n_ranks};
-    work->tasks.names_traces = true;
-    work->tasks.ahead = work->options->compat ? AHEAD_NOTHING : AHEAD_IDS | AHEAD_ARGUMENTS;
-    enum sutra_status status = rank_tasks_run(&work->tasks, &compare_analysis, context, paths, n, work, error);
-    if (status == SUTRA_DATA && error && work->tasks.n_selected == 0)
-        error_name_file(error, status, work->side ? "B" : "A");
+static enum sutra_status read_side(struct sutra_context *context, struct diff_side *side, struct sutra_error *error) {
+    side->tasks.restriction = (struct sutra_restriction){
+        .size = sizeof side->tasks.restriction, .ranks = side->options->ranks, .n_ranks = side->options->n_ranks};
+    side->tasks.names_traces = true;
+    side->tasks.ahead = side->options->compat ? AHEAD_NOTHING : AHEAD_IDS | AHEAD_ARGUMENTS;
+    enum sutra_status status =
+        rank_tasks_run(&side->tasks, &compare_analysis, context, side->paths, side->n_paths, side, error);
+    if (status == SUTRA_DATA && error && side->tasks.n_selected == 0)
+        error_name_file(error, status, side->side ? "B" : "A");
     return status;
 }
 
 /* ---- Reading both sides concurrently ---- */
 
-/* A side that is read with its own context; its warnings are reported after the warnings of the previous side. */
-struct side_reading {
-    const struct sutra_context *context; /* of the caller */
-    unsigned n_threads;
-    const char *const *paths;
-    size_t n_paths;
-    struct side_work *work;
-    struct buffer warnings; /* lines, each with a NUL */
-    enum sutra_status status;
-    struct sutra_error error;
-};
-
 static void keep_warning(void *arg, const char *message) {
-    struct side_reading *reading = arg;
+    struct diff_side *reading = arg;
     buffer_append(&reading->warnings, message, strlen(message) + 1);
 }
 
 static void read_alone(void *arg, size_t side) {
-    struct side_reading *reading = (struct side_reading *)arg + side;
+    struct diff_side *reading = (struct diff_side *)arg + side;
     const struct sutra_context_options *of_all = &reading->context->options;
     const struct sutra_context_options options = {.size = sizeof options,
                                                   .n_threads = reading->n_threads,
@@ -111,12 +106,12 @@ static void read_alone(void *arg, size_t side) {
     if (reading->status)
         return;
     pool_follow(context->pool, reading->context->pool);
-    reading->status = read_side(context, reading->paths, reading->n_paths, reading->work, &reading->error);
+    reading->status = read_side(context, reading, &reading->error);
     sutra_context_free(context);
 }
 
 /* Reads the sides sequentially with one thread, or with a GPU, which reads one trace at a time. */
-static enum sutra_status read_sides(struct sutra_context *context, struct side_reading sides[2],
+static enum sutra_status read_sides(struct sutra_context *context, struct diff_side sides[2],
                                     struct sutra_error *error) {
     if (pool_threads(context->pool) > 1 && context->options.device != SUTRA_DEVICE_CUDA) {
         unsigned n_threads = pool_threads(context->pool);
@@ -144,7 +139,7 @@ static enum sutra_status read_sides(struct sutra_context *context, struct side_r
     }
     enum sutra_status status = SUTRA_OK;
     for (int side = 0; side < 2 && !status; side++)
-        status = read_side(context, sides[side].paths, sides[side].n_paths, sides[side].work, error);
+        status = read_side(context, &sides[side], error);
     return status;
 }
 
@@ -158,18 +153,17 @@ static enum sutra_status join(struct part *whole, struct compared *compared, int
     return status;
 }
 
-static enum sutra_status compare_parts(struct side_work works[2], struct sutra_diff *diff, struct sutra_error *error) {
+static enum sutra_status compare_parts(struct diff_side sides[2], struct sutra_diff *diff, struct sutra_error *error) {
     struct part whole;
     enum sutra_status status = part_init(&whole) ? SUTRA_OK : error_memory(error);
     for (int side = 0; side < 2 && !status; side++) {
-        status = SUTRA_OK;
-        for (size_t i = 0; i < works[side].tasks.n && !status; i++) {
-            size_t number = works[side].tasks.order[i];
-            if (!works[side].tasks.list[number].status && compared_of(&works[side], number)->wanted)
-                status = join(&whole, compared_of(&works[side], number), works[side].side, diff, error);
+        for (size_t i = 0; i < sides[side].tasks.n && !status; i++) {
+            size_t number = sides[side].tasks.order[i];
+            if (!sides[side].tasks.list[number].status && compared_of(&sides[side], number)->wanted)
+                status = join(&whole, compared_of(&sides[side], number), sides[side].side, diff, error);
         }
         if (!status)
-            status = collective_waits_find(&whole, works[side].side, error);
+            status = collective_waits_find(&whole, sides[side].side, error);
     }
     if (!status)
         status = diff_tables_make(&whole, diff, error);
@@ -188,11 +182,11 @@ static enum sutra_status compare_names(const struct hta_names *a, const struct h
 }
 
 /* The names of the lowest rank. */
-static const struct hta_names *first_names(const struct side_work *work) {
+static const struct hta_names *first_names(const struct diff_side *side) {
     size_t i = 0;
-    while (work->tasks.list[work->tasks.order[i]].status || !compared_of(work, work->tasks.order[i])->wanted)
+    while (side->tasks.list[side->tasks.order[i]].status || !compared_of(side, side->tasks.order[i])->wanted)
         i++;
-    return &compared_of(work, work->tasks.order[i])->names;
+    return &compared_of(side, side->tasks.order[i])->names;
 }
 
 static enum sutra_status compare_pair(struct compared sides[2], struct sutra_diff *diff, struct sutra_error *error) {
@@ -245,18 +239,17 @@ enum sutra_status sutra_diff_run(struct sutra_context *context, const char *cons
     enum sutra_status status = begin_diff(options, &taken, &made, error);
     if (status)
         return status;
-    struct side_work works[2] = {{.options = &taken, .side = 0}, {.options = &taken, .side = 1}};
-    struct side_reading sides[2] = {{.paths = paths_a, .n_paths = n_a, .work = &works[0]},
-                                    {.paths = paths_b, .n_paths = n_b, .work = &works[1]}};
+    struct diff_side sides[2] = {{.options = &taken, .side = 0, .paths = paths_a, .n_paths = n_a},
+                                 {.options = &taken, .side = 1, .paths = paths_b, .n_paths = n_b}};
     status = read_sides(context, sides, error);
     if (!status) {
-        status = made->compat ? compare_names(first_names(&works[0]), first_names(&works[1]), made, error)
-                              : compare_parts(works, made, error);
+        status = made->compat ? compare_names(first_names(&sides[0]), first_names(&sides[1]), made, error)
+                              : compare_parts(sides, made, error);
     }
     for (int side = 0; side < 2; side++) {
-        for (size_t i = 0; i < works[side].tasks.n; i++)
-            compared_free(compared_of(&works[side], i));
-        rank_tasks_free(&works[side].tasks);
+        for (size_t i = 0; i < sides[side].tasks.n; i++)
+            compared_free(compared_of(&sides[side], i));
+        rank_tasks_free(&sides[side].tasks);
     }
     return finish_diff(status, made, diff);
 }

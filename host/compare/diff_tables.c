@@ -17,11 +17,6 @@
 #define REAL    SUTRA_COLUMN_REAL
 #define INTEGER SUTRA_COLUMN_INTEGER
 
-struct diff_table_spec {
-    const char *name;
-    struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to one without a name */
-};
-
 #define CALL_COLUMNS                                                                                                   \
     {"change", TEXT}, {"calls_a", REAL}, {                                                                             \
         "calls_b", REAL                                                                                                \
@@ -43,7 +38,10 @@ struct diff_table_spec {
         }                                                                                                              \
     }
 
-static const struct diff_table_spec specs[SUTRA_DIFF_N_TABLES] = {
+static const struct {
+    const char *name;
+    struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to one without a name */
+} specs[SUTRA_DIFF_N_TABLES] = {
     [SUTRA_DIFF_STEPS] = {"diff_steps",
                           {{"part", TEXT},
                            {"a_us", REAL},

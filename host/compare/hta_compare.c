@@ -103,13 +103,9 @@ struct hta_pair {
     wide_t ns[2];
 };
 
-/* A table's events and names. */
-struct hta_form {
-    bool of[2]; /* host, device */
-    bool shortened;
-};
-
 struct hta_join {
+    bool of[2];     /* whether the table has events of the CPU, of the GPU */
+    bool shortened; /* names are short names */
     struct strings names;
     struct hta_pair *pairs; /* by name */
     uint64_t capacity;
@@ -117,35 +113,34 @@ struct hta_join {
     bool missing[2]; /* a name */
 };
 
-static bool add_name(struct hta_join *join, const char *name, size_t length, const struct hta_form *form, int side,
-                     const struct hta_name_sum *sum) {
+static bool add_name(struct hta_join *join, const char *name, size_t length, int side, const struct hta_name_sum *sum) {
     uint32_t n_known = join->names.n, number = strings_intern(&join->names, name, length);
     if (number == STRING_NONE || !column_grow(&join->pairs, number, &join->capacity, sizeof *join->pairs))
         return false;
     if (number == n_known)
         join->pairs[number] = (struct hta_pair){0};
     for (int where = 0; where < 2; where++) {
-        join->pairs[number].count[side] += form->of[where] ? sum->count[where] : 0;
-        join->pairs[number].ns[side] += form->of[where] ? sum->ns[where] : 0;
+        join->pairs[number].count[side] += join->of[where] ? sum->count[where] : 0;
+        join->pairs[number].ns[side] += join->of[where] ? sum->ns[where] : 0;
     }
     return true;
 }
 
-static bool add_side(struct hta_join *join, const struct hta_names *names, const struct hta_form *form, int side) {
+static bool add_side(struct hta_join *join, const struct hta_names *names, int side) {
     struct buffer shortened = {0};
     bool ok = true;
     for (uint32_t name = 0; name < names->names.n && ok; name++) {
         const struct hta_name_sum *sum = &names->sums[name];
         const char *text = strings_text(&names->names, name);
         size_t length = strings_length(&names->names, name);
-        if (!(form->of[0] && sum->count[0]) && !(form->of[1] && sum->count[1]))
+        if (!(join->of[0] && sum->count[0]) && !(join->of[1] && sum->count[1]))
             continue;
-        if (form->shortened)
+        if (join->shortened)
             hta_short_name(text, length, &shortened);
         else
             shortened.length = 0;
-        ok = !shortened.failed && add_name(join, form->shortened && shortened.bytes ? shortened.bytes : text,
-                                           form->shortened ? shortened.length : length, form, side, sum);
+        ok = !shortened.failed && add_name(join, join->shortened && shortened.bytes ? shortened.bytes : text,
+                                           join->shortened ? shortened.length : length, side, sum);
     }
     buffer_free(&shortened);
     return ok;
@@ -179,12 +174,11 @@ static void add_us(struct sutra_table *table, wide_t ns) {
 
 enum sutra_status hta_compare_table(const struct hta_names sides[2], enum sutra_diff_table id,
                                     struct sutra_table *table, struct sutra_error *error) {
-    const struct hta_form form = {
+    struct hta_join join = {
         .of = {id < SUTRA_HTA_COMPARE_GPU, id < SUTRA_HTA_COMPARE_CPU || id >= SUTRA_HTA_COMPARE_GPU},
         .shortened = (id - SUTRA_HTA_COMPARE_ALL) % 2};
-    struct hta_join join = {0};
-    bool ok = strings_init(&join.names) && add_side(&join, &sides[0], &form, 0) &&
-              add_side(&join, &sides[1], &form, 1) && sort_pairs(&join);
+    bool ok = strings_init(&join.names) && add_side(&join, &sides[0], 0) && add_side(&join, &sides[1], 1) &&
+              sort_pairs(&join);
     if (ok) {
         /* Columns of a side are real if a name is missing or its durations are real. */
         for (uint32_t side = 0; side < 2; side++) {

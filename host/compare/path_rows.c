@@ -13,35 +13,25 @@
 #define NAMES_SHOWN 4
 #define STEPS_SHOWN 24
 
-/* Names in the order of first occurrence, and their numbers of occurrences. */
-struct name_list {
-    uint32_t *count; /* by text; zero for names not in the list */
-    uint32_t *order;
-    uint32_t n;
-};
-
-/* The sides that have a path, as bits. */
-struct known_paths {
-    uint8_t *paths;        /* by number of a path + 1 */
-    struct tuples kernels; /* (path + 1 or 0, name) */
-    uint8_t *of_kernel;    /* by number of a kernel */
-};
-
 struct row_maker {
     struct part *whole;
     const struct path_tree *tree;
     struct arena *arena;
     struct path_row_list *rows;
-    struct known_paths known;
-    struct name_list names;
+    uint8_t *known_paths;   /* by number of a path + 1: the sides that have it, as bits */
+    struct tuples kernels;  /* (path + 1 or 0, name) */
+    uint8_t *known_kernels; /* by number of a kernel: the sides that have it */
+    uint32_t *names;        /* names in the order of first occurrence */
+    uint32_t *name_count;   /* by text: occurrences; zero for names not in the list */
+    uint32_t n_names;
     struct buffer text;
 };
 
 /* ---- Texts ---- */
 
-static void note_name(struct name_list *names, uint32_t name) {
-    if (!names->count[name]++)
-        names->order[names->n++] = name;
+static void note_name(struct row_maker *maker, uint32_t name) {
+    if (!maker->name_count[name]++)
+        maker->names[maker->n_names++] = name;
 }
 
 static void append_text(struct row_maker *maker, uint32_t text) {
@@ -56,20 +46,19 @@ static void append_format(struct row_maker *maker, const char *format, uint32_t 
 
 /* Appends the list, and empties it. */
 static void append_names(struct row_maker *maker) {
-    struct name_list *names = &maker->names;
-    for (uint32_t i = 0; i < names->n; i++) {
-        uint32_t name = names->order[i];
+    for (uint32_t i = 0; i < maker->n_names; i++) {
+        uint32_t name = maker->names[i];
         if (i < NAMES_SHOWN) {
             buffer_append(&maker->text, ", ", i ? 2 : 0);
             append_text(maker, name);
-            if (names->count[name] > 1)
-                append_format(maker, " x%u", names->count[name]);
+            if (maker->name_count[name] > 1)
+                append_format(maker, " x%u", maker->name_count[name]);
         }
-        names->count[name] = 0;
+        maker->name_count[name] = 0;
     }
-    if (names->n > NAMES_SHOWN)
-        append_format(maker, " and %u more", names->n - NAMES_SHOWN);
-    names->n = 0;
+    if (maker->n_names > NAMES_SHOWN)
+        append_format(maker, " and %u more", maker->n_names - NAMES_SHOWN);
+    maker->n_names = 0;
 }
 
 /* Interns the appended text, and empties it; 0 for an empty text. STRING_NONE: out of memory. */
@@ -104,22 +93,20 @@ static struct tuple kernel_key(const struct path_node *node, int side) {
 }
 
 static bool note_known(struct row_maker *maker, const struct path_node *node, int side) {
-    struct known_paths *known = &maker->known;
     if (node->kind != PATH_WORK) {
-        known->paths[node->path[side]] |= (uint8_t)(1 << side);
+        maker->known_paths[node->path[side]] |= (uint8_t)(1 << side);
         return true;
     }
-    uint32_t kernel = tuples_number(&known->kernels, kernel_key(node, side));
+    uint32_t kernel = tuples_number(&maker->kernels, kernel_key(node, side));
     if (kernel != TUPLE_NONE)
-        known->of_kernel[kernel] |= (uint8_t)(1 << side);
+        maker->known_kernels[kernel] |= (uint8_t)(1 << side);
     return kernel != TUPLE_NONE;
 }
 
 static bool note_all_known(struct row_maker *maker) {
     const struct path_tree *tree = maker->tree;
-    struct known_paths *known = &maker->known;
-    known->paths = arena_zeros(maker->arena, (size_t)maker->whole->paths.n + 1, 1);
-    known->of_kernel = arena_zeros(maker->arena, (size_t)tree->n * 2, 1);
+    maker->known_paths = arena_zeros(maker->arena, (size_t)maker->whole->paths.n + 1, 1);
+    maker->known_kernels = arena_zeros(maker->arena, (size_t)tree->n * 2, 1);
     bool ok = !maker->arena->failed;
     for (row_t i = 0; i < tree->n && ok; i++)
         for (int side = 0; side < 2 && ok; side++)
@@ -131,8 +118,8 @@ static bool note_all_known(struct row_maker *maker) {
 static bool is_known(const struct row_maker *maker, const struct path_node *node) {
     int side = node_is_on(node, 1);
     if (node->kind == PATH_WORK)
-        return maker->known.of_kernel[tuples_find(&maker->known.kernels, kernel_key(node, side))] == 3;
-    return node->kind == PATH_THREAD || maker->known.paths[node->path[side]] == 3;
+        return maker->known_kernels[tuples_find(&maker->kernels, kernel_key(node, side))] == 3;
+    return node->kind == PATH_THREAD || maker->known_paths[node->path[side]] == 3;
 }
 
 /* ---- Rows ---- */
@@ -196,7 +183,7 @@ static void append_called(struct row_maker *maker, const struct single_run *run,
     row_t n = 0, last = run->parent;
     for (row_t i = run->from; i < run->to; i = nodes[i].end)
         if (nodes[i].kind != PATH_WORK && node_is_on(&nodes[i], side) && is_in_run(maker, i)) {
-            note_name(&maker->names, nodes[i].name[side]);
+            note_name(maker, nodes[i].name[side]);
             last = i;
             n++;
         }
@@ -206,9 +193,9 @@ static void append_called(struct row_maker *maker, const struct single_run *run,
         append_names(maker);
         return;
     }
-    for (uint32_t i = 0; i < maker->names.n; i++)
-        maker->names.count[maker->names.order[i]] = 0;
-    maker->names.n = 0;
+    for (uint32_t i = 0; i < maker->n_names; i++)
+        maker->name_count[maker->names[i]] = 0;
+    maker->n_names = 0;
     append_node(maker, nodes[last].path[side]);
 }
 
@@ -233,7 +220,7 @@ static bool add_run(struct row_maker *maker, const struct single_run *run) {
         for (row_t i = run->from; i < run->to; i = nodes[i].end)
             for (row_t k = i; k < nodes[i].end && is_in_run(maker, i); k++)
                 if (nodes[k].kind == PATH_WORK && node_is_on(&nodes[k], side))
-                    note_name(&maker->names, nodes[k].name[side]);
+                    note_name(maker, nodes[k].name[side]);
         append_names(maker);
         row.kernels[side] = intern_text(maker);
     }
@@ -290,15 +277,15 @@ enum sutra_status path_rows_make(struct part *whole, const struct path_tree *tre
                                  struct path_row_list *rows, struct sutra_error *error) {
     struct row_maker maker = {.whole = whole, .tree = tree, .arena = arena, .rows = rows};
     uint32_t n = whole->texts.n;
-    maker.names.count = arena_zeros(arena, n, sizeof *maker.names.count);
-    maker.names.order = arena_take(arena, n, sizeof *maker.names.order);
+    maker.name_count = arena_zeros(arena, n, sizeof *maker.name_count);
+    maker.names = arena_take(arena, n, sizeof *maker.names);
     bool ok = !arena->failed && note_all_known(&maker) && add_all(&maker);
     /* A side without calls has no texts. */
     for (uint64_t i = 0; i < rows->n; i++)
         for (int side = 0; side < 2; side++)
             if (!rows->list[i].calls[side])
                 rows->list[i].path[side] = rows->list[i].kernels[side] = 0;
-    tuples_free(&maker.known.kernels);
+    tuples_free(&maker.kernels);
     buffer_free(&maker.text);
     return ok ? SUTRA_OK : error_memory(error);
 }
