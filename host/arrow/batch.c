@@ -1,7 +1,7 @@
 /*
- * batch.c - columns as arrays of the Arrow C data interface.
+ * batch.c - implements batch.h: columns as arrays of the Arrow C data interface.
  *
- *     ArrowArray --> private data: pointers to buffers | buffers to free | whom to leave | a child or dictionary
+ *     ArrowArray --> private data: pointers to buffers | buffers to free | owner to release | a child or dictionary
  *
  * Each array can be released alone, as consumers may take children out of a batch.
  */
@@ -13,11 +13,6 @@
 #include "base/error.h"
 #include "columns/column.h"
 #include "read/source.h"
-
-/*
- * A batch as a stream of the Arrow C stream interface: its schema as often as it is asked for, the batch
- * once.
- */
 
 /* ---- Schemas ---- */
 
@@ -131,7 +126,7 @@ static void batch_array_release(struct ArrowArray *array) {
     array->release = NULL;
 }
 
-/* Takes the arrays out of the batch. False: out of memory, and they stay. */
+/* Moves the arrays out of the batch. False: out of memory, and the batch is unchanged. */
 static bool batch_array(struct ArrowArray *array, struct batch *batch) {
     struct batch_memory *memory = calloc(1, sizeof *memory);
     struct ArrowArray *list = calloc(batch->n_columns + 1, sizeof *list);
@@ -158,7 +153,7 @@ static bool batch_array(struct ArrowArray *array, struct batch *batch) {
     return true;
 }
 
-/* ---- The stream ---- */
+/* ---- The Arrow C stream: the schema on each request, the batch once ---- */
 
 struct stream_memory {
     struct batch batch;
@@ -230,7 +225,7 @@ struct valid_rows valid_new(uint64_t n) {
     return valid;
 }
 
-/* Puts the rows behind the last whole word of n. */
+/* Writes the rows after the last complete word of n. */
 static void valid_end(struct valid_rows *valid, uint64_t n) {
     if (n % 64)
         valid_put_word(valid, n, n % 64);
@@ -272,7 +267,7 @@ static bool array_new(struct ArrowArray *array, uint64_t n, int n_buffers) {
     return true;
 }
 
-/* Gives an array one of its buffers, which it frees. */
+/* Sets a buffer of an array, which the array frees. */
 static void array_own(struct ArrowArray *array, int number, void *bytes) {
     struct array_memory *memory = array->private_data;
     memory->buffers[number] = memory->own[number] = bytes;
@@ -288,7 +283,7 @@ static void array_valid(struct ArrowArray *array, struct valid_rows valid) {
     array->null_count = (int64_t)valid.n_null;
 }
 
-/* The array below, to be filled in, as its child or its dictionary. */
+/* Adds an empty array as child or dictionary, to be filled in. */
 static struct ArrowArray *array_below(struct ArrowArray *array, bool is_child) {
     struct array_memory *memory = array->private_data;
     if (is_child) {
@@ -317,13 +312,6 @@ static struct batch_column *add_column(struct batch *batch, const char *name, co
     return &batch->columns[batch->n_columns++];
 }
 
-static bool batch_has(const struct batch *batch, const char *name) {
-    for (uint64_t i = 0; i < batch->n_columns; i++)
-        if (strcmp(batch->columns[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 char *batch_name_arg(struct batch *batch, const char *name) {
     static const char prefix[] = "args.";
     size_t length = strlen(name);
@@ -331,7 +319,10 @@ char *batch_name_arg(struct batch *batch, const char *name) {
     batch->failed |= !made;
     if (!made)
         return NULL;
-    size_t skip = batch_has(batch, name) ? sizeof prefix - 1 : 0;
+    size_t skip = 0;
+    for (uint64_t i = 0; i < batch->n_columns; i++)
+        if (strcmp(batch->columns[i].name, name) == 0)
+            skip = sizeof prefix - 1;
     memcpy(made, prefix, skip);
     memcpy(made + skip, name, length + 1);
     return made;
@@ -371,7 +362,7 @@ void batch_nothing(struct batch *batch, const char *name) {
 
 /* ---- Texts ---- */
 
-/* A surrogate stands as ED A0..BF xx, which no other character begins with. */
+/* Surrogates are encoded as ED A0..BF xx, a prefix of no other character. */
 static void replace_surrogates(char *text, size_t length) {
     for (char *at = text; (at = memchr(at, 0xed, length - (size_t)(at - text))); at++)
         if ((size_t)(at - text) + 2 < length && (unsigned char)at[1] >= 0xa0)
@@ -388,12 +379,12 @@ void text_list_add(struct text_list *texts, const char *bytes, size_t length) {
     texts->n++;
 }
 
-/* Makes an array of them, with offsets of 32 bits if they fit, and gives its format; NULL: out of memory. The texts are
- * gone in any case. */
+/* Makes an array of texts, with offsets of 32 bits if they fit, and returns its format; NULL: out of memory. Frees the
+ * texts also on failure. */
 static const char *array_of_texts(struct ArrowArray *array, struct text_list *texts) {
     bool large = texts->bytes.length > INT32_MAX;
     void *starts = column_new(texts->n + 1, large ? sizeof(int64_t) : sizeof(int32_t));
-    char *bytes = buffer_reserve(&texts->bytes, 1); /* an array without any has a place, too */
+    char *bytes = buffer_reserve(&texts->bytes, 1); /* an empty array has a buffer, too */
     bool ok = starts && bytes && !texts->ends.failed && !texts->bytes.failed && array_new(array, texts->n, 3);
     const int64_t *ends = (const int64_t *)(const void *)texts->ends.bytes;
     for (uint64_t i = 0; i < texts->n && ok; i++) {

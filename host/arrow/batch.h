@@ -1,12 +1,12 @@
 /*
- * batch.h - making a stream of one batch of columns as sutra/columns.h promises them.
+ * batch.h - makes an Arrow stream of one batch of columns, as documented in sutra/columns.h.
  *
  *     struct batch batch = {.n_rows = n};
  *     batch_values(&batch, "dur", "g", "us", values)          for each column, in order
- *     status = batch_stream(&batch, stream, error)            which takes all of it, also where it fails
+ *     status = batch_stream(&batch, stream, error)            which owns all of it, also on failure
  *
- * A column is an ArrowArray from the beginning, which owns its buffers or holds what they belong to. What is given to a
- * batch is the batch's, also where memory ran out, which is told by batch_stream() at the end.
+ * A column is an ArrowArray, which owns its buffers or holds a reference to their owner. A batch owns its arguments
+ * also if memory runs out, which batch_stream() reports at the end.
  */
 #ifndef ARROW_BATCH_H
 #define ARROW_BATCH_H
@@ -20,17 +20,17 @@
 #include "columns/strings.h"
 #include "sutra/columns.h"
 
-/* Which rows are there: a bit for each. Rows are put one after the other, from the first to the last. */
+/* The valid rows: a bit for each. Rows are appended from the first to the last. */
 struct valid_rows {
     uint64_t *bits; /* NULL: all, or out of memory if `failed` */
-    uint64_t word;  /* the bits of the latest rows, the last one highest, until there are 64 */
+    uint64_t word;  /* the bits of the latest rows, the last row highest, until there are 64 */
     uint64_t n_null;
     bool failed;
 };
 
 struct valid_rows valid_new(uint64_t n);
 
-/* The word has the bits of `n` rows up to this one. Nothing happens where there was no memory. */
+/* Writes the bits of the latest `n` rows. Does nothing without memory. */
 static inline void valid_put_word(struct valid_rows *valid, uint64_t row, uint64_t n) {
     if (!valid->bits)
         return;
@@ -44,7 +44,7 @@ static inline void valid_put(struct valid_rows *valid, uint64_t row, bool is_val
         valid_put_word(valid, row, 64);
 }
 
-/* The buffer of a column: memory of its own, to be freed, or somebody's who is to be left at the end. */
+/* The buffer of a column: its own memory, or memory of an owner whose reference is released at the end. */
 struct batch_values {
     const void *data;
     void (*leave)(void *owner); /* NULL: `data` is the column's own */
@@ -52,7 +52,7 @@ struct batch_values {
     struct valid_rows valid;
 };
 
-/* Texts one after the other, as Arrow has them. Zeros are an empty list. */
+/* Concatenated texts, as in Arrow. Zeros are an empty list. */
 struct text_list {
     struct buffer ends, bytes; /* ends: int64_t */
     uint64_t n;
@@ -79,7 +79,7 @@ struct batch {
 void batch_values(struct batch *batch, const char *name, const char *format, const char *unit,
                   struct batch_values values);
 
-/* Bits, made as those of rows, of which those count that are valid. */
+/* Bits, made with valid_put(); bits of rows that are not valid are ignored. */
 void batch_bits(struct batch *batch, const char *name, struct valid_rows bits, struct valid_rows valid);
 
 /* A column without any value. */
@@ -92,10 +92,10 @@ void batch_texts(struct batch *batch, const char *name, struct text_list *texts,
 void batch_dictionary(struct batch *batch, const char *name, void *numbers, bool small, struct text_list *texts,
                       struct valid_rows valid);
 
-/* Strings by number, STRING_NONE for null; the dictionary has those that are used. */
+/* Strings by number, STRING_NONE for null; the dictionary contains the strings that occur. */
 void batch_strings(struct batch *batch, const char *name, const uint32_t *numbers, const struct strings *strings);
 
-/* The same where `empty`, the number of some string, stands for null as well. */
+/* The same, but `empty`, the number of a string, is null as well. */
 void batch_strings_but(struct batch *batch, const char *name, const uint32_t *numbers, const struct strings *strings,
                        uint32_t empty);
 
@@ -106,25 +106,25 @@ void batch_words(struct batch *batch, const char *name, const uint8_t *numbers, 
 /* Lists of uint32: row i has items[starts[i]] .. items[starts[i + 1] - 1]; both are the batch's to free. */
 void batch_lists(struct batch *batch, const char *name, int32_t *starts, uint32_t *items, struct valid_rows valid);
 
-/* What to call a column that the caller named: NAME, or args.NAME beside a column that is called so; the caller's. */
+/* The name of a requested column: NAME, or args.NAME if the batch has a column NAME. The caller frees it. */
 char *batch_name_arg(struct batch *batch, const char *name);
 
-/* Tells the last column what its values are. */
+/* Marks the texts of the last column as JSON. */
 static inline void batch_mark_json(struct batch *batch) {
     if (!batch->failed)
         batch->columns[batch->n_columns - 1].is_json = true;
 }
 
-/* Gives the columns to a stream. SUTRA_SYSTEM: out of memory at some point; then all are freed. */
+/* Moves the columns to a stream. SUTRA_SYSTEM: out of memory at some point; then all columns are freed. */
 enum sutra_status batch_stream(struct batch *batch, struct ArrowArrayStream *stream, struct sutra_error *error);
 void batch_free(struct batch *batch);
 
-/* Moves the columns of `part` behind those of the batch. */
+/* Appends the columns of `part` to the batch. */
 void batch_join(struct batch *batch, struct batch *part);
 
 /* ---- Columns by name ---- */
 
-/* One of the columns that there are. `make` adds it to the batch; its failures are those of the error. */
+/* A column that can be requested. `make` adds it to the batch. */
 struct column_maker {
     const char *name;
     enum sutra_status (*make)(const void *source, const struct column_maker *maker, struct batch *batch,
@@ -133,12 +133,12 @@ struct column_maker {
     bool on_request;
 };
 
-/* Makes the columns that the options ask for; several at a time, unless `pool` is NULL: then makers may run it. */
+/* Makes the requested columns; in parallel, unless `pool` is NULL: then makers may use the pool. */
 enum sutra_status makers_run(struct pool *pool, const struct column_maker *makers, size_t n, const void *source,
                              const struct sutra_columns_options *options, struct batch *batch,
                              struct sutra_error *error);
 
-/* Takes the caller's options over. */
+/* Copies and checks the caller's options. */
 enum sutra_status columns_options_take(const struct sutra_columns_options *options, bool args,
                                        struct sutra_columns_options *taken, struct sutra_error *error);
 

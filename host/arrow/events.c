@@ -1,6 +1,6 @@
 /*
- * events.c - the events of a device trace as columns. Ids and times stay where reading has put them, and hold the
- * trace.
+ * events.c - the events of a device trace as columns. Ids and times are not copied; their columns hold a reference to
+ * the trace.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static enum sutra_status make_id_texts(const void *of, const struct column_maker
     return SUTRA_OK;
 }
 
-/* An absent tid is 0, told by a flag. */
+/* An absent tid is 0, with a flag. */
 static enum sutra_status make_tid(const void *of, const struct column_maker *maker, struct batch *batch,
                                   struct sutra_error *error) {
     const struct event_source *source = of;
@@ -78,7 +78,7 @@ static enum sutra_status make_tid(const void *of, const struct column_maker *mak
     return SUTRA_OK;
 }
 
-/* ---- Times, names and what else there is ---- */
+/* ---- Times, names and other fields ---- */
 
 static enum sutra_status make_time(const void *of, const struct column_maker *maker, struct batch *batch,
                                    struct sutra_error *error) {
@@ -99,7 +99,7 @@ static enum sutra_status make_category(const void *of, const struct column_maker
     return SUTRA_OK;
 }
 
-/* Names that are there and strings. */
+/* Names that exist and are strings. */
 static enum sutra_status make_name(const void *of, const struct column_maker *maker, struct batch *batch,
                                    struct sutra_error *error) {
     const struct event_source *source = of;
@@ -123,17 +123,17 @@ static enum sutra_status make_phase(const void *of, const struct column_maker *m
     struct text_list texts = {0};
     struct valid_rows valid = valid_new(events->n);
     int8_t *numbers = column_new(events->n, sizeof *numbers);
-    uint8_t place[256] = {0}; /* in the dictionary, + 1 */
+    uint8_t number_of[256] = {0}; /* number in the dictionary + 1 */
     (void)error;
     for (row_t i = 0; i < events->n && numbers && !valid.failed; i++) {
         uint8_t phase = events->phase[i];
         bool plain = phase > PHASE_OTHER;
         valid_put(&valid, i, plain);
-        if (plain && !place[phase]) {
+        if (plain && !number_of[phase]) {
             text_list_add(&texts, (const char *)&phase, 1);
-            place[phase] = (uint8_t)texts.n;
+            number_of[phase] = (uint8_t)texts.n;
         }
-        numbers[i] = (int8_t)(plain ? place[phase] - 1 : 0);
+        numbers[i] = (int8_t)(plain ? number_of[phase] - 1 : 0);
     }
     batch_dictionary(batch, maker->name, numbers, true, &texts, valid);
     return SUTRA_OK;
@@ -171,15 +171,7 @@ static enum sutra_status make_kind(const void *of, const struct column_maker *ma
     return status;
 }
 
-/* Looks for one that only the event's text tells. */
-static value_key odd_device(const struct sutra_device_trace *trace, row_t event, struct event_forms *learned,
-                            struct field_reader *fields) {
-    struct event_places places = {0};
-    event_find(trace, event, learned, &places);
-    return field_key(fields, places.field[FIELD_DEVICE]);
-}
-
-/* Of events that have a stream: others have none of it. */
+/* Devices of events with a stream; null for other events. */
 static enum sutra_status make_device(const void *of, const struct column_maker *maker, struct batch *batch,
                                      struct sutra_error *error) {
     const struct event_source *source = of;
@@ -192,8 +184,11 @@ static enum sutra_status make_device(const void *of, const struct column_maker *
     for (row_t i = 0; i < events->n && keys && !values.valid.failed && !fields.failed; i++) {
         bool is_there = events->device[i] != DEVICE_ABSENT && events->stream[i] != KEY_ABSENT;
         value_key key = is_there ? events->device[i] : KEY_ABSENT;
-        if (key == DEVICE_OTHER)
-            key = odd_device(source->trace, i, &learned, &fields);
+        if (key == DEVICE_OTHER) { /* only the event's text has the device */
+            struct event_places places = {0};
+            event_find(source->trace, i, &learned, &places);
+            key = field_key(&fields, places.field[FIELD_DEVICE]);
+        }
         if (key_is_integer(key))
             keys[i] = key;
         valid_put(&values.valid, i, key_is_integer(key));

@@ -1,5 +1,5 @@
 /*
- * makers.c - which columns are wanted, by their names.
+ * makers.c - implements makers.h, and runs the makers of the requested columns.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,9 +13,7 @@
 #include "columns/column.h"
 #include "text/numbers.h"
 
-/*
- * Ids and numbers: one pass each, which finds out what is null and of what type a column is.
- */
+/* ---- Ids and numbers: one pass each, which finds nulls and the type of the column ---- */
 
 void batch_keys(struct batch *batch, const char *name, const value_key *keys, value_key none,
                 const struct column_owner *owner) {
@@ -46,34 +44,20 @@ void batch_key_texts(struct batch *batch, const char *name, const value_key *key
     free(numbers);
 }
 
-/* What is among numbers: an integer 0 has the bits of the real number 0. */
-struct number_mix {
-    bool reals, integers;
-};
-
-static struct number_mix mix_of(struct number_column numbers, uint64_t n) {
-    struct number_mix mix = {0};
-    for (uint64_t i = 0; i < n; i++) {
-        bool real = numbers.kind[i] == NUMBER_DOUBLE;
-        mix.reals |= real;
-        mix.integers |= !real && numbers.bits[i] != 0;
-    }
-    return mix;
-}
-
-static double *copy_as_reals(struct number_column numbers, uint64_t n) {
-    double *made = column_new(n, sizeof *made);
-    for (uint64_t i = 0; i < n && made; i++)
-        made[i] = number_as_double(number_at(numbers, (row_t)i));
-    return made;
-}
-
 void batch_numbers(struct batch *batch, const char *name, const char *unit, struct number_column numbers,
                    const uint8_t *flags, uint8_t flag, const struct column_owner *owner) {
-    struct number_mix mix = mix_of(numbers, batch->n_rows);
     struct batch_values values = {0};
-    if (mix.reals && mix.integers) {
-        values.data = copy_as_reals(numbers, batch->n_rows);
+    bool has_reals = false, has_integers = false;
+    for (uint64_t i = 0; i < batch->n_rows; i++) {
+        bool real = numbers.kind[i] == NUMBER_DOUBLE;
+        has_reals |= real;
+        has_integers |= !real && numbers.bits[i] != 0; /* an integer 0 has the bits of the real number 0 */
+    }
+    if (has_reals && has_integers) {
+        double *reals = column_new(batch->n_rows, sizeof *reals);
+        for (uint64_t i = 0; i < batch->n_rows && reals; i++)
+            reals[i] = number_as_double(number_at(numbers, (row_t)i));
+        values.data = reals;
         free(owner ? NULL : numbers.bits);
     } else if (owner) {
         values = values_held(numbers.bits, owner);
@@ -83,12 +67,10 @@ void batch_numbers(struct batch *batch, const char *name, const char *unit, stru
     values.valid = valid_new(batch->n_rows);
     for (uint64_t i = 0; i < batch->n_rows && !values.valid.failed; i++)
         valid_put(&values.valid, i, (flags[i] & flag) != 0);
-    batch_values(batch, name, mix.reals ? "g" : "l", unit, values);
+    batch_values(batch, name, has_reals ? "g" : "l", unit, values);
 }
 
-/*
- * Columns of an array of structs.
- */
+/* ---- Columns of an array of structs ---- */
 
 void member_real(const struct member_array *array, const char *name, size_t offset, const char *unit) {
     double *made = column_new(array->batch->n_rows, sizeof *made);
@@ -129,9 +111,7 @@ void member_word(const struct member_array *array, const char *name, size_t offs
     free(numbers);
 }
 
-/*
- * A pass that finds out what there is, then one that reads it.
- */
+/* ---- JSON values: a pass that finds the types, then a pass that reads the values ---- */
 
 enum place_kind {
     PLACE_INTEGER = 1,
@@ -139,7 +119,7 @@ enum place_kind {
     PLACE_BOOLEAN = 4,
     PLACE_STRING = 8,
     PLACE_OTHER = 16, /* lists, objects, integers beyond 64 bits */
-    PLACE_LONG = 32,  /* those integers */
+    PLACE_LONG = 32,  /* integers beyond 64 bits */
 };
 
 struct places_read {
@@ -165,14 +145,6 @@ static unsigned kind_at(const char *text) {
     if (number_scan(text, &length) != NUMBER_FORM_INTEGER)
         return PLACE_REAL;
     return integer_parse(text, length, &integer) ? PLACE_INTEGER : PLACE_LONG;
-}
-
-static unsigned kinds_of(const struct places_read *read) {
-    unsigned kinds = 0;
-    for (uint64_t i = 0; i < read->batch->n_rows; i++)
-        if (place_is_there(read, i))
-            kinds |= kind_at(read->document->source.bytes + read->places[i].at);
-    return kinds;
 }
 
 /* A number at `text` as 64 bits. */
@@ -233,13 +205,6 @@ static size_t end_of(const struct document *document, size_t at) {
     return end;
 }
 
-static uint32_t intern_at(struct field_reader *reader, const struct document *document, struct json_place place,
-                          bool json, struct strings *strings) {
-    if (!json)
-        return field_intern(reader, place, strings);
-    return strings_intern(strings, document->source.bytes + place.at, end_of(document, place.at) - place.at);
-}
-
 static void read_texts(const struct places_read *read, bool json) {
     uint64_t n = read->batch->n_rows;
     uint32_t *numbers = column_new(n, sizeof *numbers);
@@ -250,7 +215,9 @@ static void read_texts(const struct places_read *read, bool json) {
         numbers[i] = STRING_NONE;
         if (!place_is_there(read, i))
             continue;
-        numbers[i] = intern_at(&reader, read->document, read->places[i], json, &strings);
+        size_t at = read->places[i].at;
+        numbers[i] = json ? strings_intern(&strings, read->document->source.bytes + at, end_of(read->document, at) - at)
+                          : field_intern(&reader, read->places[i], &strings);
         ok = numbers[i] != STRING_NONE;
     }
     read->batch->failed |= !ok;
@@ -267,7 +234,10 @@ void batch_places(struct batch *batch, const char *name, const struct document *
     if (!column)
         return;
     struct places_read read = {batch, column, document, places};
-    unsigned kinds = kinds_of(&read);
+    unsigned kinds = 0;
+    for (uint64_t i = 0; i < read.batch->n_rows; i++)
+        if (place_is_there(&read, i))
+            kinds |= kind_at(read.document->source.bytes + read.places[i].at);
     if (kinds == 0) {
         batch_nothing(batch, column);
     } else if (kinds == PLACE_STRING) {
@@ -302,7 +272,7 @@ static enum sutra_status no_such_column(const struct column_maker *makers, size_
     return error_set(error, SUTRA_USAGE, "unknown column \"%.60s\"; columns: %s", name, list);
 }
 
-/* A column that is wanted, alone in a batch. */
+/* A requested column, in its own batch. */
 struct column_making {
     const struct column_maker *maker;
     struct batch batch;
@@ -320,23 +290,18 @@ static enum sutra_status make_one(void *of, size_t number, struct sutra_error *e
     return one->maker->make(makings->source, one->maker, &one->batch, error);
 }
 
-static const struct column_maker *maker_named(const struct column_maker *makers, size_t n, const char *name) {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(makers[i].name, name) == 0)
-            return &makers[i];
-    return NULL;
-}
-
-static enum sutra_status choose(struct column_makings *makings, const struct column_maker *makers, size_t n,
-                                const struct sutra_columns_options *options, struct sutra_error *error) {
+static enum sutra_status choose_makers(struct column_makings *makings, const struct column_maker *makers, size_t n,
+                                       const struct sutra_columns_options *options, struct sutra_error *error) {
     for (size_t i = 0; i < n && !options->names; i++)
         if (!makers[i].on_request)
             makings->list[makings->n++].maker = &makers[i];
     for (size_t i = 0; options->names && i < options->n_names; i++) {
-        const struct column_maker *maker = maker_named(makers, n, options->names[i]);
-        if (!maker)
+        size_t k = 0;
+        while (k < n && strcmp(makers[k].name, options->names[i]) != 0)
+            k++;
+        if (k == n)
             return no_such_column(makers, n, options->names[i], error);
-        makings->list[makings->n++].maker = maker;
+        makings->list[makings->n++].maker = &makers[k];
     }
     return SUTRA_OK;
 }
@@ -344,16 +309,16 @@ static enum sutra_status choose(struct column_makings *makings, const struct col
 enum sutra_status makers_run(struct pool *pool, const struct column_maker *makers, size_t n, const void *source,
                              const struct sutra_columns_options *options, struct batch *batch,
                              struct sutra_error *error) {
-    size_t most = options->names ? options->n_names : n;
-    struct column_makings makings = {.source = source, .list = calloc(most + 1, sizeof *makings.list)};
+    size_t n_max = options->names ? options->n_names : n;
+    struct column_makings makings = {.source = source, .list = calloc(n_max + 1, sizeof *makings.list)};
     if (!makings.list)
         return error_memory(error);
-    enum sutra_status status = choose(&makings, makers, n, options, error);
+    enum sutra_status status = choose_makers(&makings, makers, n, options, error);
     for (size_t i = 0; i < makings.n; i++)
         makings.list[i].batch.n_rows = batch->n_rows;
     if (!status)
         status = pool_try(pool, makings.n, make_one, &makings, error);
-    for (size_t i = 0; i < makings.n; i++) /* in their order, whatever failed */
+    for (size_t i = 0; i < makings.n; i++) /* in their order, also after failures */
         batch_join(batch, &makings.list[i].batch);
     free(makings.list);
     return status;

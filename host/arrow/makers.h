@@ -1,5 +1,5 @@
 /*
- * makers.h - columns of ids and of numbers as our readers make them, for a batch: numbers stay where they are.
+ * makers.h - columns of ids, numbers, struct members and JSON values; numbers are not copied.
  */
 #ifndef ARROW_MAKERS_H
 #define ARROW_MAKERS_H
@@ -11,22 +11,22 @@
 #include "columns/strings.h"
 #include "read/document.h"
 
-/* Whoever the columns belong to: `hold` adds a holder, `leave` takes one away. */
+/* The owner of the memory of columns: `hold` adds a reference, `leave` releases one. */
 struct column_owner {
     void *thing;
     void (*hold)(void *thing);
     void (*leave)(void *thing);
 };
 
-/* Ids; null where they are no integers, or are `none`. */
+/* Ids; null if they are no integers, or `none`. */
 void batch_keys(struct batch *batch, const char *name, const value_key *keys, value_key none,
                 const struct column_owner *owner);
 
-/* Those ids as texts that are values but no integers. */
+/* Texts of ids that are values but no integers. */
 void batch_key_texts(struct batch *batch, const char *name, const value_key *keys, const struct values *values);
 
-/* Integers, or real numbers where one is; those without `flag` among the flags are null. Integers beside real numbers
- * are rounded to doubles, and then copied. Without an owner the bits are the batch's to free. */
+/* Integers, or real numbers if at least one is real; rows without `flag` among the flags are null. Mixed integers are
+ * rounded to doubles, which copies the column. Without an owner the batch frees the bits. */
 void batch_numbers(struct batch *batch, const char *name, const char *unit, struct number_column numbers,
                    const uint8_t *flags, uint8_t flag, const struct column_owner *owner);
 
@@ -57,7 +57,7 @@ static inline const void *member_at(const struct member_array *array, uint64_t i
 /* double; NaN and infinity are null. */
 void member_real(const struct member_array *array, const char *name, size_t offset, const char *unit);
 
-/* A whole number of `size` bytes, 8 or less, none of them below zero but of 8 bytes; as int64. */
+/* An integer of `size` bytes, at most 8, not negative unless it has 8 bytes; as int64. */
 void member_count(const struct member_array *array, const char *name, size_t offset, size_t size, const char *unit);
 
 /* const char *, NULL for null. */
@@ -72,12 +72,10 @@ void member_word(const struct member_array *array, const char *name, size_t offs
     member_count(array, #member, offsetof(struct type, member), sizeof((struct type *)0)->member, unit)
 #define MEMBER_TEXT(array, type, member) member_text(array, #member, offsetof(struct type, member))
 
-/*
- * Values of any type by where they stand in a document, as a column of the type that holds them all.
- */
+/* ---- JSON values of any type, as a column of a type that can represent all of them ---- */
 
-/* A column of args, see batch_name_arg(). places[i]: of row i; at 0: null, as a null in the text is. See
- * sutra/columns.h for the types. O(bytes of the values). */
+/* A column of args, see batch_name_arg(). places[i] is the value of row i in the document; offset 0 is null, as is a
+ * JSON null. See sutra/columns.h for the types. O(bytes of the values). */
 void batch_places(struct batch *batch, const char *name, const struct document *document,
                   const struct json_place *places);
 

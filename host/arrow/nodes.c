@@ -1,5 +1,6 @@
 /*
- * nodes.c - the nodes of a host trace as columns. Ids stay where reading has put them, and hold the trace.
+ * nodes.c - the nodes of a host trace and of ET+ as columns. Ids of a host trace are not copied; their columns hold a
+ * reference to the trace.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "read/document.h"
 #include "read/host_trace.h"
 
-#define NODES_A_PART 4096
+#define NODES_PER_SHARD 4096
 
 /* ---- Finding members ---- */
 
@@ -24,7 +25,7 @@ struct node_search {
     struct json_place *places;
 };
 
-static void take_place(const struct node_search *search, row_t row, struct json_place name, struct json_place value) {
+static void set_place(const struct node_search *search, row_t row, struct json_place name, struct json_place value) {
     for (size_t i = 0; i < search->n_names && name.at; i++)
         if (place_is(&search->trace->document.source, name, search->names[i]))
             search->places[i * search->trace->nodes.n + row] = value;
@@ -43,28 +44,23 @@ static void walk_attributes(const struct node_search *search, row_t row, size_t 
         struct attribute_places found = walk_any_attribute(&walker);
         bool named = found.name.at && document->source.bytes[found.name.at] == '"';
         if (named && found.value.at)
-            take_place(search, row, found.name, found.value);
+            set_place(search, row, found.name, found.value);
     }
 }
 
-static void walk_members(const struct node_search *search, row_t row) {
-    const struct document *document = &search->trace->document;
-    size_t at = search->trace->nodes.text[row];
-    struct json_walker walker = walk_from(&document->source, at);
-    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker), value = walk_value(&walker);
-        take_place(search, row, key, value);
-    }
-}
-
-static void search_part(void *arg, size_t number) {
+static void search_shard(void *arg, size_t number) {
     const struct node_search *search = arg;
-    row_t n = search->trace->nodes.n, begin = (row_t)(number * NODES_A_PART);
-    row_t end = n - begin < NODES_A_PART ? n : begin + NODES_A_PART;
+    row_t n = search->trace->nodes.n, begin = (row_t)(number * NODES_PER_SHARD);
+    row_t end = n - begin < NODES_PER_SHARD ? n : begin + NODES_PER_SHARD;
     for (row_t row = begin; row < end; row++) {
         size_t at = search->trace->nodes.text[row];
         if (search->outside || search->trace->flat) {
-            walk_members(search, row);
+            const struct document *document = &search->trace->document;
+            struct json_walker walker = walk_from(&document->source, at);
+            for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+                struct json_place key = walk_key(&walker), value = walk_value(&walker);
+                set_place(search, row, key, value);
+            }
             continue;
         }
         struct json_place attributes = document_member_of(&search->trace->document, at, "attrs");
@@ -76,21 +72,21 @@ static void search_part(void *arg, size_t number) {
                          search->trace->nodes.end[end - 1]);
 }
 
-/* Finds where values stand: places[i * nodes + row] is that of names[i], a member of the node (`outside`) or one of its
- * attributes; in schema 1.0.1, which has none, a member too. Nodes are walked in parallel. The caller frees them; NULL:
- * out of memory. O(length of the nodes). */
+/* Finds the positions of values in the document: places[i * nodes + row] for names[i], a member of the node (`outside`)
+ * or an attribute; in schema 1.0.1, which lacks attributes, always a member. Nodes are walked in parallel. The caller
+ * frees the result; NULL: out of memory. O(length of the nodes). */
 static struct json_place *nodes_find(struct sutra_context *context, const struct sutra_host_trace *trace,
                                      const char *const *names, size_t n_names, bool outside) {
     struct node_search search = {trace, names, n_names, outside, NULL};
     size_t n = trace->nodes.n;
     if (__builtin_mul_overflow(n, n_names, &n) || !(search.places = column_new(n, sizeof *search.places)))
         return NULL;
-    pool_run(context->pool, trace->nodes.n / NODES_A_PART + 1, search_part, &search);
+    pool_run(context->pool, trace->nodes.n / NODES_PER_SHARD + 1, search_shard, &search);
     return search.places;
 }
 
-/* The names of all nodes, by number among `strings`, STRING_NONE where they are no strings; the caller's. NULL: out of
- * memory. */
+/* The names of all nodes by number in `strings`, STRING_NONE if they are no strings. The caller frees the result. NULL:
+ * out of memory. */
 static uint32_t *nodes_names(struct sutra_context *context, const struct sutra_host_trace *trace,
                              struct strings *strings) {
     static const char *const name = "name";
@@ -148,8 +144,8 @@ static enum sutra_status make_id_texts(const void *of, const struct column_maker
     return SUTRA_OK;
 }
 
-static enum sutra_status make_names_nodes(const void *of, const struct column_maker *maker, struct batch *batch,
-                                          struct sutra_error *error) {
+static enum sutra_status make_node_names(const void *of, const struct column_maker *maker, struct batch *batch,
+                                         struct sutra_error *error) {
     const struct node_source *source = of;
     struct strings strings;
     uint32_t *names = strings_init(&strings) ? nodes_names(source->context, source->trace, &strings) : NULL;
@@ -160,9 +156,9 @@ static enum sutra_status make_names_nodes(const void *of, const struct column_ma
     return names ? SUTRA_OK : error_memory(error);
 }
 
-static const struct column_maker makers_nodes[] = {
+static const struct column_maker node_makers[] = {
     {"id", make_ids, NODE_OWN, false},
-    {"name", make_names_nodes, 0, false},
+    {"name", make_node_names, 0, false},
     {"parent", make_ids, NODE_ABOVE, false},
     {"rf_id", make_ids, NODE_FUNCTION, false},
     {"id_text", make_id_texts, NODE_OWN, true},
@@ -192,7 +188,7 @@ enum sutra_status sutra_host_trace_arrow(struct sutra_context *context, const st
     stage_begin(context, "columns", trace->nodes.n);
     if (!status)
         status =
-            makers_run(NULL, makers_nodes, sizeof makers_nodes / sizeof *makers_nodes, &source, &taken, &batch, error);
+            makers_run(NULL, node_makers, sizeof node_makers / sizeof *node_makers, &source, &taken, &batch, error);
     if (!status)
         status = make_attributes(&source, &taken, &batch, error);
     if (!status)
@@ -203,9 +199,10 @@ enum sutra_status sutra_host_trace_arrow(struct sutra_context *context, const st
 }
 
 /*
- * The nodes of ET+ as columns, by entry (link/linked.h): each is a node of the host trace or a GPU operator.
+ * ---- Nodes of ET+, by entry (link/linked.h) ----
  *
- * First a list says what each entry is; then each column is one pass over it.
+ * An entry is a node of the host trace or a GPU operator. First all entries are listed; then each column is one pass
+ * over the list.
  */
 
 struct plus_entry {
@@ -338,7 +335,7 @@ static enum sutra_status make_times(const void *of, const struct column_maker *m
 
 /* ---- Names ---- */
 
-static enum sutra_status make_names_linked(const void *of, const struct column_maker *maker, struct batch *batch,
+static enum sutra_status make_linked_names(const void *of, const struct column_maker *maker, struct batch *batch,
                                            struct sutra_error *error) {
     const struct plus_source *source = of;
     const struct sutra_device_trace *device = source->linked->device;
@@ -413,9 +410,9 @@ static enum sutra_status make_waits(const void *of, const struct column_maker *m
     return SUTRA_OK;
 }
 
-static const struct column_maker makers_linked[] = {
+static const struct column_maker linked_makers[] = {
     {"id", make_integers, PLUS_ID, false},
-    {"name", make_names_linked, 0, false},
+    {"name", make_linked_names, 0, false},
     {"gpu", make_gpu, 0, false},
     {"host_id", make_integers, PLUS_HOST_ID, false},
     {"host_row", make_integers, PLUS_HOST_ROW, false},
@@ -441,7 +438,7 @@ enum sutra_status sutra_linked_arrow(struct sutra_context *context, const struct
     if (!status && !(source.entries = list_entries(linked, batch.n_rows)))
         status = error_memory(error);
     if (!status)
-        status = makers_run(NULL, makers_linked, sizeof makers_linked / sizeof *makers_linked, &source, &taken, &batch,
+        status = makers_run(NULL, linked_makers, sizeof linked_makers / sizeof *linked_makers, &source, &taken, &batch,
                             error);
     if (!status)
         status = batch_stream(&batch, stream, error);

@@ -1,5 +1,6 @@
 /*
- * results.c - tables of results as columns. Numbers stay where they are, and hold the table's memory.
+ * results.c - results of analyses as columns. Numbers of tables are not copied; their columns hold a reference to the
+ * table's memory.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,10 +16,7 @@
 #include "sutra/merge.h"
 #include "sutra/simulate.h"
 
-/*
- * The edges of the graph of a critical path as columns. Hubs are spelt out: an edge for each that they stand
- * for, as in the path's JSON.
- */
+/* ---- Edges of the graph of a critical path; hubs are expanded to the edges that they represent, as in JSON ---- */
 
 struct path_edge {
     node_t from, to;
@@ -35,8 +33,8 @@ static const struct path_edge *edge_at(const struct path_source *source, uint64_
     return (const struct path_edge *)(const void *)source->edges.bytes + i;
 }
 
-/* Edges of all nodes; `seen` tells which node has led to each last, `next` which edge the path takes. */
-static bool list_edges(struct path_source *source, const struct path_nodes *path, node_t *seen, uint32_t *next) {
+/* Lists the edges of all nodes; `last_from` is the last node with an edge to each node, `next` the edge of the path. */
+static bool list_edges(struct path_source *source, const struct path_nodes *path, node_t *last_from, uint32_t *next) {
     const struct graph *graph = source->graph;
     for (node_t i = 0; i + 1 < path->n; i++)
         next[path->node[i]] = path->edge[i] + 1;
@@ -44,9 +42,9 @@ static bool list_edges(struct path_source *source, const struct path_nodes *path
         struct edge_lists lists = edges_from(graph, node);
         for (uint32_t edge = edges_next(&lists); edge != EDGE_NONE; edge = edges_next(&lists)) {
             struct path_edge made = {node, graph->to[edge], edge, next[node] == edge + 1};
-            if (seen[made.to] == node + 1)
+            if (last_from[made.to] == node + 1)
                 continue;
-            seen[made.to] = node + 1;
+            last_from[made.to] = node + 1;
             buffer_append(&source->edges, &made, sizeof made);
         }
     }
@@ -56,10 +54,10 @@ static bool list_edges(struct path_source *source, const struct path_nodes *path
 static enum sutra_status find_edges(struct path_source *source, const struct path_nodes *path,
                                     struct sutra_error *error) {
     size_t n = graph_nodes(source->graph);
-    node_t *seen = column_new(n, sizeof *seen);
+    node_t *last_from = column_new(n, sizeof *last_from);
     uint32_t *next = column_new(n, sizeof *next);
-    bool ok = seen && next && list_edges(source, path, seen, next);
-    free(seen);
+    bool ok = last_from && next && list_edges(source, path, last_from, next);
+    free(last_from);
     free(next);
     return ok ? SUTRA_OK : error_memory(error);
 }
@@ -133,7 +131,7 @@ static enum sutra_status make_kinds(const void *of, const struct column_maker *m
     return numbers ? SUTRA_OK : error_memory(error);
 }
 
-static const struct column_maker makers[] = {
+static const struct column_maker path_makers[] = {
     {"from_event", make_events, PATH_FROM, false},
     {"from_end", make_ends, PATH_FROM, false},
     {"to_event", make_events, PATH_TO, false},
@@ -155,7 +153,8 @@ enum sutra_status sutra_critical_path_arrow(struct sutra_context *context, const
         status = find_edges(&source, &path->search.path, error);
     batch.n_rows = source.edges.length / sizeof(struct path_edge);
     if (!status)
-        status = makers_run(NULL, makers, sizeof makers / sizeof *makers, &source, &taken, &batch, error);
+        status =
+            makers_run(NULL, path_makers, sizeof path_makers / sizeof *path_makers, &source, &taken, &batch, error);
     if (!status)
         status = batch_stream(&batch, stream, error);
     stage_end(context);
@@ -164,14 +163,11 @@ enum sutra_status sutra_critical_path_arrow(struct sutra_context *context, const
     return status;
 }
 
-/*
- * What a simulation found as columns: each of its lists is asked for item by item, and becomes an array
- * of structs, of whose members columns are made.
- */
+/* ---- Results of a simulation: each list is copied item by item to an array of structs ---- */
 
-static const char *const works[] = {"cpu", "computation", "communication"};
+static const char *const node_kinds[] = {"cpu", "computation", "communication"};
 
-/* One of the lists: how many items of which size it has, how one is asked for, and its columns. */
+/* A list: its number of items, how to get an item, its columns, and the size of an item. */
 struct simulated_list {
     uint64_t (*count)(const struct sutra_simulation *simulation);
     void (*get)(const struct sutra_simulation *simulation, uint64_t i, void *item);
@@ -183,7 +179,7 @@ static uint64_t count_ranks(const struct sutra_simulation *simulation) {
     return sutra_simulation_ranks(simulation);
 }
 
-static uint64_t count_stuck(const struct sutra_simulation *simulation) {
+static uint64_t count_deadlocked(const struct sutra_simulation *simulation) {
     struct sutra_deadlocked_node node = {.size = sizeof node};
     uint32_t n = 0;
     while (sutra_simulation_deadlocked(simulation, n, &node))
@@ -200,7 +196,7 @@ static void get_wait(const struct sutra_simulation *simulation, uint64_t i, void
     sutra_simulation_wait(simulation, i, item);
 }
 
-static void get_meeting(const struct sutra_simulation *simulation, uint64_t i, void *item) {
+static void get_collective(const struct sutra_simulation *simulation, uint64_t i, void *item) {
     sutra_simulation_collective(simulation, i, item);
 }
 
@@ -216,7 +212,7 @@ static void get_name(const struct sutra_simulation *simulation, uint64_t i, void
     sutra_simulation_name(simulation, i, item);
 }
 
-static void get_stuck(const struct sutra_simulation *simulation, uint64_t i, void *item) {
+static void get_deadlocked(const struct sutra_simulation *simulation, uint64_t i, void *item) {
     sutra_simulation_deadlocked(simulation, (uint32_t)i, item);
 }
 
@@ -242,7 +238,7 @@ static void add_wait(const struct member_array *array) {
     MEMBER_COUNT(array, sutra_simulated_wait, ns, "ns");
 }
 
-static void add_meeting(const struct member_array *array) {
+static void add_collective(const struct member_array *array) {
     MEMBER_TEXT(array, sutra_simulated_collective, name);
     MEMBER_TEXT(array, sutra_simulated_collective, kind);
     MEMBER_COUNT(array, sutra_simulated_collective, n_ranks, NULL);
@@ -269,21 +265,21 @@ static void add_step(const struct member_array *array) {
     MEMBER_COUNT(array, sutra_simulated_step, rank, NULL);
     MEMBER_COUNT(array, sutra_simulated_step, id, NULL);
     MEMBER_TEXT(array, sutra_simulated_step, name);
-    member_word(array, "work", offsetof(struct sutra_simulated_step, work), works, 3);
+    member_word(array, "work", offsetof(struct sutra_simulated_step, work), node_kinds, 3);
     MEMBER_COUNT(array, sutra_simulated_step, start_ns, "ns");
     MEMBER_COUNT(array, sutra_simulated_step, end_ns, "ns");
 }
 
 static void add_name(const struct member_array *array) {
     MEMBER_TEXT(array, sutra_simulated_name, name);
-    member_word(array, "work", offsetof(struct sutra_simulated_name, work), works, 3);
+    member_word(array, "work", offsetof(struct sutra_simulated_name, work), node_kinds, 3);
     MEMBER_COUNT(array, sutra_simulated_name, n_nodes, NULL);
     MEMBER_COUNT(array, sutra_simulated_name, run_ns, "ns");
     MEMBER_COUNT(array, sutra_simulated_name, path_ns, "ns");
     MEMBER_COUNT(array, sutra_simulated_name, wait_ns, "ns");
 }
 
-static void add_stuck(const struct member_array *array) {
+static void add_deadlocked(const struct member_array *array) {
     static const char *const whys[] = {"depends", "meets", "behind", "held"};
     MEMBER_COUNT(array, sutra_deadlocked_node, rank, NULL);
     MEMBER_COUNT(array, sutra_deadlocked_node, id, NULL);
@@ -297,12 +293,13 @@ static void add_stuck(const struct member_array *array) {
 static const struct simulated_list lists[SUTRA_SIMULATED_N_COLUMNS] = {
     [SUTRA_SIMULATED_RANKS] = {count_ranks, get_rank, add_rank, sizeof(struct sutra_simulated_rank)},
     [SUTRA_SIMULATED_WAITS] = {sutra_simulation_n_waits, get_wait, add_wait, sizeof(struct sutra_simulated_wait)},
-    [SUTRA_SIMULATED_COLLECTIVES] = {sutra_simulation_n_collectives, get_meeting, add_meeting,
+    [SUTRA_SIMULATED_COLLECTIVES] = {sutra_simulation_n_collectives, get_collective, add_collective,
                                      sizeof(struct sutra_simulated_collective)},
     [SUTRA_SIMULATED_LINKS] = {sutra_simulation_n_links, get_link, add_link, sizeof(struct sutra_network_link)},
     [SUTRA_SIMULATED_PATH] = {sutra_simulation_n_steps, get_step, add_step, sizeof(struct sutra_simulated_step)},
     [SUTRA_SIMULATED_NAMES] = {sutra_simulation_n_names, get_name, add_name, sizeof(struct sutra_simulated_name)},
-    [SUTRA_SIMULATED_DEADLOCKED] = {count_stuck, get_stuck, add_stuck, sizeof(struct sutra_deadlocked_node)},
+    [SUTRA_SIMULATED_DEADLOCKED] = {count_deadlocked, get_deadlocked, add_deadlocked,
+                                    sizeof(struct sutra_deadlocked_node)},
 };
 
 enum sutra_status sutra_simulation_arrow(const struct sutra_simulation *simulation, enum sutra_simulated_columns which,
@@ -321,11 +318,9 @@ enum sutra_status sutra_simulation_arrow(const struct sutra_simulation *simulati
     return batch_stream(&batch, stream, error);
 }
 
-/*
- * What the DLRM notebook's analysis found as columns: its arrays of structs become one column for each member.
- */
+/* ---- Results of the DLRM notebook's analysis ---- */
 
-/* One of its arrays; texts are numbers there. */
+/* An array of structs, in which texts are numbers. */
 struct dlrm_array {
     const struct sutra_dlrm *dlrm;
     struct member_array of;
@@ -347,53 +342,6 @@ static void add_text(const struct dlrm_array *array, const char *name, size_t of
 #define REAL(type, member)  MEMBER_REAL(&array.of, type, member, "us")
 #define COUNT(type, member) MEMBER_COUNT(&array.of, type, member, NULL)
 
-static void add_streams(struct dlrm_array array) {
-    add_text(&array, "stream", offsetof(struct sutra_dlrm_stream, name));
-    REAL(sutra_dlrm_stream, active_us);
-    REAL(sutra_dlrm_stream, idle_us);
-}
-
-/* Rows of the top level are those of a stream. */
-static void add_stream_of_rows(const struct dlrm_array *array, const struct sutra_dlrm_report *report) {
-    struct text_list texts = {0};
-    struct valid_rows valid = valid_new(report->n_rows);
-    uint32_t *of = column_new(report->n_rows, sizeof *of); /* + 1 */
-    for (uint64_t i = 0; i < report->n_streams && of; i++)
-        for (uint32_t j = 0; j < report->streams[i].n_rows; j++)
-            of[report->streams[i].first_row + j] = report->streams[i].name + 1;
-    for (uint64_t i = 0; i < report->n_rows && of && !valid.failed; i++) {
-        const char *text = of[i] ? sutra_dlrm_text(array->dlrm, of[i] - 1) : "";
-        valid_put(&valid, i, of[i] != 0);
-        text_list_add(&texts, text, strlen(text));
-    }
-    array->of.batch->failed |= !of;
-    free(of);
-    batch_texts(array->of.batch, "stream", &texts, valid);
-}
-
-static void add_rows(struct dlrm_array array, const struct sutra_dlrm_report *report) {
-    add_stream_of_rows(&array, report);
-    TEXT(sutra_dlrm_row, name);
-    TEXT(sutra_dlrm_row, shape);
-    COUNT(sutra_dlrm_row, count);
-    COUNT(sutra_dlrm_row, n_occurrences);
-    REAL(sutra_dlrm_row, us);
-    REAL(sutra_dlrm_row, first_us);
-    COUNT(sutra_dlrm_row, first_child);
-    COUNT(sutra_dlrm_row, n_children);
-}
-
-static void add_overheads(struct dlrm_array array, bool by_shape) {
-    static const char *const words[SUTRA_N_OVERHEADS] = {"T1", "T2", "T3", "T4", "T5"};
-    member_word(&array.of, "kind", offsetof(struct sutra_dlrm_overhead, kind), words, SUTRA_N_OVERHEADS);
-    TEXT(sutra_dlrm_overhead, name);
-    if (by_shape)
-        TEXT(sutra_dlrm_overhead, shapes);
-    COUNT(sutra_dlrm_overhead, n);
-    REAL(sutra_dlrm_overhead, mean_us);
-    REAL(sutra_dlrm_overhead, std_us);
-}
-
 enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlrm_columns which,
                                    struct ArrowArrayStream *stream, struct sutra_error *error) {
     struct sutra_dlrm_report report = {.size = sizeof report};
@@ -404,25 +352,54 @@ enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlr
         batch.n_rows = report.n_streams;
         array.of.first = report.streams;
         array.of.stride = sizeof *report.streams;
-        add_streams(array);
+        add_text(&array, "stream", offsetof(struct sutra_dlrm_stream, name));
+        REAL(sutra_dlrm_stream, active_us);
+        REAL(sutra_dlrm_stream, idle_us);
     } else if (which == SUTRA_DLRM_ROWS) {
         batch.n_rows = report.n_rows;
         array.of.first = report.rows;
         array.of.stride = sizeof *report.rows;
-        add_rows(array, &report);
+        /* Rows of the top level have the stream. */
+        struct text_list texts = {0};
+        struct valid_rows valid = valid_new(report.n_rows);
+        uint32_t *of = column_new(report.n_rows, sizeof *of); /* + 1 */
+        for (uint64_t i = 0; i < report.n_streams && of; i++)
+            for (uint32_t j = 0; j < report.streams[i].n_rows; j++)
+                of[report.streams[i].first_row + j] = report.streams[i].name + 1;
+        for (uint64_t i = 0; i < report.n_rows && of && !valid.failed; i++) {
+            const char *text = of[i] ? sutra_dlrm_text(array.dlrm, of[i] - 1) : "";
+            valid_put(&valid, i, of[i] != 0);
+            text_list_add(&texts, text, strlen(text));
+        }
+        array.of.batch->failed |= !of;
+        free(of);
+        batch_texts(array.of.batch, "stream", &texts, valid);
+        TEXT(sutra_dlrm_row, name);
+        TEXT(sutra_dlrm_row, shape);
+        COUNT(sutra_dlrm_row, count);
+        COUNT(sutra_dlrm_row, n_occurrences);
+        REAL(sutra_dlrm_row, us);
+        REAL(sutra_dlrm_row, first_us);
+        COUNT(sutra_dlrm_row, first_child);
+        COUNT(sutra_dlrm_row, n_children);
     } else {
         bool by_shape = which == SUTRA_DLRM_OVERHEADS_BY_SHAPE;
         batch.n_rows = by_shape ? report.n_overheads_by_shape : report.n_overheads;
         array.of.first = by_shape ? report.overheads_by_shape : report.overheads;
         array.of.stride = sizeof *report.overheads;
-        add_overheads(array, by_shape);
+        static const char *const words[SUTRA_N_OVERHEADS] = {"T1", "T2", "T3", "T4", "T5"};
+        member_word(&array.of, "kind", offsetof(struct sutra_dlrm_overhead, kind), words, SUTRA_N_OVERHEADS);
+        TEXT(sutra_dlrm_overhead, name);
+        if (by_shape)
+            TEXT(sutra_dlrm_overhead, shapes);
+        COUNT(sutra_dlrm_overhead, n);
+        REAL(sutra_dlrm_overhead, mean_us);
+        REAL(sutra_dlrm_overhead, std_us);
     }
     return batch_stream(&batch, stream, error);
 }
 
-/*
- * What was rewritten as columns: the ranks of a merged timeline, and the places that a repair mended.
- */
+/* ---- Ranks of a merged timeline, and sites of a repair ---- */
 
 enum sutra_status sutra_merged_arrow(const struct sutra_merged *merged, struct ArrowArrayStream *stream,
                                      struct sutra_error *error) {
@@ -454,6 +431,8 @@ enum sutra_status sutra_repair_arrow(const struct sutra_repair *repair, struct A
     return batch_stream(&batch, stream, error);
 }
 
+/* ---- Tables ---- */
+
 static void hold_memory(void *memory) {
     holders_add(&((struct table_memory *)memory)->holders);
 }
@@ -462,39 +441,32 @@ static void leave_memory(void *memory) {
     table_memory_leave(memory);
 }
 
-static void make_text(struct batch *batch, const struct sutra_table *table, uint32_t column) {
-    struct text_list texts = {0};
-    for (uint64_t row = 0; row < table->n_rows; row++) {
-        size_t length;
-        const char *text = table_get_text(table, column, row, &length);
-        text_list_add(&texts, text, length);
-    }
-    batch_texts(batch, table->columns[column].spec.name, &texts, (struct valid_rows){0});
-}
-
-static void make_number(struct batch *batch, const struct sutra_table *table, uint32_t number,
-                        const struct column_owner *owner) {
-    const struct column *column = &table->columns[number];
-    bool real = column->spec.kind == SUTRA_COLUMN_REAL;
-    static const uint64_t nothing;
-    struct batch_values values = values_held(table->n_rows ? (const void *)column->values.bytes : &nothing, owner);
-    if (real)
-        values.valid = valid_new(table->n_rows);
-    for (uint64_t row = 0; row < table->n_rows && real && !values.valid.failed; row++)
-        valid_put(&values.valid, row, !isnan(table_get_real(table, number, row)));
-    batch_values(batch, column->spec.name, real ? "g" : "l", NULL, values);
-}
-
 enum sutra_status sutra_table_arrow(const struct sutra_table *table, struct ArrowArrayStream *stream,
                                     struct sutra_error *error) {
     struct table_memory *memory = table_memory_of(table);
     struct batch batch = {.n_rows = table->n_rows, .failed = !memory};
     struct column_owner owner = {memory, hold_memory, leave_memory};
     for (uint32_t i = 0; i < table->n_columns && memory; i++) {
-        if (table->columns[i].spec.kind == SUTRA_COLUMN_TEXT)
-            make_text(&batch, table, i);
-        else
-            make_number(&batch, table, i, &owner);
+        if (table->columns[i].spec.kind == SUTRA_COLUMN_TEXT) {
+            struct text_list texts = {0};
+            for (uint64_t row = 0; row < table->n_rows; row++) {
+                size_t length;
+                const char *text = table_get_text(table, i, row, &length);
+                text_list_add(&texts, text, length);
+            }
+            batch_texts(&batch, table->columns[i].spec.name, &texts, (struct valid_rows){0});
+        } else {
+            const struct column *column = &table->columns[i];
+            bool real = column->spec.kind == SUTRA_COLUMN_REAL;
+            static const uint64_t nothing;
+            struct batch_values values =
+                values_held(table->n_rows ? (const void *)column->values.bytes : &nothing, &owner);
+            if (real)
+                values.valid = valid_new(table->n_rows);
+            for (uint64_t row = 0; row < table->n_rows && real && !values.valid.failed; row++)
+                valid_put(&values.valid, row, !isnan(table_get_real(table, i, row)));
+            batch_values(&batch, column->spec.name, real ? "g" : "l", NULL, values);
+        }
     }
     return batch_stream(&batch, stream, error);
 }

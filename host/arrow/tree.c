@@ -1,5 +1,5 @@
 /*
- * tree.c - call trees and correlations as columns. What the tree has by position stays there, and holds the tree.
+ * tree.c - call trees and correlations as columns. Arrays of the tree are not copied; their columns hold a reference.
  */
 #include "tree/tree.h"
 
@@ -25,25 +25,21 @@ struct tree_source {
     const row_t *row; /* of the profile, by position */
 };
 
-/* ---- Columns that are there ---- */
+/* ---- Columns of the tree ---- */
 
 enum tree_time { TREE_START, TREE_END, TREE_HOST, TREE_HOST_SELF, TREE_DEVICE, TREE_DEVICE_SELF };
-
-static const int64_t *times_of(const struct sutra_tree *tree, uint32_t which) {
-    const int64_t *times[] = {
-        [TREE_END] = tree->end,
-        [TREE_HOST] = tree->host,
-        [TREE_HOST_SELF] = tree->host_self,
-        [TREE_DEVICE] = tree->device,
-        [TREE_DEVICE_SELF] = tree->device_self,
-    };
-    return times[which];
-}
 
 static enum sutra_status make_times(const void *of, const struct column_maker *maker, struct batch *batch,
                                     struct sutra_error *error) {
     const struct tree_source *source = of;
-    const int64_t *times = times_of(source->tree, maker->which);
+    const int64_t *by_column[] = {
+        [TREE_END] = source->tree->end,
+        [TREE_HOST] = source->tree->host,
+        [TREE_HOST_SELF] = source->tree->host_self,
+        [TREE_DEVICE] = source->tree->device,
+        [TREE_DEVICE_SELF] = source->tree->device_self,
+    };
+    const int64_t *times = by_column[maker->which];
     struct batch_values values = values_held(times, &source->owner);
     (void)error;
     if (maker->which == TREE_END)
