@@ -2,7 +2,8 @@
  * diff.h - tables of a comparison: totals of both sides per step and their differences, call paths, and HTA's tables.
  *
  * A side's total is divided by its number of steps. To compare and sort integers, the difference of totals a and b of m
- * and n steps is computed as b*m - a*n, divided by m*n; so rows of A against B and of B against A are equal except for the sign.
+ * and n steps is computed as b*m - a*n, divided by m*n; so rows of A against B and of B against A are equal except for
+ * the sign.
  */
 #ifndef COMPARE_DIFF_H
 #define COMPARE_DIFF_H

@@ -10,14 +10,14 @@
  *        ends of roots      5  9  7  9  12  11      searched by bisection:
  *        longest so far     5  9        12          the first of these that reaches x's end
  *
- *    Without such a root, x is a root. In the notebook, x is hidden (not in the forest) if r is of another thread, neither
- *    the main thread nor x's own. By our rules only roots of x's own thread and labels of the main thread are searched, so
- *    that every operator is in the forest and none gets the kernels of another thread.
+ *    Without such a root, x is a root. In the notebook, x is hidden (not in the forest) if r is of another thread,
+ *    neither the main thread nor x's own. By our rules only roots of x's own thread and labels of the main thread are
+ *    searched, so that every operator is in the forest and none gets the kernels of another thread.
  *
- * 2. The parent. Below r, events of x's thread form a forest of their own; children of one event have ascending ends. The
- *    notebook descends to the first child that reaches x's end, again and again, until there is none. In
- *    post-order this is the first event that reaches x's end, and x goes right before it: events of a thread below a root
- *    stay sorted by their ends. So the parent is the event with the smallest end from x's end on, the latest among equals,
+ * 2. The parent. Below r, events of x's thread form a forest of their own; children of one event have ascending ends.
+ *    The notebook descends to the first child that reaches x's end, again and again, until there is none. In post-order
+ *    this is the first event that reaches x's end, and x goes right before it: events of a thread below a root stay
+ *    sorted by their ends. So the parent is the event with the smallest end from x's end on, the latest among equals,
  *    and r without such an event. Ends are ranked beforehand, and a set of ranks finds the next.
  *
  * Cost: O(n log n) for the sorts of ends, O(log n) for an event, on any input; no recursion.
