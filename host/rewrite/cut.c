@@ -1,5 +1,7 @@
 /*
- * cut.c - a part of a device trace, and the nodes of the host trace that go with it. O(events + nodes).
+ * cut.c - copies selected events of a device trace, and the nodes of the host trace that belong to them.
+ *
+ * Cost: O(events + nodes), and the bytes that are copied.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,30 +20,25 @@
 #include "write/sink.h"
 
 /*
- * A trace's text with some of its array's elements, byte for byte.
+ * The text of a trace with only the selected elements of its array, byte for byte.
  *
  *     {"a": 1, "traceEvents": [ {0},\n  {1},\n  {2},\n  {3} ], "b": 2}          kept: 1, 3
  *     |-------- head --------|         |--|           |-----|- tail -|
  *                                            {1},\n  {3}
  *
- * An element that is kept brings along the comma and the white space before it; the first one stands where the first of
- * all stood. Pieces are copied by all threads. Cost: O(elements), and the bytes that are kept.
+ * An element is copied with the comma and the white space before it; the first one is copied without. All threads copy
+ * pieces. Cost: O(elements), and the bytes that are copied.
  */
-
 struct kept_text {
     const struct source *source;
-    const uint64_t *text; /* by element: where it begins */
-    size_t end;           /* of the last element */
+    const uint64_t *text; /* by element: offset of its first byte */
+    size_t end;           /* end of the last element */
     row_t n;
     const uint8_t *kept; /* by element */
 };
 
-/*
- * Cutting what is kept into pieces, and copying them.
- */
-
-/* Piece 0 is the text before the first element, the last one that behind the last; piece i between them is what is kept
- * of the elements from first[i - 1] to first[i]. */
+/* Piece 0 is the text before the first element, the last piece the text after the last element. Piece i between them
+ * contains the selected elements of first[i - 1] to first[i]. */
 struct kept_pieces {
     const struct kept_text *kept;
     row_t *first;
@@ -73,24 +70,18 @@ static bool cut_pieces(struct kept_pieces *pieces, struct arena *arena) {
     return true;
 }
 
-/* Copies the elements first .. end - 1, of which all are kept, with what stands before the first. */
-static void copy_run(const struct kept_pieces *pieces, row_t first, row_t end, struct buffer *out) {
-    const struct kept_text *kept = pieces->kept;
-    size_t from = first == pieces->first_kept ? kept->text[first] : end_of(kept, first - 1);
-    buffer_append(out, kept->source->bytes + from, end_of(kept, end - 1) - from);
-}
-
 static void copy_piece(const struct kept_pieces *pieces, row_t first, row_t end, struct buffer *out) {
-    const uint8_t *kept = pieces->kept->kept;
+    const struct kept_text *kept = pieces->kept;
     for (row_t element = first; element < end; element++) {
-        if (!kept[element])
+        if (!kept->kept[element])
             continue;
-        row_t run = element;
-        while (element < end && kept[element])
+        /* a run of selected elements, with the text before it */
+        size_t from = element == pieces->first_kept ? kept->text[element] : end_of(kept, element - 1);
+        while (element < end && kept->kept[element])
             element++;
-        copy_run(pieces, run, element, out);
+        buffer_append(out, kept->source->bytes + from, end_of(kept, element - 1) - from);
     }
-    source_give_back(pieces->kept->source, pieces->kept->text[first], end_of(pieces->kept, end - 1));
+    source_give_back(kept->source, kept->text[first], end_of(kept, end - 1));
 }
 
 static void fill_piece(const void *arg, size_t number, struct buffer *out) {
@@ -107,7 +98,7 @@ static void fill_piece(const void *arg, size_t number, struct buffer *out) {
         copy_piece(pieces, pieces->first[number - 1], number < pieces->n ? pieces->first[number] : kept->n, out);
 }
 
-/* Writes it to `path`; *n_bytes is its size before compression. SUTRA_SYSTEM: out of memory. */
+/* Writes the text to `path`; *n_bytes is the size before compression. SUTRA_SYSTEM: out of memory. */
 static enum sutra_status kept_text_write(struct sutra_context *context, const struct kept_text *kept, const char *path,
                                          uint64_t *n_bytes, struct sutra_error *error) {
     struct arena arena = {0};
@@ -123,7 +114,7 @@ static enum sutra_status kept_text_write(struct sutra_context *context, const st
     return status;
 }
 
-/* The id of the node that all others stand below. */
+/* The id of the root node of a host trace. */
 #define ROOT_ID 1
 
 struct sutra_cut {
@@ -132,12 +123,12 @@ struct sutra_cut {
     struct arena arena;
     struct selection selection;
     uint8_t *nodes; /* by node: whether it is kept */
-    row_t n_nodes;  /* that are kept */
+    row_t n_nodes;  /* number of nodes that are kept */
 };
 
 /* ---- Nodes ---- */
 
-/* Nodes by id; those of one id are kept together. */
+/* Nodes by id; nodes with the same id are kept or dropped together. */
 struct node_choice {
     const struct host_nodes *nodes;
     struct pair_table ids;
@@ -161,7 +152,7 @@ static bool number_ids(struct node_choice *choice) {
     return true;
 }
 
-/* Keeps an id and those above it. Each is visited once, also where parents go round. */
+/* Keeps an id and its ancestors. Each id is visited once, also in cycles of parents. */
 static void keep_with_parents(struct node_choice *choice, uint32_t number) {
     while (number != PAIR_NONE && !choice->kept[number]) {
         choice->kept[number] = 1;
@@ -173,18 +164,15 @@ static bool is_rf_id(value_key rf) {
     return key_is_value(rf) && rf != 0;
 }
 
-/* The record-function ids of what is kept of the host's operations. */
-static bool note_rf_ids(const struct sutra_cut *cut, struct pair_table *rf_ids) {
+/* Keeps the root, the nodes whose rf_id is the rf_id of a kept CPU operator, and their ancestors. False: out of
+ * memory. */
+static bool choose_nodes(struct sutra_cut *cut, struct node_choice *choice, struct pair_table *rf_ids) {
     const struct device_events *events = &cut->device->events;
+    const struct host_nodes *nodes = choice->nodes;
     for (row_t event = 0; event < events->n; event++)
         if (cut->selection.kept[event] && selected_is_operation(&cut->selection, event) &&
             is_rf_id(events->rf[event]) && !pair_table_note(rf_ids, (uint64_t)events->rf[event], 0, event))
             return false;
-    return true;
-}
-
-static void choose_nodes(struct sutra_cut *cut, struct node_choice *choice, const struct pair_table *rf_ids) {
-    const struct host_nodes *nodes = choice->nodes;
     for (row_t node = 0; node < nodes->n; node++)
         if (nodes->id[node] == ROOT_ID ||
             (is_rf_id(nodes->rf[node]) && pair_table_find(rf_ids, (uint64_t)nodes->rf[node], 0) != PAIR_NONE))
@@ -193,6 +181,7 @@ static void choose_nodes(struct sutra_cut *cut, struct node_choice *choice, cons
         cut->nodes[node] = choice->kept[choice->of_node[node]];
         cut->n_nodes += cut->nodes[node];
     }
+    return true;
 }
 
 static enum sutra_status cut_nodes(struct sutra_cut *cut, struct sutra_error *error) {
@@ -205,16 +194,12 @@ static enum sutra_status cut_nodes(struct sutra_cut *cut, struct sutra_error *er
                                  .parent = arena_take(&cut->arena, n, sizeof *choice.parent),
                                  .kept = arena_zeros(&cut->arena, n, 1)};
     bool ok = !cut->arena.failed && pair_table_init(&rf_ids) && pair_table_init(&choice.ids) && number_ids(&choice) &&
-              note_rf_ids(cut, &rf_ids);
-    if (ok)
-        choose_nodes(cut, &choice, &rf_ids);
+              choose_nodes(cut, &choice, &rf_ids);
     pair_table_free(&choice.ids);
     pair_table_free(&rf_ids);
     arena_release(&cut->arena, mark);
     return ok ? SUTRA_OK : error_memory(error);
 }
-
-/* ---- Making ---- */
 
 static enum sutra_status fill_cut(struct sutra_context *context, struct sutra_cut *cut,
                                   const struct sutra_selection *wish, struct sutra_error *error) {
@@ -257,7 +242,7 @@ void sutra_cut_free(struct sutra_cut *cut) {
     free(cut);
 }
 
-/* ---- Writing, and what was done ---- */
+/* ---- Output ---- */
 
 enum sutra_status sutra_cut_write(struct sutra_context *context, const struct sutra_cut *cut, const char *path,
                                   uint64_t *n_bytes, struct sutra_error *error) {

@@ -1,7 +1,7 @@
 /*
- * repair.c - a trace that is no JSON any more in; what is left of it out, as a trace that every reader takes.
+ * repair.c - repairs malformed or truncated JSON of a trace.
  *
- * What the mender gives (read/mend.h) is read as all inputs are before it counts: nothing is written that is not JSON.
+ * read/repair.h produces the repaired text. It is then parsed like any input, so the output is always valid JSON.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,47 +15,41 @@
 #include "write/sink.h"
 
 struct sutra_repair {
-    struct document document; /* of the mended text */
+    struct document document; /* the repaired text */
     struct mend_report report;
-    uint64_t n_bytes; /* of the text before */
+    uint64_t n_bytes; /* size of the input */
 };
 
-/* A document of any kind, as it is. */
+/* Accepts a document of any kind. */
 static const struct document_reader any_reader = {.read_stage = "check text", .as_it_is = true};
 
-static enum sutra_status cannot_repair(const struct source *source, size_t failed_at, struct sutra_error *error) {
-    const struct file_kind kind = file_kind(source->bytes, source->size);
-    if (kind.name && !may_be_json(source->bytes, source->size))
-        return source_error(source, error, failed_at, "expected a JSON trace, found %s%s", kind.name, kind.remedy);
-    return source_error(source, error, failed_at,
-                        "this file cannot be repaired: from here on it has no complete event or node");
-}
-
-/* Takes the source over, also when this fails. */
-static enum sutra_status mend_source(struct sutra_context *context, struct sutra_repair *repair,
-                                     struct sutra_error *error) {
-    struct source *source = &repair->document.source;
-    struct buffer out = {0};
-    size_t failed_at;
-    enum sutra_status status = SUTRA_OK;
-    repair->n_bytes = source->size;
-    stage_begin(context, "repair", source->size);
-    enum mend_result result = mend_text(source->bytes, source->size, &repair->report, &out, &failed_at);
-    stage_end(context);
-    if (result == MEND_MEMORY)
-        status = error_memory(error);
-    else if (result == MEND_FAILED)
-        status = cannot_repair(source, failed_at, error);
-    else if (result == MEND_DONE)
-        status = source_replace(source, &out, error);
-    buffer_free(&out);
-    return status ? status : document_read(&repair->document, context, &any_reader, error);
-}
-
+/* Repairs the text of made->document.source and parses the result; frees `made` on failure. `status` is that of opening
+ * the source. */
 static enum sutra_status finish(struct sutra_context *context, struct sutra_repair *made, enum sutra_status status,
                                 struct sutra_repair **repair, struct sutra_error *error) {
+    struct source *source = &made->document.source;
+    struct buffer out = {0};
+    if (!status) {
+        size_t failed_at;
+        made->n_bytes = source->size;
+        stage_begin(context, "repair", source->size);
+        enum mend_result result = mend_text(source->bytes, source->size, &made->report, &out, &failed_at);
+        stage_end(context);
+        const struct file_kind kind = file_kind(source->bytes, source->size);
+        if (result == MEND_MEMORY)
+            status = error_memory(error);
+        else if (result == MEND_FAILED && kind.name && !may_be_json(source->bytes, source->size))
+            status =
+                source_error(source, error, failed_at, "expected a JSON trace, found %s%s", kind.name, kind.remedy);
+        else if (result == MEND_FAILED)
+            status = source_error(source, error, failed_at,
+                                  "this file cannot be repaired: from here on it has no complete event or node");
+        else if (result == MEND_DONE)
+            status = source_replace(source, &out, error);
+        buffer_free(&out);
+    }
     if (!status)
-        status = mend_source(context, made, error);
+        status = document_read(&made->document, context, &any_reader, error);
     stage_end(context);
     if (status)
         sutra_repair_free(made);
