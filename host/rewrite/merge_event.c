@@ -1,8 +1,8 @@
 /*
- * merge_event.c - the bytes of an event with other numbers in some places, which the reader has noted.
+ * merge_event.c - implements merge_event.h, and writes the arrows of collectives (merge.h).
  *
- * Ids get the rank's position in the upper bits of those that a double holds; integers that reach into these, and
- * texts, become texts with the position in front.
+ * An id gets the position of its rank in the upper bits of the 53 that a double holds. Integers that need these bits,
+ * and strings, become strings that begin with the position.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,21 +20,16 @@
 #include "write/text.h"
 
 /*
- * What the ranks of a collective do is joined by arrows, from the rank that comes first to the next
- * one, up to the last, for which all have waited; a message goes from its sender to its receiver.
+ * Arrows connect the kernels of a collective on all ranks, from the rank that starts first to the rank that starts
+ * last, for which all others wait; an arrow of a message leads from its sender to its receiver.
  *
  *     rank 0   [s===========]           rank 1   [s==]
  *     rank 1        [t======]           rank 2     [f=====]
  *     rank 2            [f==]
  *
- * Viewers bind a flow's end to the slice that is open on its thread at its time, so it is that slice's start, or, for
- * who receives a message earlier than it was sent, the start of the sending.
+ * Viewers bind the end of a flow to the slice that is open on its thread at its time. This time is therefore the start
+ * of the slice; for a receiver that starts before its sender, it is the start of the sender.
  */
-
-/* Behind the ids of all ranks. */
-static unsigned long long first_id(const struct sutra_merged *merged) {
-    return (unsigned long long)merged->report.n_ranks << merge_id_bits(merged->report.n_ranks);
-}
 
 /* A kernel that an arrow goes through. */
 struct arrow_stop {
@@ -42,7 +37,7 @@ struct arrow_stop {
     const struct collective_call *call;
 };
 
-/* Whether it comes behind others whenever it began. */
+/* Whether the call is the receiving side of a message, which is last regardless of its start. */
 static bool receives(const struct collective_call *call) {
     return call->is_message && !call->is_send;
 }
@@ -54,19 +49,6 @@ static int compare_stops(const void *left, const void *right) {
     if (a->point->ns != b->point->ns)
         return a->point->ns < b->point->ns ? -1 : 1;
     return (a->point->pid > b->point->pid) - (a->point->pid < b->point->pid);
-}
-
-static row_t list_stops(const struct sutra_merged *merged, const struct collective_match *match,
-                        struct arrow_stop *stops) {
-    row_t n = 0;
-    for (row_t i = 0; i < match->n; i++) {
-        row_t call = merged->matches.order[match->first + i];
-        const struct merge_point *point = &merged->points[call];
-        if (point->tid != STRING_NONE)
-            stops[n++] = (struct arrow_stop){point, &merged->calls.list[call]};
-    }
-    qsort(stops, n, sizeof *stops, compare_stops);
-    return n;
 }
 
 static void write_stop(const struct sutra_merged *merged, struct text_out *text, const struct arrow_stop *stop,
@@ -81,26 +63,31 @@ static void write_stop(const struct sutra_merged *merged, struct text_out *text,
     out_add(text, "}");
 }
 
-static void write_arrow(const struct sutra_merged *merged, struct text_out *text, const struct arrow_stop *stops,
-                        row_t n, unsigned long long id) {
-    int64_t ns = INT64_MIN;
-    for (row_t i = 0; i < n; i++) {
-        const char *phase = i == 0 ? "\"s\"" : i + 1 < n ? "\"t\"" : "\"f\", \"bp\": \"e\"";
-        ns = stops[i].point->ns > ns ? stops[i].point->ns : ns;
-        write_stop(merged, text, &stops[i], ns, stops[0].call->what, phase, id);
-    }
-    out_step(text);
-}
-
 bool merge_arrows_write(struct sutra_merged *merged) {
     struct text_out text = {.sink = merged->sink, .n_pieces = merged->n_pieces};
     struct arrow_stop *stops = malloc((merged->calls.n + 1) * sizeof *stops);
     row_t n_matches = merged->options.no_arrows ? 0 : merged->matches.n;
-    for (row_t i = 0; i < n_matches && stops && !sink_failed(merged->sink); i++) {
-        const struct collective_match *match = &merged->matches.list[i];
-        row_t n = list_stops(merged, match, stops);
-        if (n >= 2)
-            write_arrow(merged, &text, stops, n, first_id(merged) + merged->report.n_collectives++);
+    /* ids of arrows follow the ids of all ranks */
+    unsigned long long first_id = (unsigned long long)merged->report.n_ranks << merge_id_bits(merged->report.n_ranks);
+    for (row_t m = 0; m < n_matches && stops && !sink_failed(merged->sink); m++) {
+        const struct collective_match *match = &merged->matches.list[m];
+        row_t n = 0;
+        for (row_t i = 0; i < match->n; i++) {
+            row_t call = merged->matches.order[match->first + i];
+            if (merged->points[call].tid != STRING_NONE)
+                stops[n++] = (struct arrow_stop){&merged->points[call], &merged->calls.list[call]};
+        }
+        if (n < 2)
+            continue;
+        qsort(stops, n, sizeof *stops, compare_stops);
+        unsigned long long id = first_id + merged->report.n_collectives++;
+        int64_t ns = INT64_MIN;
+        for (row_t i = 0; i < n; i++) {
+            const char *phase = i == 0 ? "\"s\"" : i + 1 < n ? "\"t\"" : "\"f\", \"bp\": \"e\"";
+            ns = stops[i].point->ns > ns ? stops[i].point->ns : ns;
+            write_stop(merged, &text, &stops[i], ns, stops[0].call->what, phase, id);
+        }
+        out_step(&text);
     }
     out_add(&text, "\n]}\n");
     out_flush(&text);
@@ -111,22 +98,16 @@ bool merge_arrows_write(struct sutra_merged *merged) {
     return ok;
 }
 
-/*
- * From pids and tids to processes of a timeline.
- */
+/* ---- Lanes ---- */
 
-/* What is seen of a lane. */
-struct merge_lane_seen {
-    row_t first; /* an event that stays and is no metadatum, or ROW_NONE */
-    bool works, waits, on_cpu;
+/* Activities found on a lane. */
+struct lane_activity {
+    row_t first; /* first event that is kept and not metadata, or ROW_NONE */
+    bool has_work, has_sync, on_cpu;
 };
 
-static bool is_on_gpu(const struct merge_lane_seen *lane) {
-    return lane->works || (lane->waits && !lane->on_cpu);
-}
-
-/* Whether a metadatum says what is said anew: of processes. */
-static bool is_of_process(const struct sutra_device_trace *trace, row_t event) {
+/* Whether metadata describe a process; merge_lanes_write() replaces them. */
+static bool describes_process(const struct sutra_device_trace *trace, row_t event) {
     return text_compare(&trace->strings, trace->events.name[event], TEXT_BEGINS, "process_");
 }
 
@@ -134,13 +115,7 @@ static bool is_metadatum(const struct sutra_device_trace *trace, row_t event) {
     return trace->events.phase[event] == 'M';
 }
 
-static bool is_object(const struct sutra_device_trace *trace, row_t event) {
-    return trace->document.source.bytes[trace->events.text[event]] == '{';
-}
-
-/* ---- Lanes ---- */
-
-/* Numbers pids, and tids with these. False: out of memory. */
+/* Numbers the pairs of pid and tid. False: out of memory. */
 static bool number_lanes(const struct device_events *events, uint32_t *lane, uint32_t *n_lanes) {
     struct event_threads lanes;
     bool ok = event_threads_init(&lanes);
@@ -153,52 +128,53 @@ static bool number_lanes(const struct device_events *events, uint32_t *lane, uin
     return ok;
 }
 
-static void look_at_lanes(const struct sutra_device_trace *trace, const struct string_roles *roles, uint8_t *kept,
-                          const uint32_t *lane, struct merge_lane_seen *seen) {
+static void find_activities(const struct sutra_device_trace *trace, const struct string_roles *roles, uint8_t *kept,
+                            const uint32_t *lane, struct lane_activity *activities) {
     const uint32_t cpu = CATEGORY_CPU_OP | CATEGORY_CALL | CATEGORY_ANNOTATION | CATEGORY_PYTHON;
     for (row_t event = 0; event < trace->events.n; event++) {
-        kept[event] &= is_object(trace, event);
+        kept[event] &= trace->document.source.bytes[trace->events.text[event]] == '{';
         if (!kept[event] || is_metadatum(trace, event))
             continue;
-        struct merge_lane_seen *here = &seen[lane[event]];
+        struct lane_activity *here = &activities[lane[event]];
         uint32_t category = category_roles(&trace->events, roles, event);
         here->first = here->first == ROW_NONE ? event : here->first;
-        here->works |= (category & (CATEGORY_WORK | CATEGORY_GPU_ANNOTATION)) != 0;
-        here->waits |= (category & CATEGORY_SYNC) != 0;
+        here->has_work |= (category & (CATEGORY_WORK | CATEGORY_GPU_ANNOTATION)) != 0;
+        here->has_sync |= (category & CATEGORY_SYNC) != 0;
         here->on_cpu |= (category & cpu) != 0;
     }
 }
 
 /* ---- Processes ---- */
 
-static int compare_keys(value_key a, value_key b) {
-    return (a > b) - (a < b);
-}
-
 static bool is_numbered(const struct merge_process *process) {
     return process->kind == MERGE_GPU && key_is_integer(process->pid) && key_is_integer(process->tid);
 }
 
+/* By kind; numbered GPU streams by device and stream, before other GPU lanes; then by first event. */
 static int compare_processes(const void *left, const void *right) {
     const struct merge_process *a = left, *b = right;
+    bool numbered = is_numbered(a);
     if (a->kind != b->kind)
         return a->kind < b->kind ? -1 : 1;
-    if (is_numbered(a) != is_numbered(b))
-        return is_numbered(a) ? -1 : 1;
-    int order = is_numbered(a) ? compare_keys(a->pid, b->pid) : 0;
-    order = order || !is_numbered(a) ? order : compare_keys(a->tid, b->tid);
-    return order ? order : (a->event > b->event) - (a->event < b->event);
+    if (numbered != is_numbered(b))
+        return numbered ? -1 : 1;
+    if (numbered && a->pid != b->pid)
+        return a->pid < b->pid ? -1 : 1;
+    if (numbered && a->tid != b->tid)
+        return a->tid < b->tid ? -1 : 1;
+    return (a->event > b->event) - (a->event < b->event);
 }
 
-/* Makes a process of each pid that has lanes of no GPU, and of each lane of a GPU. False: out of memory. */
-static bool list_processes(const struct device_events *events, const struct merge_lane_seen *seen,
+/* Creates a process for each pid with lanes that are not on a GPU, and for each lane of a GPU. False: out of memory. */
+static bool list_processes(const struct device_events *events, const struct lane_activity *activities,
                            struct merge_lanes *lanes) {
     struct pair_table known;
     bool ok = pair_table_init(&known);
     for (uint32_t i = 0; i < lanes->n_lanes && ok; i++) {
-        row_t event = seen[i].first;
+        const struct lane_activity *lane = &activities[i];
+        row_t event = lane->first;
         lanes->process[i] = PAIR_NONE;
-        lanes->on_gpu[i] = is_on_gpu(&seen[i]);
+        lanes->on_gpu[i] = lane->has_work || (lane->has_sync && !lane->on_cpu);
         if (event == ROW_NONE)
             continue;
         struct pair_entry *entry = pair_table_take(&known, (uint64_t)events->pid[event], lanes->on_gpu[i] ? i + 1 : 0);
@@ -212,7 +188,7 @@ static bool list_processes(const struct device_events *events, const struct merg
                                        events->tid[event], event, entry->number};
         }
         struct merge_process *process = &lanes->processes[entry->number];
-        if (seen[i].on_cpu && !lanes->on_gpu[i])
+        if (lane->on_cpu && !lanes->on_gpu[i])
             process->kind = MERGE_CPU;
         process->event = event < process->event ? event : process->event;
         lanes->process[i] = entry->number;
@@ -221,13 +197,13 @@ static bool list_processes(const struct device_events *events, const struct merg
     return ok;
 }
 
-/* Puts processes in order; `place` has room for where each comes to stand. */
-static void order_processes(struct merge_lanes *lanes, uint32_t *place) {
+/* Sorts the processes; `position` is scratch memory for one number per process. */
+static void sort_processes(struct merge_lanes *lanes, uint32_t *position) {
     qsort(lanes->processes, lanes->n_processes, sizeof *lanes->processes, compare_processes);
     const struct merge_process *gpu = NULL;
     for (uint32_t i = 0; i < lanes->n_processes; i++) {
         const struct merge_process *process = &lanes->processes[i];
-        place[process->number] = i;
+        position[process->number] = i;
         lanes->n_of_cpu += process->kind == MERGE_CPU;
         if (process->kind != MERGE_GPU)
             continue;
@@ -236,16 +212,7 @@ static void order_processes(struct merge_lanes *lanes, uint32_t *place) {
     }
     for (uint32_t i = 0; i < lanes->n_lanes; i++)
         if (lanes->process[i] != PAIR_NONE)
-            lanes->process[i] = place[lanes->process[i]];
-}
-
-/* Of metadata those of threads on the CPU stay that are there, and what tells about such a process otherwise. */
-static void keep_metadata(const struct sutra_device_trace *trace, const struct merge_lanes *lanes, uint8_t *kept) {
-    for (row_t event = 0; event < trace->events.n; event++)
-        if (kept[event] && is_metadatum(trace, event)) {
-            uint32_t lane = lanes->lane[event];
-            kept[event] = lanes->process[lane] != PAIR_NONE && !lanes->on_gpu[lane] && !is_of_process(trace, event);
-        }
+            lanes->process[i] = position[lanes->process[i]];
 }
 
 enum sutra_status merge_lanes_find(const struct sutra_device_trace *trace, uint8_t *kept, struct arena *arena,
@@ -258,30 +225,33 @@ enum sutra_status merge_lanes_find(const struct sutra_device_trace *trace, uint8
     lanes->on_gpu = arena_take(arena, lanes->n_lanes, sizeof *lanes->on_gpu);
     lanes->processes = arena_take(arena, lanes->n_lanes, sizeof *lanes->processes);
     struct arena_mark mark = arena_mark(arena);
-    struct merge_lane_seen *seen = arena_zeros(arena, lanes->n_lanes, sizeof *seen);
-    uint32_t *place = arena_take(arena, lanes->n_lanes, sizeof *place);
-    enum sutra_status status = arena_status(arena, error);
-    for (uint32_t i = 0; i < lanes->n_lanes && !status; i++)
-        seen[i].first = ROW_NONE;
-    if (!status) {
-        look_at_lanes(trace, roles, kept, lanes->lane, seen);
-        status = list_processes(&trace->events, seen, lanes) ? SUTRA_OK : error_memory(error);
-    }
-    if (!status) {
-        order_processes(lanes, place);
-        keep_metadata(trace, lanes, kept);
-    }
-    if (!status && lanes->n_processes >= MERGE_PROCESSES)
-        status = error_file(error, SUTRA_DATA, trace->document.source.name,
-                            "%u processes and streams, more than the limit of %d per trace (--side gpu omits some)",
-                            lanes->n_processes, MERGE_PROCESSES - 1);
+    struct lane_activity *activities = arena_zeros(arena, lanes->n_lanes, sizeof *activities);
+    uint32_t *position = arena_take(arena, lanes->n_lanes, sizeof *position);
+    if (arena->failed)
+        return error_memory(error);
+    for (uint32_t i = 0; i < lanes->n_lanes; i++)
+        activities[i].first = ROW_NONE;
+    find_activities(trace, roles, kept, lanes->lane, activities);
+    if (!list_processes(&trace->events, activities, lanes))
+        return error_memory(error);
+    sort_processes(lanes, position);
+    /* metadata of CPU threads stay if the thread has events */
+    for (row_t event = 0; event < trace->events.n; event++)
+        if (kept[event] && is_metadatum(trace, event)) {
+            uint32_t lane = lanes->lane[event];
+            kept[event] = lanes->process[lane] != PAIR_NONE && !lanes->on_gpu[lane] && !describes_process(trace, event);
+        }
     arena_release(arena, mark);
-    return status;
+    if (lanes->n_processes >= MERGE_PROCESSES)
+        return error_file(error, SUTRA_DATA, trace->document.source.name,
+                          "%u processes and streams, more than the limit of %d per trace (--side gpu omits some)",
+                          lanes->n_processes, MERGE_PROCESSES - 1);
+    return SUTRA_OK;
 }
 
 /* ---- Names ---- */
 
-/* Appends the text of a field, a string's without its quotes; escapes stay, as this becomes a part of a string. */
+/* Appends the text of a field, without the quotes of a string. Escapes stay, since the output is inside a string. */
 static void write_value(const struct sutra_device_trace *trace, struct json_place place, struct buffer *out) {
     const char *text = trace->document.source.bytes + place.at;
     size_t length = 0;
@@ -306,17 +276,17 @@ static void write_stream(const struct sutra_device_trace *trace, struct json_pla
 static void write_name(const struct merge_lanes *lanes, const struct sutra_device_trace *trace,
                        const struct merge_process *process, const struct event_places *places, struct buffer *out) {
     struct json_place pid = places->field[FIELD_PID];
-    bool is_text = pid.at && trace->document.source.bytes[pid.at] == '"', tells_pid = true;
+    bool is_text = pid.at && trace->document.source.bytes[pid.at] == '"', has_pid = true;
     if (process->kind == MERGE_CPU) {
         write_text("CPU", out);
-        tells_pid = lanes->n_of_cpu > 1;
+        has_pid = lanes->n_of_cpu > 1;
     } else if (process->kind == MERGE_GPU) {
         write_text("GPU", out);
-        tells_pid = lanes->many_devices;
+        has_pid = lanes->many_devices;
     } else if (!is_text) {
         write_text("process", out);
     }
-    if (tells_pid) {
+    if (has_pid) {
         write_text(process->kind == MERGE_OTHER && is_text ? "" : " ", out);
         write_value(trace, pid, out);
     }
@@ -326,7 +296,7 @@ static void write_name(const struct merge_lanes *lanes, const struct sutra_devic
     }
 }
 
-/* The begin of a metadatum up to its argument. */
+/* Appends the beginning of a metadata event, up to its tid. */
 static void begin_metadatum(const char *name, int64_t pid, struct buffer *out) {
     char text[128];
     buffer_append(out, text,
@@ -371,10 +341,12 @@ void merge_lanes_write(const struct merge_lanes *lanes, const struct sutra_devic
         write_process(lanes, trace, rank, position, i, out);
 }
 
+/* ---- Events ---- */
+
 /* A value that changes. */
 struct merge_change {
     enum event_value value;
-    size_t at, end; /* its text */
+    size_t at, end; /* byte range in the input */
 };
 
 static void write_integer(int64_t value, struct buffer *out) {
@@ -398,36 +370,7 @@ void merge_id_write(struct merge_ids ids, const char *text, size_t length, struc
     }
 }
 
-static void write_moved(int64_t shift_ns, const char *text, size_t length, struct buffer *out) {
-    char *to = buffer_reserve(out, length + DECIMAL_SHIFT_ROOM);
-    if (to)
-        out->length += decimal_shift(text, length, shift_ns, to);
-}
-
-/* Whether events of this phase share their "id" with others: flows, and what is not synchronous. */
-static bool has_shared_id(uint8_t phase) {
-    return phase && strchr("stfbneNOD", phase);
-}
-
-/* Where the value ends that begins at `at`, whatever it is. */
-static size_t end_of_value(const struct document *document, size_t at) {
-    struct json_walker walker = walk_from(&document->source, at);
-    walk_value(&walker);
-    return trim_end(document->source.bytes, walker.at);
-}
-
-/* Whether it can stand for an id or a time. */
-static bool is_text_or_number(const char *value) {
-    return *value == '"' || *value == '-' || (*value >= '0' && *value <= '9');
-}
-
-/* Which values of an event of this phase change, as a set of enum event_value. */
-static unsigned changing(const struct merge_changes *changes, uint8_t phase) {
-    return 1U << VALUE_PID | 1U << VALUE_CORRELATION | 1U << VALUE_WAIT_RECORD |
-           (changes->shift_ns && phase != 'M' ? 1U << VALUE_TS : 0) | (has_shared_id(phase) ? 1U << VALUE_ID : 0);
-}
-
-/* Where the values of an event stand, as the reader noted it: of those that are far inside, by looking again. */
+/* Finds the offsets of the values of an event, as the reader noted them; values at a large distance are searched. */
 static void find_values(struct merge_changes *changes, row_t event, size_t *at) {
     const struct device_events *events = &changes->trace->events;
     bool far = false;
@@ -447,16 +390,25 @@ static void find_values(struct merge_changes *changes, row_t event, size_t *at) 
 /* Lists the changes in the order of the text. */
 static unsigned list_changes(const struct merge_changes *changes, row_t event, const size_t *at,
                              struct merge_change *list) {
-    const struct document *document = &changes->trace->document;
-    unsigned wanted = changing(changes, changes->trace->events.phase[event]), n = 0;
+    const struct source *source = &changes->trace->document.source;
+    uint8_t phase = changes->trace->events.phase[event];
+    bool has_shared_id = phase && strchr("stfbneNOD", phase); /* flows and asynchronous events */
+    unsigned n = 0;
     for (int value = 0; value < EVENT_N_VALUES; value++) {
-        bool fits = value == VALUE_PID || is_text_or_number(document->source.bytes + at[value]);
-        if (!at[value] || !(wanted >> value & 1) || !fits)
+        const char *text = source->bytes + at[value];
+        bool is_scalar = *text == '"' || *text == '-' || (*text >= '0' && *text <= '9');
+        bool changes_value = value == VALUE_TS ? changes->shift_ns && phase != 'M'
+                             : value == VALUE_ID
+                                 ? has_shared_id
+                                 : value == VALUE_PID || value == VALUE_CORRELATION || value == VALUE_WAIT_RECORD;
+        if (!at[value] || !changes_value || (value != VALUE_PID && !is_scalar))
             continue;
+        struct json_walker walker = walk_from(source, at[value]);
+        walk_value(&walker);
         unsigned i = n++;
         for (; i > 0 && list[i - 1].at > at[value]; i--)
             list[i] = list[i - 1];
-        list[i] = (struct merge_change){(enum event_value)value, at[value], end_of_value(document, at[value])};
+        list[i] = (struct merge_change){(enum event_value)value, at[value], trim_end(source->bytes, walker.at)};
     }
     return n;
 }
@@ -465,25 +417,17 @@ static void write_change(const struct merge_changes *changes, const struct merge
                          struct buffer *out) {
     const char *text = changes->trace->document.source.bytes + change->at;
     size_t length = change->end - change->at;
-    if (change->value == VALUE_PID)
+    if (change->value == VALUE_PID) {
         write_integer(pid, out);
-    else if (change->value != VALUE_TS)
+    } else if (change->value != VALUE_TS) {
         merge_id_write(changes->ids, text, length, out);
-    else if (*text == '"')
+    } else if (*text == '"') {
         buffer_append(out, text, length);
-    else
-        write_moved(changes->shift_ns, text, length, out);
-}
-
-/* The process of an event that tells none stands in front of the rest. */
-static size_t write_missing_pid(const char *bytes, size_t at, int64_t pid, struct buffer *out) {
-    char text[48];
-    size_t next = at + 1;
-    while (bytes[next] == ' ' || bytes[next] == '\n' || bytes[next] == '\r' || bytes[next] == '\t')
-        next++;
-    const char *behind = bytes[next] == '}' ? "" : ", ";
-    buffer_append(out, text, (size_t)snprintf(text, sizeof text, "{\"pid\": %lld%s", (long long)pid, behind));
-    return at + 1;
+    } else {
+        char *to = buffer_reserve(out, length + DECIMAL_SHIFT_ROOM);
+        if (to)
+            out->length += decimal_shift(text, length, changes->shift_ns, to);
+    }
 }
 
 void merge_event_write(struct merge_changes *changes, row_t event, int64_t pid, struct buffer *out) {
@@ -493,8 +437,14 @@ void merge_event_write(struct merge_changes *changes, row_t event, int64_t pid, 
     size_t at[EVENT_N_VALUES];
     find_values(changes, event, at);
     unsigned n = list_changes(changes, event, at, list);
-    if (!at[VALUE_PID])
-        from = write_missing_pid(bytes, from, pid, out);
+    if (!at[VALUE_PID]) { /* an event without a pid gets one as its first member */
+        char text[48];
+        size_t next = ++from;
+        while (bytes[next] == ' ' || bytes[next] == '\n' || bytes[next] == '\r' || bytes[next] == '\t')
+            next++;
+        const char *comma = bytes[next] == '}' ? "" : ", ";
+        buffer_append(out, text, (size_t)snprintf(text, sizeof text, "{\"pid\": %lld%s", (long long)pid, comma));
+    }
     for (unsigned i = 0; i < n; i++) {
         buffer_append(out, bytes + from, list[i].at - from);
         write_change(changes, &list[i], pid, out);
