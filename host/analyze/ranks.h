@@ -118,7 +118,7 @@ struct rank_tasks {
     struct rank_task *list;
     size_t *order;     /* tasks by rank, then skipped ones, then unselected ones */
     size_t n_selected; /* tasks of selected ranks, */
-    size_t n_analyzed; /* and those that were not skipped */
+    size_t n_analyzed; /* and of them, the analyzed ones */
     void *results;     /* of the analysis, by task */
     bool is_elsewhere; /* another process combines the results; there are none here */
     const struct rank_analysis *analysis;

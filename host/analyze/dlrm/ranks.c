@@ -1,8 +1,10 @@
 /*
- * ranks.c - the traces of many ranks, and their overheads together.
+ * ranks.c - the traces of many ranks, and their overheads merged.
  *
- * Each trace is a task: analyze, show to the visitor, free. What stays of a rank are its figures and the samples of its
- * overheads, eight bytes each.
+ * A rank keeps its figures and the samples of its overheads, eight bytes each. Merged, samples of one kind and operator
+ * are one list, regardless of shapes and in the order of the traces. Of the launches of an operator the longest list
+ * counts, the first of equal ones; optimizer steps have no list: the notebook's model handles them separately.
+ * O(samples).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,255 +19,146 @@
 #include "write/json.h"
 #include "write/text.h"
 
-/*
- * The overheads of several traces together.
- */
+/* ---- Merged overheads ---- */
 
-struct dlrm_shared {
-    struct arena arena; /* of all that follows */
+struct dlrm_merged {
+    struct arena arena; /* of all members */
     struct strings texts;
-    struct sutra_dlrm_overhead *list; /* T1, then T4 and the operators in the order of first sight; without shapes */
+    struct sutra_dlrm_overhead *list; /* T1, then T4 and the operators in the order of first appearance; no shapes */
     uint64_t n;
     struct dlrm_launches launches; /* the longest list of each operator */
 };
 
-/*
- * The overheads of several traces together: samples of one kind and operator, whatever their shapes,
- * are one list, in the order of the traces; of the launches of an operator the longest list counts, the first of equal
- * ones. Steps of optimizers have no list: the original's model handles them apart. O(samples).
- */
-
-/* What stands for the shapes in a file whose form knows shapes. */
-#define NO_SHAPES "(((-1,),), ((-1,),))"
-
-struct sharing {
-    struct dlrm_shared *shared;
-    const struct dlrm_raw_part *parts;
-    size_t n_parts;
-    struct tuples rows; /* (kind, name) */
-    struct arena scratch;
-    uint32_t *row;  /* of each group of each part, one part's behind the other's */
-    double *us;     /* by row */
-    uint64_t *next; /* per row: where its next sample goes */
-};
-
-static uint32_t share_text(struct dlrm_shared *shared, const struct dlrm_raw *raw, uint32_t text) {
-    return strings_intern(&shared->texts, strings_text(&raw->texts, text), strings_length(&raw->texts, text));
+/* A text of one rank as a text of all. */
+static uint32_t merge_text(struct dlrm_merged *merged, const struct dlrm_raw *raw, uint32_t text) {
+    return strings_intern(&merged->texts, strings_text(&raw->texts, text), strings_length(&raw->texts, text));
 }
 
-static bool number_rows(struct sharing *sharing) {
-    uint64_t n_groups = 0, at = 0;
-    for (size_t i = 0; i < sharing->n_parts; i++)
-        n_groups += sharing->parts[i].raw->n_groups;
-    sharing->row = arena_take(&sharing->scratch, n_groups, sizeof *sharing->row);
-    bool ok = sharing->row != NULL;
-    for (size_t i = 0; i < sharing->n_parts && ok; i++) {
-        const struct dlrm_raw *raw = sharing->parts[i].raw;
-        for (uint64_t group = 0; group < raw->n_groups && ok; group++) {
-            uint32_t name = share_text(sharing->shared, raw, raw->groups[group].name);
-            uint32_t row = tuples_number(&sharing->rows, (struct tuple){{raw->groups[group].kind, name}});
-            ok = name != STRING_NONE && row != TUPLE_NONE;
-            sharing->row[at++] = row;
+/* Numbers rows by (kind, name), then measures the samples of each row. */
+static bool merge_samples(struct dlrm_merged *merged, const struct dlrm_raw_part *parts, size_t n_parts,
+                          struct tuples *rows, struct arena *scratch) {
+    uint64_t n_groups = 0, n_samples = 0, at = 0;
+    for (size_t i = 0; i < n_parts; i++)
+        n_groups += parts[i].raw->n_groups;
+    uint32_t *row_of = arena_take(scratch, n_groups, sizeof *row_of); /* the groups of all parts */
+    for (size_t i = 0; i < n_parts && row_of; i++)
+        for (uint64_t group = 0; group < parts[i].raw->n_groups; group++) {
+            const struct dlrm_raw *raw = parts[i].raw;
+            uint32_t name = merge_text(merged, raw, raw->groups[group].name);
+            uint32_t row = tuples_number(rows, (struct tuple){{raw->groups[group].kind, name}});
+            if (name == STRING_NONE || row == TUPLE_NONE)
+                return false;
+            row_of[at++] = row;
         }
-    }
-    return ok;
-}
 
-/* Counts the samples of each row, and puts them together. */
-static bool gather(struct sharing *sharing) {
-    struct dlrm_shared *shared = sharing->shared;
-    uint64_t n = 0, at = 0;
-    shared->list = arena_zeros(&shared->arena, sharing->rows.n, sizeof *shared->list);
-    sharing->next = arena_take(&sharing->scratch, sharing->rows.n, sizeof *sharing->next);
-    if (!shared->list || !sharing->next)
+    /* Gather the samples by row. */
+    merged->list = arena_zeros(&merged->arena, rows->n, sizeof *merged->list);
+    uint64_t *next = arena_take(scratch, rows->n, sizeof *next); /* by row: where its next sample goes */
+    if (!row_of || !merged->list || !next)
         return false;
-    for (size_t i = 0; i < sharing->n_parts; i++)
-        for (uint64_t group = 0; group < sharing->parts[i].raw->n_groups; group++)
-            shared->list[sharing->row[at++]].n += sharing->parts[i].raw->groups[group].n;
-    for (uint32_t row = 0; row < sharing->rows.n; n += shared->list[row++].n)
-        sharing->next[row] = n;
-    sharing->us = arena_take(&sharing->scratch, n, sizeof *sharing->us);
     at = 0;
-    for (size_t i = 0; i < sharing->n_parts && sharing->us; i++) {
-        const struct dlrm_raw *raw = sharing->parts[i].raw;
-        const double *us = raw->us;
-        for (uint64_t group = 0; group < raw->n_groups; us += raw->groups[group++].n) {
-            uint64_t *next = &sharing->next[sharing->row[at++]];
-            memcpy(sharing->us + *next, us, raw->groups[group].n * sizeof *us);
-            *next += raw->groups[group].n;
+    for (size_t i = 0; i < n_parts; i++)
+        for (uint64_t group = 0; group < parts[i].raw->n_groups; group++)
+            merged->list[row_of[at++]].n += parts[i].raw->groups[group].n;
+    for (uint32_t row = 0; row < rows->n; n_samples += merged->list[row++].n)
+        next[row] = n_samples;
+    double *us = arena_take(scratch, n_samples, sizeof *us);
+    at = 0;
+    for (size_t i = 0; i < n_parts && us; i++) {
+        const struct dlrm_raw *raw = parts[i].raw;
+        const double *from = raw->us;
+        for (uint64_t group = 0; group < raw->n_groups; from += raw->groups[group++].n) {
+            uint64_t *to = &next[row_of[at++]];
+            memcpy(us + *to, from, raw->groups[group].n * sizeof *us);
+            *to += raw->groups[group].n;
         }
     }
-    return sharing->us != NULL;
-}
 
-static void measure(struct sharing *sharing) {
-    struct dlrm_shared *shared = sharing->shared;
-    double *us = sharing->us;
-    for (; shared->n < sharing->rows.n; shared->n++) {
-        const value_key *key = sharing->rows.list[shared->n].part;
-        struct sutra_dlrm_overhead *row = &shared->list[shared->n];
+    for (; us && merged->n < rows->n; merged->n++) {
+        const value_key *key = rows->list[merged->n].part;
+        struct sutra_dlrm_overhead *row = &merged->list[merged->n];
         row->kind = (enum sutra_dlrm_overhead_kind)key[0];
         row->name = row->kind == SUTRA_T1 ? SUTRA_DLRM_NONE : (uint32_t)key[1];
         row->shapes = SUTRA_DLRM_NONE;
         dlrm_mean_of(us, row->n, &row->mean_us, &row->std_us);
         us += row->n;
     }
+    return us != NULL;
 }
 
-/* ---- Launches ---- */
-
-/* The longest list so far, of the trace with this number. */
-struct longest_launches {
-    size_t part;
-    const struct dlrm_launch_list *list;
-};
-
-static bool copy_launches(struct dlrm_shared *shared, const struct dlrm_raw *raw, const struct dlrm_launch_list *from,
-                          uint32_t name) {
-    struct dlrm_launches *launches = &shared->launches;
-    struct dlrm_launch_list list = {.name = name, .first = launches->n_names, .n = from->n};
-    bool ok = arena_grow(&shared->arena, &launches->lists, launches->n_lists, &launches->lists_capacity,
-                         sizeof *launches->lists);
-    for (uint64_t i = 0; i < from->n && ok; i++) {
-        uint32_t launch = share_text(shared, raw, raw->launches.names[from->first + i]);
-        ok = launch != STRING_NONE && arena_grow(&shared->arena, &launches->names, launches->n_names,
-                                                 &launches->names_capacity, sizeof *launches->names);
-        if (ok)
-            launches->names[launches->n_names++] = launch;
-    }
-    if (ok)
-        launches->lists[launches->n_lists++] = list;
-    return ok;
-}
-
-static bool find_longest(struct sharing *sharing, struct tuples *names, struct longest_launches **longest) {
+/* Finds the longest list of each name, then copies these lists. */
+static bool merge_launches(struct dlrm_merged *merged, const struct dlrm_raw_part *parts, size_t n_parts,
+                           struct tuples *names, struct arena *scratch) {
+    struct dlrm_launches *launches = &merged->launches;
+    struct {
+        const struct dlrm_raw *raw;
+        const struct dlrm_launch_list *list;
+    } *longest = NULL; /* by name */
     uint64_t capacity = 0;
-    for (size_t i = 0; i < sharing->n_parts; i++) {
-        const struct dlrm_launches *launches = &sharing->parts[i].raw->launches;
-        for (uint64_t j = 0; j < launches->n_lists; j++) {
-            uint32_t name = share_text(sharing->shared, sharing->parts[i].raw, launches->lists[j].name);
+    for (size_t i = 0; i < n_parts; i++) {
+        const struct dlrm_raw *raw = parts[i].raw;
+        for (uint64_t j = 0; j < raw->launches.n_lists; j++) {
+            const struct dlrm_launch_list *list = &raw->launches.lists[j];
+            uint32_t name = merge_text(merged, raw, list->name);
             if (name == STRING_NONE)
                 return false;
-            if (strstr(strings_text(&sharing->shared->texts, name), "Optimizer"))
+            if (strstr(strings_text(&merged->texts, name), "Optimizer"))
                 continue;
             uint32_t n = names->n, number = tuples_number(names, (struct tuple){{name}});
-            if (number == TUPLE_NONE || !arena_grow(&sharing->scratch, longest, number, &capacity, sizeof **longest))
+            if (number == TUPLE_NONE || !arena_grow(scratch, &longest, number, &capacity, sizeof *longest))
                 return false;
-            if (number == n || launches->lists[j].n > (*longest)[number].list->n)
-                (*longest)[number] = (struct longest_launches){i, &launches->lists[j]};
+            if (number < n && list->n <= longest[number].list->n)
+                continue;
+            longest[number].raw = raw;
+            longest[number].list = list;
+        }
+    }
+    for (uint32_t i = 0; i < names->n; i++) {
+        const struct dlrm_raw *raw = longest[i].raw;
+        const struct dlrm_launch_list *from = longest[i].list;
+        if (!arena_grow(&merged->arena, &launches->lists, launches->n_lists, &launches->lists_capacity,
+                        sizeof *launches->lists))
+            return false;
+        launches->lists[launches->n_lists++] = (struct dlrm_launch_list){
+            .name = (uint32_t)names->list[i].part[0], .first = launches->n_names, .n = from->n};
+        for (uint64_t j = 0; j < from->n; j++) {
+            uint32_t launch = merge_text(merged, raw, raw->launches.names[from->first + j]);
+            if (launch == STRING_NONE || !arena_grow(&merged->arena, &launches->names, launches->n_names,
+                                                     &launches->names_capacity, sizeof *launches->names))
+                return false;
+            launches->names[launches->n_names++] = launch;
         }
     }
     return true;
 }
 
-static bool share_launches(struct sharing *sharing) {
-    struct tuples names = {0};
-    struct longest_launches *longest = NULL;
-    bool ok = find_longest(sharing, &names, &longest);
-    for (uint32_t i = 0; i < names.n && ok; i++)
-        ok = copy_launches(sharing->shared, sharing->parts[longest[i].part].raw, longest[i].list,
-                           (uint32_t)names.list[i].part[0]);
+/* The caller frees the texts and the arena in any case. */
+static enum sutra_status dlrm_merge(struct dlrm_merged *merged, const struct dlrm_raw_part *parts, size_t n,
+                                    struct sutra_error *error) {
+    struct tuples rows = {0}, names = {0};
+    struct arena scratch = {0};
+    *merged = (struct dlrm_merged){0};
+    bool ok = strings_init(&merged->texts) && merge_samples(merged, parts, n, &rows, &scratch) &&
+              merge_launches(merged, parts, n, &names, &scratch);
+    tuples_free(&rows);
     tuples_free(&names);
-    return ok;
-}
-
-/* dlrm_shared_free() is due in any case. */
-static enum sutra_status dlrm_shared_make(struct dlrm_shared *shared, const struct dlrm_raw_part *parts, size_t n,
-                                          struct sutra_error *error) {
-    struct sharing sharing = {.shared = shared, .parts = parts, .n_parts = n};
-    *shared = (struct dlrm_shared){0};
-    bool ok = strings_init(&shared->texts) && number_rows(&sharing) && gather(&sharing);
-    if (ok)
-        measure(&sharing);
-    ok = ok && share_launches(&sharing);
-    tuples_free(&sharing.rows);
-    arena_free(&sharing.scratch);
+    arena_free(&scratch);
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-static void dlrm_shared_free(struct dlrm_shared *shared) {
-    strings_free(&shared->texts);
-    arena_free(&shared->arena);
-}
+/* ---- Partial results ---- */
 
-/* ---- The file ---- */
-
-static void add_text(struct json_out *json, const struct strings *texts, uint32_t text, bool key) {
-    (key ? json_key : json_string)(json, strings_text(texts, text), strings_length(texts, text));
-}
-
-static void add_row(const struct dlrm_shared *shared, struct json_out *json, const struct sutra_dlrm_overhead *row) {
-    bool of_operator = row->kind != SUTRA_T1 && row->kind != SUTRA_T4;
-    if (row->kind != SUTRA_T1)
-        add_text(json, &shared->texts, row->name, true);
-    if (of_operator) {
-        json_open(json, '{');
-        json_name(json, NO_SHAPES);
-    }
-    json_open(json, '[');
-    json_double(json, row->mean_us);
-    json_double(json, row->std_us);
-    json_integer(json, (int64_t)row->n);
-    json_close(json, ']');
-    if (of_operator)
-        json_close(json, '}');
-}
-
-static void add_kind(const struct dlrm_shared *shared, struct json_out *json, int kind) {
-    const char name[] = {'t', (char)('1' + kind)};
-    json_key(json, name, sizeof name);
-    if (kind != SUTRA_T1)
-        json_open(json, '{');
-    for (uint64_t i = 0; i < shared->n; i++)
-        if ((int)shared->list[i].kind == kind)
-            add_row(shared, json, &shared->list[i]);
-    if (kind != SUTRA_T1)
-        json_close(json, '}');
-}
-
-static void add_launches(const struct dlrm_shared *shared, struct json_out *json) {
-    json_name(json, "launches");
-    json_open(json, '{');
-    for (uint64_t i = 0; i < shared->launches.n_lists; i++) {
-        const struct dlrm_launch_list *list = &shared->launches.lists[i];
-        add_text(json, &shared->texts, list->name, true);
-        json_open(json, '[');
-        for (uint64_t j = 0; j < list->n; j++)
-            add_text(json, &shared->texts, shared->launches.names[list->first + j], false);
-        json_close(json, ']');
-    }
-    json_close(json, '}');
-}
-
-/* Appends a struct dlrm_shared in the form of the overheads by shape of one trace. */
-static bool dlrm_shared_write(const void *of, struct text_out *out) {
-    struct json_out json = {.text = out, .indent = 1};
-    json_open(&json, '{');
-    for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
-        add_kind(of, &json, kind);
-    add_launches(of, &json);
-    json_close(&json, '}');
-    return true;
-}
-
-/*
- * The samples of a rank's overheads as bytes, for another process that joins those of all ranks. O(n).
- */
-
-static bool groups_are_sound(const struct dlrm_raw *raw) {
-    uint64_t left = raw->n;
+/* Whether numbers of texts, samples and launches are in range. */
+static bool raw_is_sound(const struct dlrm_raw *raw) {
+    const struct dlrm_launches *launches = &raw->launches;
+    uint64_t n_left = raw->n;
     for (uint64_t i = 0; i < raw->n_groups; i++) {
         const struct dlrm_raw_group *group = &raw->groups[i];
         if ((unsigned)group->kind >= SUTRA_N_OVERHEADS || group->name >= raw->texts.n ||
-            group->shapes >= raw->texts.n || group->n > left)
+            group->shapes >= raw->texts.n || group->n > n_left)
             return false;
-        left -= group->n;
+        n_left -= group->n;
     }
-    return true;
-}
-
-static bool launches_are_sound(const struct dlrm_raw *raw) {
-    const struct dlrm_launches *launches = &raw->launches;
     for (uint64_t i = 0; i < launches->n_lists; i++) {
         const struct dlrm_launch_list *list = &launches->lists[i];
         if (list->name >= raw->texts.n || list->first > launches->n_names || list->n > launches->n_names - list->first)
@@ -286,7 +179,20 @@ void dlrm_raw_codec(struct codec *codec, struct dlrm_raw *raw) {
     codec_array(codec, &raw->us, &raw->n, &raw->arena);
     codec_array(codec, &raw->launches.lists, &raw->launches.n_lists, &raw->arena);
     codec_array(codec, &raw->launches.names, &raw->launches.n_names, &raw->arena);
-    codec_check(codec, groups_are_sound(raw) && launches_are_sound(raw));
+    codec_check(codec, raw_is_sound(raw));
+}
+
+static void encode_rules(const void *of, struct buffer *out) {
+    const struct sutra_dlrm_options *options = of;
+    encode_value(out, options->compat);
+    encode_text(out, options->module_marker);
+    encode_value(out, options->trim);
+    encode_value(out, options->iters);
+    encode_value(out, options->skip_iters);
+    encode_value(out, options->from);
+    encode_value(out, options->to);
+    encode_value(out, options->batch);
+    encode_value(out, options->iteration_us);
 }
 
 /* ---- One rank ---- */
@@ -303,21 +209,8 @@ struct sutra_dlrm_ranks {
     struct sutra_dlrm_ranks_options options;
     struct sutra_dlrm_options rules; /* the complete options of each rank */
     struct dlrm_raw_part *parts;     /* of the analyzed ranks, without a model */
-    struct dlrm_shared shared;
+    struct dlrm_merged merged;
 };
-
-static void compute_means(struct dlrm_rank *rank) {
-    double sum[SUTRA_N_OVERHEADS] = {0}, n[SUTRA_N_OVERHEADS] = {0};
-    const double *us = rank->raw.us;
-    for (uint64_t i = 0; i < rank->raw.n_groups; us += rank->raw.groups[i++].n) {
-        const struct dlrm_raw_group *group = &rank->raw.groups[i];
-        n[group->kind] += (double)group->n;
-        for (uint64_t j = 0; j < group->n; j++)
-            sum[group->kind] += us[j];
-    }
-    for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
-        rank->rank.overhead_us[kind] = n[kind] > 0 ? sum[kind] / n[kind] : NAN;
-}
 
 /* Pointers of a report end with the analysis or the process. */
 static void clear_pointers(struct sutra_dlrm_report *report) {
@@ -365,9 +258,18 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     if (!status)
         status = dlrm_raw_take(dlrm, &rank->raw, error);
     if (!status) {
+        double sum[SUTRA_N_OVERHEADS] = {0}, n[SUTRA_N_OVERHEADS] = {0};
+        const double *us = rank->raw.us;
+        for (uint64_t i = 0; i < rank->raw.n_groups; us += rank->raw.groups[i++].n) {
+            const struct dlrm_raw_group *group = &rank->raw.groups[i];
+            n[group->kind] += (double)group->n;
+            for (uint64_t j = 0; j < group->n; j++)
+                sum[group->kind] += us[j];
+        }
+        for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
+            rank->rank.overhead_us[kind] = n[kind] > 0 ? sum[kind] / n[kind] : NAN;
         rank->report = dlrm->report;
         clear_pointers(&rank->report);
-        compute_means(rank);
         rank->dlrm = dlrm; /* visited in each shard: the visitor's files are made of the analysis */
         status = rank_run_visit(run, number, visit, ranks, error);
         rank->dlrm = NULL;
@@ -377,36 +279,17 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     return status;
 }
 
-static void encode_rules(const void *of, struct buffer *out) {
-    const struct sutra_dlrm_options *options = of;
-    encode_value(out, options->compat);
-    encode_text(out, options->module_marker);
-    encode_value(out, options->trim);
-    encode_value(out, options->iters);
-    encode_value(out, options->skip_iters);
-    encode_value(out, options->from);
-    encode_value(out, options->to);
-    encode_value(out, options->batch);
-    encode_value(out, options->iteration_us);
-}
-
-/* Whether decoded bytes are bools. */
-static bool report_is_sound(const struct sutra_dlrm_report *report) {
-    const bool *const flags[] = {&report->compat, &report->trimmed, &report->tolerant, &report->has_streams};
-    bool sound = true;
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        sound &= *(const unsigned char *)flags[i] <= 1;
-    return sound;
-}
-
 static void rank_codec(void *arg, size_t number, struct codec *codec) {
     struct sutra_dlrm_ranks *ranks = arg;
     struct dlrm_rank *rank = task_result(&ranks->tasks, number);
+    const struct sutra_dlrm_report *report = &rank->report;
+    const bool *const flags[] = {&report->compat, &report->trimmed, &report->tolerant, &report->has_streams};
     codec_options(codec, encode_rules, &ranks->rules);
     codec_value(codec, &rank->report);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) /* whether decoded bytes are bools */
+        codec_check(codec, *(const unsigned char *)flags[i] <= 1);
     codec_value(codec, &rank->rank.overhead_us);
     clear_pointers(&rank->report);
-    codec_check(codec, report_is_sound(&rank->report));
     dlrm_raw_codec(codec, &rank->raw);
 }
 
@@ -430,7 +313,7 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
         const struct dlrm_rank *rank = task_result_of_rank(&ranks->tasks, i);
         ranks->parts[i] = (struct dlrm_raw_part){.raw = &rank->raw, .batch = rank->report.batch};
     }
-    return dlrm_shared_make(&ranks->shared, ranks->parts, n, error);
+    return dlrm_merge(&ranks->merged, ranks->parts, n, error);
 }
 
 static const struct rank_analysis analysis = {.kind = {"dlrm", sizeof(struct sutra_dlrm_report)},
@@ -469,7 +352,8 @@ enum sutra_status sutra_dlrm_ranks_run(struct sutra_context *context, const char
 void sutra_dlrm_ranks_free(struct sutra_dlrm_ranks *ranks) {
     if (!ranks)
         return;
-    dlrm_shared_free(&ranks->shared);
+    strings_free(&ranks->merged.texts);
+    arena_free(&ranks->merged.arena);
     rank_tasks_free(&ranks->tasks);
     free(ranks);
 }
@@ -482,51 +366,102 @@ const struct sutra_dlrm_rank *sutra_dlrm_ranks_get(const struct sutra_dlrm_ranks
 }
 
 const struct sutra_dlrm_overhead *sutra_dlrm_ranks_overheads(const struct sutra_dlrm_ranks *ranks, uint64_t *n) {
-    *n = ranks->shared.n;
-    return ranks->shared.list;
+    *n = ranks->merged.n;
+    return ranks->merged.list;
 }
 
 const char *sutra_dlrm_ranks_text(const struct sutra_dlrm_ranks *ranks, uint32_t text) {
-    return text < ranks->shared.texts.n ? strings_text(&ranks->shared.texts, text) : "";
+    return text < ranks->merged.texts.n ? strings_text(&ranks->merged.texts, text) : "";
 }
 
 /* ---- Files ---- */
 
-static void fill_table(const struct sutra_dlrm_ranks *ranks, struct sutra_table *table) {
+/* The shapes of merged overheads, in a file whose format has shapes. */
+#define NO_SHAPES "(((-1,),), ((-1,),))"
+
+static void add_text(struct json_out *json, const struct strings *texts, uint32_t text, bool key) {
+    (key ? json_key : json_string)(json, strings_text(texts, text), strings_length(texts, text));
+}
+
+static void add_row(const struct dlrm_merged *merged, struct json_out *json, const struct sutra_dlrm_overhead *row) {
+    bool of_operator = row->kind != SUTRA_T1 && row->kind != SUTRA_T4;
+    if (row->kind != SUTRA_T1)
+        add_text(json, &merged->texts, row->name, true);
+    if (of_operator) {
+        json_open(json, '{');
+        json_name(json, NO_SHAPES);
+    }
+    json_open(json, '[');
+    json_double(json, row->mean_us);
+    json_double(json, row->std_us);
+    json_integer(json, (int64_t)row->n);
+    json_close(json, ']');
+    if (of_operator)
+        json_close(json, '}');
+}
+
+/* Appends a struct dlrm_merged in the format of one trace's overheads by shape. */
+static bool dlrm_merged_write(const void *of, struct text_out *out) {
+    const struct dlrm_merged *merged = of;
+    struct json_out json = {.text = out, .indent = 1};
+    json_open(&json, '{');
+    for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++) {
+        const char name[] = {'t', (char)('1' + kind)};
+        json_key(&json, name, sizeof name);
+        if (kind != SUTRA_T1)
+            json_open(&json, '{');
+        for (uint64_t i = 0; i < merged->n; i++)
+            if ((int)merged->list[i].kind == kind)
+                add_row(merged, &json, &merged->list[i]);
+        if (kind != SUTRA_T1)
+            json_close(&json, '}');
+    }
+    json_name(&json, "launches");
+    json_open(&json, '{');
+    for (uint64_t i = 0; i < merged->launches.n_lists; i++) {
+        const struct dlrm_launch_list *list = &merged->launches.lists[i];
+        add_text(&json, &merged->texts, list->name, true);
+        json_open(&json, '[');
+        for (uint64_t j = 0; j < list->n; j++)
+            add_text(&json, &merged->texts, merged->launches.names[list->first + j], false);
+        json_close(&json, ']');
+    }
+    json_close(&json, '}');
+    json_close(&json, '}');
+    return true;
+}
+
+static enum sutra_status write_table(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
+                                     const char *directory, uint64_t *n_bytes, struct sutra_error *error) {
     static const struct column_spec columns[] = {
         {"rank", SUTRA_COLUMN_INTEGER},  {"trace", SUTRA_COLUMN_TEXT},    {"iterations", SUTRA_COLUMN_INTEGER},
         {"qps", SUTRA_COLUMN_REAL},      {"host(us)", SUTRA_COLUMN_REAL}, {"busy(us)", SUTRA_COLUMN_REAL},
         {"idle(us)", SUTRA_COLUMN_REAL}, {"t1(us)", SUTRA_COLUMN_REAL},   {"t2(us)", SUTRA_COLUMN_REAL},
         {"t3(us)", SUTRA_COLUMN_REAL},   {"t4(us)", SUTRA_COLUMN_REAL},   {"t5(us)", SUTRA_COLUMN_REAL},
     };
-    table_init(table, "ranks", columns, sizeof columns / sizeof *columns);
+    struct sutra_table table;
+    table_init(&table, "ranks", columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < ranks->tasks.n_analyzed; i++) {
         const struct sutra_dlrm_rank *rank = sutra_dlrm_ranks_get(ranks, i);
-        table_integer(table, rank->rank);
-        table_file_name(table, rank->path);
-        table_integer(table, (int64_t)rank->report->iters);
-        table_real(table, rank->report->qps);
-        table_real(table, rank->report->host_us);
-        table_real(table, rank->report->has_streams ? rank->report->union_us : NAN);
-        table_real(table, rank->report->has_streams ? rank->report->idle_us : NAN);
+        table_integer(&table, rank->rank);
+        table_file_name(&table, rank->path);
+        table_integer(&table, (int64_t)rank->report->iters);
+        table_real(&table, rank->report->qps);
+        table_real(&table, rank->report->host_us);
+        table_real(&table, rank->report->has_streams ? rank->report->union_us : NAN);
+        table_real(&table, rank->report->has_streams ? rank->report->idle_us : NAN);
         for (int kind = 0; kind < SUTRA_N_OVERHEADS; kind++)
-            table_real(table, rank->overhead_us[kind]);
+            table_real(&table, rank->overhead_us[kind]);
     }
-}
-
-static enum sutra_status write_table(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
-                                     const char *folder, uint64_t *n_bytes, struct sutra_error *error) {
-    struct sutra_table table;
-    fill_table(ranks, &table);
     enum sutra_status status =
         table.failed ? error_memory(error)
-                     : text_file_write_in(context, folder, "ranks.csv", table_write_csv, &table, n_bytes, error);
+                     : text_file_write_in(context, directory, "ranks.csv", table_write_csv, &table, n_bytes, error);
     table_free(&table);
     return status;
 }
 
 static enum sutra_status write_raw(struct sutra_context *context, const struct sutra_dlrm_ranks *ranks,
-                                   const char *folder, const char *model, uint64_t *n_bytes,
+                                   const char *directory, const char *model, uint64_t *n_bytes,
                                    struct sutra_error *error) {
     struct arena arena = {0};
     struct dlrm_raw_part *parts = arena_take(&arena, ranks->tasks.n_analyzed, sizeof *parts);
@@ -540,7 +475,7 @@ static enum sutra_status write_raw(struct sutra_context *context, const struct s
             parts[i].model = dlrm_model_of(sutra_dlrm_ranks_get(ranks, i)->path, &parts[i].model_length);
     }
     enum sutra_status status =
-        text_file_write_in(context, folder, "overheads_merged_raw.csv", dlrm_raw_write,
+        text_file_write_in(context, directory, "overheads_merged_raw.csv", dlrm_raw_write,
                            &(struct dlrm_raw_table){parts, ranks->tasks.n_analyzed}, n_bytes, error);
     arena_free(&arena);
     return status;
@@ -551,8 +486,8 @@ enum sutra_status sutra_dlrm_ranks_write(struct sutra_context *context, const st
                                          struct sutra_error *error) {
     uint64_t n_written = 0;
     stage_begin(context, "write", 0);
-    enum sutra_status status = text_file_write_in(context, folder, "overheads_merged.json", dlrm_shared_write,
-                                                  &ranks->shared, &n_written, error);
+    enum sutra_status status = text_file_write_in(context, folder, "overheads_merged.json", dlrm_merged_write,
+                                                  &ranks->merged, &n_written, error);
     if (!status)
         status = write_raw(context, ranks, folder, model, &n_written, error);
     if (!status)

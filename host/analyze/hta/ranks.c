@@ -1,8 +1,8 @@
 /*
  * ranks.c - the HTA tables of many ranks, and of all ranks together.
  *
- * A rank keeps all tables but those of single launches, which the visitor has seen. With --compat, tables of several
- * ranks wait for the first time of all ranks.
+ * A rank keeps all tables except the tables of single launches, which only the visitor gets. With --compat, the tables
+ * of several ranks wait for the first time of all ranks.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -64,8 +64,15 @@ static void keep_reasons(struct codec *codec, struct sutra_hta *hta) {
     }
 }
 
-static void fields_codec(struct codec *codec, struct sutra_hta *hta) {
-    bool decodes = codec_decodes(codec);
+void hta_codec(struct codec *codec, const struct sutra_hta_options *options, struct sutra_hta **tables) {
+    const bool decodes = codec_decodes(codec);
+    if (decodes && !(*tables = calloc(1, sizeof **tables))) {
+        codec_fail(codec, CODEC_NO_MEMORY);
+        return;
+    }
+    struct sutra_hta *hta = *tables;
+    if (decodes)
+        hta->options = *options;
     codec_options(codec, encode_rules, &hta->options);
     codec_bool(codec, &hta->starts_real);
     codec_bool(codec, &hta->durs_real);
@@ -101,21 +108,9 @@ static void fields_codec(struct codec *codec, struct sutra_hta *hta) {
     queue_list_codec(codec, &hta->queues);
     if (decodes)
         keep_reasons(codec, hta);
-}
-
-void hta_codec(struct codec *codec, const struct sutra_hta_options *options, struct sutra_hta **hta) {
-    if (codec_decodes(codec)) {
-        *hta = calloc(1, sizeof **hta);
-        if (!*hta) {
-            codec_fail(codec, CODEC_NO_MEMORY);
-            return;
-        }
-        (*hta)->options = *options;
-    }
-    fields_codec(codec, *hta);
     if (codec->failure) {
-        sutra_hta_free(*hta);
-        *hta = NULL;
+        sutra_hta_free(hta);
+        *tables = NULL;
     }
 }
 

@@ -1,5 +1,5 @@
 /*
- * ranks.c - the operator tables of many ranks. A rank keeps its tables; those of all ranks have the rows of each rank.
+ * ranks.c - the operator tables of many ranks. The joined tables have the rows of all ranks.
  */
 #include <stdlib.h>
 
@@ -104,7 +104,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     return status;
 }
 
-/* Shows the tables to the caller; then frees those that exist per rank only. */
+/* Shows the tables to the caller; then frees the tables that exist per rank only. */
 static enum sutra_status visit(void *arg, size_t number, struct sutra_context *context, struct sutra_error *error) {
     const struct sutra_operators_ranks *ranks = arg;
     const struct operators_rank *rank = task_result(&ranks->tasks, number);

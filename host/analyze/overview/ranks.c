@@ -68,31 +68,28 @@ static void findings_codec(struct codec *codec, struct overview_findings *findin
     }
 }
 
-static void collectives_codec(struct codec *codec, struct rank_collectives *collectives, int64_t rank) {
-    codec_value(codec, &collectives->rank);
-    codec_value(codec, &collectives->window);
-    codec_value(codec, &collectives->n_steps);
-    codec_value(codec, &collectives->link);
-    if (codec_decodes(codec)) {
-        codec_check(codec, collectives->rank == rank &&
-                               moments_are_sound(collectives->window.from_ns, collectives->window.to_ns));
-        if (!collective_calls_init(&collectives->calls))
-            codec_fail(codec, CODEC_NO_MEMORY);
-    }
-    collective_calls_codec(codec, &collectives->calls, rank);
-}
-
 static void rank_codec(void *arg, size_t number, struct codec *codec) {
     struct sutra_overview *overview = arg;
     struct rank_overview *rank = task_result(&overview->tasks, number);
+    struct rank_collectives *collectives = &rank->collectives;
     const int64_t rank_number = overview->tasks.list[number].rank;
+    const bool decodes = codec_decodes(codec);
     codec_options(codec, encode_rules, &overview->options);
     codec_value(codec, &rank->busy_percent);
     codec_value(codec, &rank->exposed_percent);
     findings_codec(codec, &rank->findings, &overview->tasks.arena);
-    collectives_codec(codec, &rank->collectives, rank_number);
+    codec_value(codec, &collectives->rank);
+    codec_value(codec, &collectives->window);
+    codec_value(codec, &collectives->n_steps);
+    codec_value(codec, &collectives->link);
+    if (decodes)
+        codec_check(codec, collectives->rank == rank_number &&
+                               moments_are_sound(collectives->window.from_ns, collectives->window.to_ns));
+    if (decodes && !collective_calls_init(&collectives->calls))
+        codec_fail(codec, CODEC_NO_MEMORY);
+    collective_calls_codec(codec, &collectives->calls, rank_number);
     for (int id = 0; id <= SUTRA_OVERVIEW_STEPS; id++) {
-        if (codec_decodes(codec))
+        if (decodes)
             rank_overview_table(&rank->tables[id], (enum sutra_overview_table)id);
         codec_table(codec, &rank->tables[id]);
     }
