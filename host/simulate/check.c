@@ -4,8 +4,8 @@
  *     file --> columns, graph --> rules of a file --> findings
  *                 \--> its communication -------> rules of the job --> findings
  *
- * All rules are in one table; their ids are those of docs/checking.md. Cost: O(nodes + dependencies + attributes) per
- * rule; O(n log n) in communication, of which a job stores 48 bytes each.
+ * All rules are in one table, with the ids of docs/checking.md. Cost: O(nodes + dependencies + attributes) per rule;
+ * O(n log n) for n communication nodes. A job stores 48 bytes per communication node.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -541,13 +541,8 @@ static void et_rule_ranks(struct sutra_et_check *check, struct et_found *found) 
     }
 }
 
-/* The collectives of a group on a member. */
-struct group_calls {
-    const struct et_collective_call *list;
-    uint64_t n;
-};
-
-static struct group_calls calls_of(const struct et_member *member, int64_t group) {
+/* The n collectives of a group on a member. */
+static const struct et_collective_call *calls_of(const struct et_member *member, int64_t group, uint64_t *n) {
     uint64_t low = 0, high = member->n_calls;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
@@ -558,27 +553,29 @@ static struct group_calls calls_of(const struct et_member *member, int64_t group
     }
     for (high = low; high < member->n_calls && member->calls[high].group == group;)
         high++;
-    return (struct group_calls){member->calls + low, high - low};
+    *n = high - low;
+    return member->calls + low;
 }
 
-/* Writes "ALL_REDUCE of 8 bytes (node 3)" of the i-th collective, or "missing". */
-static const char *describe_call(struct group_calls calls, uint64_t i, char text[static DESCRIPTION_SIZE]) {
-    if (i >= calls.n)
+/* Writes "ALL_REDUCE of 8 bytes (node 3)" of a collective, or "missing" (NULL). */
+static const char *describe_call(const struct et_collective_call *call, char text[static DESCRIPTION_SIZE]) {
+    if (!call)
         return "missing";
-    const char *name = et_collective_name(calls.list[i].type);
+    const char *name = et_collective_name(call->type);
     snprintf(text, DESCRIPTION_SIZE, "%.20s of %" PRId64 " bytes (node %" PRIu64 ")", name ? name : "UNKNOWN",
-             (int64_t)calls.list[i].size, calls.list[i].id);
+             (int64_t)call->size, call->id);
     return text;
 }
 
 /* Compares the collectives of a group on two members. Reports the first pair that differs. */
 static bool differ(const struct sutra_et_check *check, const struct et_member *one, const struct et_member *other,
                    int64_t group, struct et_found *found) {
-    struct group_calls a = calls_of(one, group), b = calls_of(other, group);
+    uint64_t n_a, n_b;
+    const struct et_collective_call *a = calls_of(one, group, &n_a), *b = calls_of(other, group, &n_b);
     uint64_t i = 0;
-    while (i < a.n && i < b.n && a.list[i].type == b.list[i].type && a.list[i].size == b.list[i].size)
+    while (i < n_a && i < n_b && a[i].type == b[i].type && a[i].size == b[i].size)
         i++;
-    if (i == a.n && i == b.n)
+    if (i == n_a && i == n_b)
         return false;
     if (found->count)
         return true;
@@ -589,16 +586,21 @@ static bool differ(const struct sutra_et_check *check, const struct et_member *o
         snprintf(group_text, sizeof group_text, "%" PRId64, group);
     snprintf(found->detail, sizeof found->detail,
              "collective %" PRIu64 " of group %s is %s on rank %" PRId64 " and %s on rank %" PRId64, i + 1, group_text,
-             describe_call(a, i, text_a), one->rank, describe_call(b, i, text_b), other->rank);
+             describe_call(i < n_a ? &a[i] : NULL, text_a), one->rank, describe_call(i < n_b ? &b[i] : NULL, text_b),
+             other->rank);
     return true;
 }
 
 /* Whether a rank is in a group: by the definition of the group, or, if it is unknown, by a collective in it. */
 static bool is_member(const struct sutra_et_check *check, const struct et_member *member, int64_t group) {
     const struct et_group *known = et_group_find(&check->groups, group);
+    uint64_t n;
     if (group == 0)
         return true;
-    return known ? et_group_has(known, member->rank) : calls_of(member, group).n > 0;
+    if (known)
+        return et_group_has(known, member->rank);
+    calls_of(member, group, &n);
+    return n > 0;
 }
 
 static void compare_group(const struct sutra_et_check *check, int64_t group, struct et_found *found) {

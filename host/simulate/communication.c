@@ -523,7 +523,7 @@ static bool add_list(struct tensor_sum *sum, size_t at, int level) {
     return true;
 }
 
-/* Adds the value at byte `at` if its type is that of tensors. */
+/* Adds the value at byte `at` if it has the type of tensors. */
 static bool add_value(struct tensor_sum *sum, struct field_reader *fields, size_t at, struct json_place type) {
     static const char list[] = "GenericList[Tensor";
     size_t length;

@@ -12,7 +12,6 @@
 #include "simulate/convert.h"
 #include "simulate/et_graph.h"
 #include "simulate/plus.h"
-#include "simulate/timeline_sources.h"
 #include "text/quantities.h"
 
 /* ---- Attributes: listed node by node, once to count and once to store them ---- */
@@ -27,7 +26,7 @@
 struct making {
     struct et_nodes *nodes;
     const struct node_graph *graph;
-    const struct et_rules *rules;
+    const struct et_maker *maker;
     const row_t *slot; /* per node */
     row_t n;
 };
@@ -65,7 +64,7 @@ static void add_rank(struct listed_attributes *attributes, enum et_name name, in
 
 static void list_communication(const struct making *making, row_t row, struct listed_attributes *attributes) {
     const struct node_graph *graph = making->graph;
-    const struct comm_groups *groups = making->rules->groups;
+    const struct comm_groups *groups = making->maker->groups;
     const struct plus_nodes *nodes = &graph->plus->nodes;
     enum et_type type = graph_type(graph, row);
     if (type == ET_COMP || type == ET_METADATA)
@@ -79,7 +78,7 @@ static void list_communication(const struct making *making, row_t row, struct li
         add_empty(attributes, ET_NAME_PG_NAME);
     else if (!(nodes->flags[group] & PLUS_PG_NULL) && name.length > 0)
         add_text(attributes, ET_NAME_PG_NAME, groups ? comm_group_number(groups, name) : name);
-    const struct comm_ends *ends = making->rules->ends;
+    const struct comm_ends *ends = making->maker->ends;
     const struct comm_end *end = ends && type != ET_COMM_COLL ? comm_end_of(ends, row) : NULL;
     if (end) {
         const bool sent = type == ET_COMM_SEND;
@@ -112,7 +111,7 @@ static void list_attributes(const struct making *making, row_t slot, struct list
         add_integer(attributes, ET_NAME_STREAM, nodes->stream[row]);
     if (gpu)
         list_communication(making, row, attributes);
-    const struct kernel_work *work = making->rules->work;
+    const struct kernel_work *work = making->maker->work;
     if (work && work->n_bytes[slot]) {
         add_integer(attributes, ET_NAME_NUM_OPS, (int64_t)work->n_ops[slot]);
         attributes->list[attributes->n++] =
@@ -144,7 +143,7 @@ static void fill_nodes(void *arg, size_t task) {
         nodes->id[node] = plus->id[row];
         nodes->type[node] = (int32_t)graph_type(making->graph, row);
         nodes->duration_us[node] = kernel_name_has(plus->name[row], "Optimizer.step") ? 0 : plus->duration_us[row];
-        if (making->rules->start_times)
+        if (making->maker->start_times)
             nodes->start_us[node] = plus->start_us[row];
         nodes->flags[node] = ET_HAS_INPUTS | ET_HAS_OUTPUTS;
         et_text_put(nodes->text[ET_NODE_NAME], node, plus->name[row]);
@@ -175,9 +174,9 @@ static void fill_nodes(void *arg, size_t task) {
 
 /* Sorts the nodes by id; the list is in the arena. O(n log n) if ids do not ascend. SUTRA_SYSTEM: out of memory. */
 static enum sutra_status et_maker_begin(struct et_maker *maker, struct arena *arena, const struct node_graph *graph,
-                                        const struct et_rules *rules, struct sutra_error *error) {
+                                        struct sutra_error *error) {
     struct arena scratch = {0};
-    *maker = (struct et_maker){.graph = graph, .rules = *rules};
+    maker->graph = graph;
     maker->slot = arena_take(arena, graph->n_made, sizeof *maker->slot);
     uint64_t *ids = arena_take(&scratch, graph->n_made, sizeof *ids);
     for (row_t i = 0; i < graph->n_made && maker->slot && ids; i++)
@@ -203,7 +202,7 @@ static void run(struct pool *pool, size_t n_tasks, void (*work)(void *making, si
 
 enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_nodes *nodes,
                                 struct pool *pool, struct sutra_error *error) {
-    struct making making = {nodes, maker->graph, &maker->rules, maker->slot + first, end - first};
+    struct making making = {nodes, maker->graph, maker, maker->slot + first, end - first};
     size_t n_tasks = ((size_t)making.n + TASK_NODES - 1) / TASK_NODES;
     /* The number of data dependencies of the nodes. */
     const struct node_graph *graph = making.graph;
@@ -279,14 +278,13 @@ static uint64_t attributes_lost(const struct node_graph *graph, row_t row) {
 }
 
 static void count_graph(struct sutra_convert_report *report, const struct node_graph *graph) {
-    const struct graph_counts *counts = &graph->counts;
     report->n_plus_nodes = graph->plus->nodes.n;
-    report->n_unmade = counts->n_unmade;
-    report->n_dangling = counts->n_dangling;
-    report->n_metadata = counts->n_metadata;
-    report->n_absent = counts->n_absent;
-    report->n_rings = counts->n_cycles;
-    report->n_rootless = counts->n_rootless;
+    report->n_unmade = graph->counts.n_unmade;
+    report->n_dangling = graph->counts.n_dangling;
+    report->n_metadata = graph->counts.n_metadata;
+    report->n_absent = graph->counts.n_absent;
+    report->n_rings = graph->counts.n_cycles;
+    report->n_rootless = graph->counts.n_rootless;
     for (uint64_t i = 0; i < graph->n_deps; i++)
         report->n_inter += graph->deps[i].inter;
     for (row_t i = 0; i < graph->n_made; i++) {
@@ -312,7 +310,7 @@ static void count_nodes(struct sutra_convert_report *report, const struct et_mak
         report->n_collectives += type == ET_COMM_COLL;
         report->n_sends += type == ET_COMM_SEND;
         report->n_receives += type == ET_COMM_RECV;
-        report->n_starts += maker->rules.start_times && graph->plus->nodes.start_us[row] > 0;
+        report->n_starts += maker->start_times && graph->plus->nodes.start_us[row] > 0;
         report->n_ctrl_deps += graph->under[slot] != ROW_NONE;
         for (row_t dep = graph->first_dep[slot]; dep != ROW_NONE; dep = graph->deps[dep].next)
             report->n_data_deps++;
@@ -348,10 +346,10 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
     struct node_graph *graph = &converted->graph;
     bool names = options->compat || options->keep_group_names, peers = !options->compat && !options->no_peers;
     bool works = !options->compat && !options->no_work;
-    const struct et_rules written = {.start_times = !options->compat && !options->no_start_times,
-                                     .groups = names ? NULL : &converted->groups,
-                                     .ends = peers ? &converted->ends : NULL,
-                                     .work = works ? &converted->work : NULL};
+    converted->maker = (struct et_maker){.start_times = !options->compat && !options->no_start_times,
+                                         .groups = names ? NULL : &converted->groups,
+                                         .ends = peers ? &converted->ends : NULL,
+                                         .work = works ? &converted->work : NULL};
     stage_begin(context, "order nodes", converted->plus.nodes.n);
     enum sutra_status status = order_nodes(converted, context, options, error);
     if (!status)
@@ -359,7 +357,7 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
     if (!status)
         status = et_metadata_make(&converted->nodes, graph->plus->document, options->compat, error);
     if (!status)
-        status = et_maker_begin(&converted->maker, &graph->arena, graph, &written, error);
+        status = et_maker_begin(&converted->maker, &graph->arena, graph, error);
     if (!status && options->keep_times && !options->compat && !converted->has_times) {
         status = plus_timeline_read(graph, &converted->times_arena, &converted->times, error);
         converted->has_times = true;
@@ -369,7 +367,7 @@ static enum sutra_status converted_make(struct sutra_converted *converted, struc
         count_nodes(&converted->report, &converted->maker);
         converted->report.n_peers = converted->ends.n;
         converted->report.n_works = converted->work.n_known;
-        warn_of_missing_data(context, &converted->report, written.ends);
+        warn_of_missing_data(context, &converted->report, converted->maker.ends);
         converted->report.n_groups = names ? 0 : converted->groups.n_numbered;
     }
     stage_end(context);

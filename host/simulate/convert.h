@@ -17,19 +17,14 @@
 #include "simulate/timeline.h"
 #include "sutra/convert.h"
 
-/* Selection of the output. */
-struct et_rules {
+/* Makes nodes of the kept slots of the graph, any range at a time. */
+struct et_maker {
+    const struct node_graph *graph;
     bool start_times;                 /* write start times */
     const struct comm_groups *groups; /* numbers of process groups; NULL: keep their names */
     const struct comm_ends *ends;     /* ranks of sends and receives; NULL: not written */
     const struct kernel_work *work;   /* operations of kernels; NULL: not written */
-};
-
-/* Makes nodes of the kept slots of the graph, any range at a time. */
-struct et_maker {
-    const struct node_graph *graph;
-    struct et_rules rules;
-    row_t *slot; /* of each node, by ascending id */
+    row_t *slot;                      /* of each node, by ascending id */
     row_t n;
 };
 
@@ -70,8 +65,8 @@ enum sutra_status converted_complete(struct sutra_converted *converted, struct s
 /*
  * ---- Output (et_write.c) ----
  *
- * The bytes are those of Google's own writer: fields ascend by number, without empty and zero fields, but with each set
- * member of a oneof; lists of ids are packed; varints have the minimum length.
+ * The bytes equal the output of Google's own writer: fields ascend by number, without empty and zero fields, but with
+ * each set member of a oneof; lists of ids are packed; varints have the minimum length.
  */
 
 /* Fills nodes->metadata with schema, pid, time, start_ts and finish_ts of ET+. A null member has no value. A missing

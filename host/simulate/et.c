@@ -323,27 +323,29 @@ uint64_t sutra_et_nodes(const struct sutra_et *et) {
     return et->file.nodes.n;
 }
 
-struct json_task {
-    const struct et_nodes *nodes;
-    enum et_json_layout layout;
-};
-
-static bool write_json(const void *of, struct text_out *text) {
-    const struct json_task *task = of;
-    et_json_metadata(task->nodes, task->layout, text);
-    for (row_t row = 0; row < task->nodes->n; row++) {
-        et_json_node(task->nodes, row, task->layout, text);
+static bool write_json(const struct et_nodes *nodes, enum et_json_layout layout, struct text_out *text) {
+    et_json_metadata(nodes, layout, text);
+    for (row_t row = 0; row < nodes->n; row++) {
+        et_json_node(nodes, row, layout, text);
         out_step(text);
     }
     return true;
 }
 
+static bool write_lines(const void *nodes, struct text_out *text) {
+    return write_json(nodes, ET_JSON_LINES, text);
+}
+
+static bool write_chakra(const void *nodes, struct text_out *text) {
+    return write_json(nodes, ET_JSON_CHAKRA, text);
+}
+
 enum sutra_status sutra_et_write_json(struct sutra_context *context, const struct sutra_et *et,
                                       enum sutra_et_layout layout, const char *path, uint64_t *n_bytes,
                                       struct sutra_error *error) {
-    struct json_task task = {&et->file.nodes, layout == SUTRA_ET_LINES ? ET_JSON_LINES : ET_JSON_CHAKRA};
     stage_begin(context, "write", et->file.nodes.n);
-    enum sutra_status status = text_file_write(context, path, write_json, &task, n_bytes, error);
+    enum sutra_status status = text_file_write(context, path, layout == SUTRA_ET_LINES ? write_lines : write_chakra,
+                                               &et->file.nodes, n_bytes, error);
     stage_end(context);
     return status;
 }

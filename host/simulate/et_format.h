@@ -208,7 +208,7 @@ enum sutra_status et_attributes_take(struct et_nodes *nodes, struct et_attribute
 enum sutra_status et_docs_take(struct et_nodes *nodes, struct et_attributes *attributes, uint64_t n,
                                struct sutra_error *error);
 
-/* The documentation of the i-th attribute; empty if it has none. O(log n). */
+/* The documentation of the i-th attribute; empty if absent. O(log n). */
 struct et_text et_doc_search(const struct et_attributes *attributes, uint64_t i);
 
 static inline struct et_text et_doc_find(const struct et_attributes *attributes, uint64_t i) {
@@ -455,7 +455,7 @@ static inline size_t varint_size(uint64_t value) {
     return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
 }
 
-static inline char *put_varint(char *to, uint64_t value) {
+static inline char *write_varint(char *to, uint64_t value) {
     for (; value >= 0x80; value >>= 7)
         *to++ = (char)(value | 0x80);
     *to++ = (char)value;
@@ -466,8 +466,8 @@ static inline size_t key_size(unsigned field) {
     return field < 16 ? 1 : 2;
 }
 
-static inline char *put_key(char *to, unsigned field, enum wire_type wire) {
-    return put_varint(to, field << 3 | (unsigned)wire);
+static inline char *write_key(char *to, unsigned field, enum wire_type wire) {
+    return write_varint(to, field << 3 | (unsigned)wire);
 }
 
 /* ---- Unsigned integers from JSON text ---- */

@@ -295,7 +295,7 @@ enum sutra_status node_cycles_refuse(const struct node_graph *graph, struct sutr
 
 /* ---- The graph ---- */
 
-/* From ids to rows: an array if the ids are dense, as in max_id files, else a table. */
+/* From ids to rows: an array if the ids are dense, as in most files, else a table. */
 struct id_rows {
     uint64_t first, range; /* ids of the array: first .. first + range - 1; range 0: no array */
     row_t *dense;

@@ -235,7 +235,7 @@ static void *alloc_bytes(struct lines_reader *lines, size_t n) {
 
 /* ---- JSON lines into columns ---- */
 
-/* The string at the walker, decoded. In the first read_messages, which only checks it, it is valid until the walk
+/* The string at the walker, decoded. In the first pass, which only checks it, it is valid until the walk
  * continues. */
 static struct et_text read_text(struct lines_reader *lines) {
     struct json_walker *walker = &lines->walker;
@@ -426,9 +426,9 @@ static void add_element(struct lines_reader *lines, uint32_t kind, uint64_t bits
     if (!to)
         return;
     if (wire == WIRE_BYTES)
-        end = put_varint(put_key(to, 1, WIRE_BYTES), text.length);
+        end = write_varint(write_key(to, 1, WIRE_BYTES), text.length);
     else if (wire == WIRE_VARINT)
-        end = put_varint(to, et_varint_of(kind, bits));
+        end = write_varint(to, et_varint_of(kind, bits));
     else
         word_store(to, bits);
     list->length += wire == WIRE_64 ? 8 : wire == WIRE_32 ? 4 : (size_t)(end - to);
@@ -440,7 +440,7 @@ static void add_element(struct lines_reader *lines, uint32_t kind, uint64_t bits
 static struct et_text copy_list(struct lines_reader *lines, uint32_t kind) {
     bool packed = et_wire_type(kind) != WIRE_BYTES && lines->list.length > 0;
     char head[2 * WIRE_VARINT_MAX];
-    size_t n = packed ? (size_t)(put_varint(put_key(head, 1, WIRE_BYTES), lines->list.length) - head) : 0;
+    size_t n = packed ? (size_t)(write_varint(write_key(head, 1, WIRE_BYTES), lines->list.length) - head) : 0;
     char *message = alloc_bytes(lines, n + lines->list.length);
     if (!message || lines->list.length > UINT32_MAX - n)
         return (struct et_text){"", 0};
@@ -634,7 +634,7 @@ static void read_metadata(struct lines_reader *lines) {
     }
 }
 
-/* One read_messages, from the beginning. */
+/* One pass, from the beginning. */
 static enum sutra_status read_messages(struct lines_reader *lines, const struct source *source,
                                        struct sutra_error *error) {
     lines->walker = walk_from(source, 0);

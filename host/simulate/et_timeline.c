@@ -1,5 +1,5 @@
 /*
- * et_timeline.c - implements et_timeline.h.
+ * et_timeline.c - makes the nodes of an .et file from the measured timeline; implements faithful.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "columns/rows.h"
 #include "simulate/communication.h"
 #include "simulate/et_format.h"
-#include "simulate/et_timeline.h"
+#include "simulate/faithful.h"
 #include "simulate/timeline.h"
 
 /* The row of the plain node with an id, or ROW_NONE; plain nodes ascend by id. */
@@ -411,8 +411,8 @@ enum sutra_status et_timeline_make(struct et_nodes *made, const struct et_nodes 
  * ASTRA-sim a node [meet] precedes each matched collective.
  */
 
-/* The maximum number of new attributes of a collective: the four of its match, its execution time, and those of its
- * type. */
+/* The maximum number of new attributes of a collective: the four of its match, its execution time, and the
+ * attributes of its type. */
 #define MORE_ATTRIBUTES 9
 
 struct job_copy {

@@ -14,20 +14,6 @@
 
 /* ---- Metadata: five members of the file as attributes; the index of tokens may be freed by now ---- */
 
-struct member {
-    const char *key;
-    enum et_name name;
-    enum et_kind kind;
-};
-
-static const struct member members[] = {
-    {"schema", ET_NAME_SCHEMA, ET_STRING},       {"pid", ET_NAME_PID, ET_UINT64},
-    {"time", ET_NAME_TIME, ET_STRING},           {"start_ts", ET_NAME_START_TS, ET_UINT64},
-    {"finish_ts", ET_NAME_FINISH_TS, ET_UINT64},
-};
-
-#define N_MEMBERS (sizeof members / sizeof *members)
-
 /* Decodes the string at `raw`, which was checked when it was read; false: it cannot be encoded in UTF-8. */
 static bool read_text(struct arena *arena, const char *raw, struct et_text *text) {
     size_t length = 0;
@@ -58,27 +44,32 @@ static bool read_member(struct et_nodes *nodes, uint64_t at, enum et_kind kind, 
     return true;
 }
 
-static enum sutra_status refuse_member(const struct document *document, const struct document_member *found,
-                                       const struct member *member, struct sutra_error *error) {
-    const char *expected =
-        member->kind == ET_STRING ? "a string that can be encoded in UTF-8" : "a non-negative integer";
-    if (!found)
-        return error_file(error, SUTRA_DATA, document->source.name, "missing member \"%s\" next to \"nodes\"",
-                          member->key);
-    return source_error(&document->source, error, found->value, "\"%s\": expected %s", member->key, expected);
-}
-
 enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document *document, bool needed,
                                    struct sutra_error *error) {
-    enum sutra_status status = et_attributes_take(nodes, &nodes->metadata, N_MEMBERS, error);
+    static const struct {
+        const char *key;
+        enum et_name name;
+        enum et_kind kind;
+    } members[] = {
+        {"schema", ET_NAME_SCHEMA, ET_STRING},       {"pid", ET_NAME_PID, ET_UINT64},
+        {"time", ET_NAME_TIME, ET_STRING},           {"start_ts", ET_NAME_START_TS, ET_UINT64},
+        {"finish_ts", ET_NAME_FINISH_TS, ET_UINT64},
+    };
+    const size_t n_members = sizeof members / sizeof *members;
+    enum sutra_status status = et_attributes_take(nodes, &nodes->metadata, n_members, error);
     uint64_t n = 0;
-    for (size_t i = 0; i < N_MEMBERS && !status; i++) {
+    for (size_t i = 0; i < n_members && !status; i++) {
         const struct document_member *found = document_find(document, members[i].key);
         nodes->metadata.name[n] = members[i].name;
         if (found && read_member(nodes, n, members[i].kind, document->source.bytes + found->value))
             n++;
+        else if (needed && found)
+            status = source_error(&document->source, error, found->value, "\"%s\": expected %s", members[i].key,
+                                  members[i].kind == ET_STRING ? "a string that can be encoded in UTF-8"
+                                                               : "a non-negative integer");
         else if (needed)
-            status = refuse_member(document, found, &members[i], error);
+            status = error_file(error, SUTRA_DATA, document->source.name, "missing member \"%s\" next to \"nodes\"",
+                                members[i].key);
         if (nodes->arena.failed)
             status = error_memory(error);
     }
@@ -99,13 +90,13 @@ enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document
 
 #define ENCODE static inline __attribute__((always_inline)) size_t
 
-/* The place after n bytes; NULL to measure. */
+/* The address after n bytes; NULL to measure. */
 #define AFTER(n) (write ? to + (n) : NULL)
 
 /* The key and the length of a field of bytes. */
 ENCODE encode_head(char *to, bool write, unsigned field, uint64_t length) {
     if (write)
-        put_varint(put_key(to, field, WIRE_BYTES), length);
+        write_varint(write_key(to, field, WIRE_BYTES), length);
     return key_size(field) + varint_size(length);
 }
 
@@ -120,7 +111,7 @@ ENCODE encode_number(char *to, bool write, unsigned field, uint64_t value) {
     if (!value)
         return 0;
     if (write)
-        put_varint(put_key(to, field, WIRE_VARINT), value);
+        write_varint(write_key(to, field, WIRE_VARINT), value);
     return key_size(field) + varint_size(value);
 }
 
@@ -144,12 +135,12 @@ ENCODE encode_value(char *to, bool write, const struct et_attributes *attributes
         return head + encode_bytes(AFTER(head), write, value->bytes, attributes->length[i]);
     }
     if (write)
-        put_key(to, kind, wire);
+        write_key(to, kind, wire);
     if (wire != WIRE_VARINT)
         return n + encode_bytes(AFTER(n), write, &value->bits, wire == WIRE_64 ? 8 : 4);
     uint64_t varint = et_varint_of(kind, value->bits);
     if (write)
-        put_varint(to + n, varint);
+        write_varint(to + n, varint);
     return n + varint_size(varint);
 }
 
@@ -184,7 +175,7 @@ ENCODE encode_ids(char *to, bool write, unsigned field, const struct et_ids *lis
     size_t n = encode_head(to, write, field, length);
     char *end = AFTER(n);
     for (uint64_t i = list->first[row]; write && i < list->first[row + 1]; i++)
-        end = put_varint(end, list->ids[i]);
+        end = write_varint(end, list->ids[i]);
     return n + length;
 }
 
@@ -220,7 +211,7 @@ void et_write_node(const struct et_nodes *nodes, row_t row, struct buffer *out) 
     char *to = buffer_reserve(out, varint_size(size) + size);
     if (!to)
         return;
-    to = put_varint(to, size);
+    to = write_varint(to, size);
     out->length = (size_t)(to + encode_node(to, true, nodes, row) - out->bytes);
 }
 
@@ -232,7 +223,7 @@ void et_write_metadata(const struct et_nodes *nodes, struct buffer *out) {
     char *to = buffer_reserve(out, varint_size(size) + size);
     if (!to)
         return;
-    to = put_varint(to, size);
+    to = write_varint(to, size);
     to += encode_text(to, true, 1, version);
     out->length = (size_t)(to + encode_attributes(to, true, nodes, metadata, 2, 0, metadata->n) - out->bytes);
 }

@@ -12,11 +12,9 @@
 #include "columns/rows.h"
 #include "simulate/convert.h"
 #include "simulate/et_format.h"
-#include "simulate/et_timeline.h"
 #include "simulate/faithful.h"
 #include "simulate/rank_graph.h"
 #include "simulate/replay.h"
-#include "simulate/timeline_sources.h"
 
 /* Two times differ if their difference exceeds this share of the measured time */
 #define DEPARTS_SHARE 0.005
@@ -28,10 +26,9 @@
 /* Simulates the nodes of one rank. */
 static enum sutra_status simulate(const struct et_nodes *nodes, bool per_stream, struct pool *pool, struct arena *arena,
                                   struct rank_graph *graph, struct replay_times *times, struct sutra_error *error) {
-    const struct rank_resources resources = {.per_thread = per_stream, .per_stream = per_stream};
     enum sutra_status status = rank_graph_make(graph, nodes, NULL, pool, arena, error);
     if (!status)
-        status = rank_graph_share(graph, resources, arena, error);
+        status = rank_graph_share(graph, per_stream, per_stream, arena, error);
     if (status)
         return status;
     const struct replay_graph run = {.n = graph->n,

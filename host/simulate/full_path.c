@@ -20,7 +20,6 @@
 #include "simulate/plus.h"
 #include "simulate/replay.h"
 #include "simulate/timeline.h"
-#include "simulate/timeline_sources.h"
 #include "text/names.h"
 #include "text/quantities.h"
 #include "write/json.h"
@@ -380,22 +379,23 @@ static row_t find_annotation(const struct device_events *events, const struct st
 }
 
 static enum sutra_status find_window(struct path_making *making, const struct sutra_critical_path_options *options,
-                                     struct timeline_window *window, struct sutra_error *error) {
+                                     double window[2], struct sutra_error *error) {
     const struct device_events *events = &making->trace->events;
     const char *name = options->annotation ? options->annotation : STEP_NAME;
     struct string_roles *roles = names_find(&making->trace->strings, READER_SIMULATE, &making->arena);
     if (!roles)
         return error_memory(error);
     names_mark(&making->trace->strings, roles, TEXT_HAS, name, NAME_OWN);
-    *window = (struct timeline_window){-INFINITY, INFINITY};
+    window[0] = -INFINITY;
+    window[1] = INFINITY;
     row_t row = making->path->annotation = *name ? find_annotation(events, roles, options->instance) : ROW_NONE;
     if (row == ROW_NONE && *name && (options->annotation || options->instance))
         return error_set(error, SUTRA_DATA, "no instance %llu of an event whose name contains \"%.100s\"",
                          (unsigned long long)options->instance, name);
     if (row == ROW_NONE)
         return SUTRA_OK;
-    window->begin = number_as_double(number_at(events->ts, row));
-    window->end = window->begin + number_as_double(number_at(events->dur, row));
+    window[0] = number_as_double(number_at(events->ts, row));
+    window[1] = window[0] + number_as_double(number_at(events->dur, row));
     return SUTRA_OK;
 }
 
@@ -529,10 +529,10 @@ static enum sutra_status sum_shares(struct path_making *making, struct sutra_err
 
 static enum sutra_status find_path(struct path_making *making, const struct sutra_critical_path_options *options,
                                    struct sutra_error *error) {
-    struct timeline_window window;
+    double window[2];
     struct timeline_report timeline;
     making->input.options = (struct timeline_options){.rest_us = INFINITY, .per_stream = true};
-    enum sutra_status status = find_window(making, options, &window, error);
+    enum sutra_status status = find_window(making, options, window, error);
     if (status)
         return status;
     status = device_timeline_read(making->context, making->trace, window, &making->arena, &making->input, error);

@@ -220,8 +220,8 @@ static enum sutra_status join_ranks(struct rank_sources *sources, struct sutra_e
         made->gpu_streams = made->gpu_streams && sources->per_stream[r];
     enum sutra_status status = join_names(made, sources->names) ? SUTRA_OK : error_memory(error);
     if (!status && made->n > 1)
-        status = rank_graphs_meet(made->graphs, made->ranks, sources->names, made->n, &made->arena, &made->n_meetings,
-                                  error);
+        status = rank_graphs_match(made->graphs, made->ranks, sources->names, made->n, &made->arena, &made->n_meetings,
+                                   error);
     if (status)
         return status;
     /* The job's network and stragglers. */

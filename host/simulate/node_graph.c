@@ -23,7 +23,7 @@
  * node drops all remaining dependencies.
  */
 
-/* A node of the search and its next dependency: those of the list, then the parent. */
+/* A node of the search and its next dependency: first the list, then the parent. */
 struct component_frame {
     row_t slot, dep;
     bool parent_due;

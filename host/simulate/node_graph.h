@@ -38,15 +38,6 @@ struct graph_dep {
     bool inter;       /* an inter_thread_dep */
 };
 
-struct graph_counts {
-    uint64_t n_unmade;   /* GPU nodes without a CPU parent */
-    uint64_t n_dangling; /* nodes dropped for lack of dependencies and dependents */
-    uint64_t n_metadata; /* nodes dropped that describe process groups */
-    uint64_t n_absent;   /* dependencies on absent nodes, dropped */
-    uint64_t n_rootless; /* nodes kept outside of all threads */
-    uint64_t n_cycles;   /* dependencies dropped that closed a cycle */
-};
-
 struct node_graph {
     const struct plus_trace *plus;
     struct sutra_context *context;
@@ -70,7 +61,14 @@ struct node_graph {
     struct graph_dep *deps;
     uint64_t n_deps, deps_capacity;
     uint8_t *kept; /* per slot */
-    struct graph_counts counts;
+    struct {
+        uint64_t n_unmade;   /* GPU nodes without a CPU parent */
+        uint64_t n_dangling; /* nodes dropped for lack of dependencies and dependents */
+        uint64_t n_metadata; /* nodes dropped that describe process groups */
+        uint64_t n_absent;   /* dependencies on absent nodes, dropped */
+        uint64_t n_rootless; /* nodes kept outside of all threads */
+        uint64_t n_cycles;   /* dependencies dropped that closed a cycle */
+    } counts;
 };
 
 /* Builds the graph; node_graph_free() frees it also after a failure. SUTRA_DATA: a required field is missing or of

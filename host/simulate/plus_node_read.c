@@ -83,14 +83,12 @@ static inline void append_repr(struct python_text *text, const char *source, str
     text->out.length += length + 2;
 }
 
-struct word {
-    const char *json, *python;
-};
-
 /* Appends the text of the word at `at`; false: no word. */
 static bool append_word(struct python_text *text, const char *at) {
-    static const struct word words[] = {{"true", "True"}, {"false", "False"},  {"null", "None"},
-                                        {"NaN", "nan"},   {"Infinity", "inf"}, {"-Infinity", "-inf"}};
+    static const struct {
+        const char *json, *python;
+    } words[] = {{"true", "True"}, {"false", "False"},  {"null", "None"},
+                 {"NaN", "nan"},   {"Infinity", "inf"}, {"-Infinity", "-inf"}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strncmp(at, words[i].json, strlen(words[i].json)) == 0) {
             append(text, words[i].python, strlen(words[i].python));
@@ -496,7 +494,7 @@ static bool read_int(struct plus_reader *reader, struct json_place place, uint64
     return form == NUMBER_FORM_INTEGER && unsigned_parse(value, number);
 }
 
-/* The start of a node; in is_complete microseconds 0 if it has none. */
+/* The start of a node; in whole microseconds; 0 if absent. */
 static void read_start(const char *value, struct plus_node *node) {
     struct number number;
     node->start_us = 0;

@@ -39,7 +39,7 @@ static bool number_of(struct match_numbers *numbers, uint64_t first, uint32_t se
 static bool number_contact(struct match_numbers *numbers, uint32_t r, uint64_t rank, const struct contact *contact,
                            const uint32_t *groups, uint32_t *meeting) {
     if (numbers->recorded)
-        return !contact->is_told || number_of(numbers, (uint64_t)contact->told, 0, meeting);
+        return !contact->has_match_number || number_of(numbers, (uint64_t)contact->match_number, 0, meeting);
     uint32_t group;
     if (contact->is_message) {
         if (contact->peer < 0)
@@ -61,8 +61,8 @@ static bool number_contact(struct match_numbers *numbers, uint32_t r, uint64_t r
     return number_of(numbers, order, group, meeting);
 }
 
-enum sutra_status rank_graphs_meet(struct rank_graph *graphs, const uint64_t *ranks, const struct rank_names *names,
-                                   uint32_t n, struct arena *arena, uint32_t *n_meetings, struct sutra_error *error) {
+enum sutra_status rank_graphs_match(struct rank_graph *graphs, const uint64_t *ranks, const struct rank_names *names,
+                                    uint32_t n, struct arena *arena, uint32_t *n_meetings, struct sutra_error *error) {
     struct match_numbers numbers = {0};
     for (uint32_t r = 0; r < n; r++)
         numbers.recorded |= graphs[r].tells;
@@ -244,7 +244,7 @@ static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes
             continue;
         struct contact *contact = &graph->contacts[graph->n_contacts++];
         *contact = (struct contact){.node = i, .is_message = et_is_message(nodes->type[node])};
-        contact->is_told = et_integer(nodes, node, ET_NAME_MEETING, &contact->told);
+        contact->has_match_number = et_integer(nodes, node, ET_NAME_MEETING, &contact->match_number);
         if (contact->is_message) {
             contact->sends = nodes->type[node] == ET_COMM_SEND;
             contact->peer = integer_or(nodes, node, contact->sends ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, -1);
@@ -366,7 +366,7 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
 
 /* ---- Resources ---- */
 
-enum sutra_status rank_graph_share(struct rank_graph *graph, struct rank_resources resources, struct arena *arena,
+enum sutra_status rank_graph_share(struct rank_graph *graph, bool per_thread, bool per_stream, struct arena *arena,
                                    struct sutra_error *error) {
     struct pair_table lanes;
     if (!pair_table_init(&lanes))
@@ -377,7 +377,7 @@ enum sutra_status rank_graph_share(struct rank_graph *graph, struct rank_resourc
     bool done = !arena->failed;
     for (row_t i = 0; done && i < graph->n; i++) {
         enum work_kind work = (enum work_kind)graph->work[i];
-        bool per_lane = work == WORK_CPU ? resources.per_thread : resources.per_stream;
+        bool per_lane = work == WORK_CPU ? per_thread : per_stream;
         /* Streams run computation and communication alike. */
         uint32_t kind = per_lane && work != WORK_CPU ? WORK_COMPUTATION : work;
         struct pair_entry *entry = pair_table_take(&lanes, per_lane ? (uint64_t)graph->lane[i] : 0, kind);

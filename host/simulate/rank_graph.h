@@ -33,10 +33,10 @@ struct transfer {
 /* A communication, with the fields that match it with other ranks. */
 struct contact {
     row_t node; /* of the graph */
-    bool is_told, is_message, sends;
-    int64_t told;      /* the number of its match, if the file records one */
-    int64_t peer, tag; /* of a send or receive; peer < 0: unknown */
-    uint32_t group;    /* of a collective: id of its name */
+    bool has_match_number, is_message, sends;
+    int64_t match_number; /* the number of its match, if the file records one */
+    int64_t peer, tag;    /* of a send or receive; peer < 0: unknown */
+    uint32_t group;       /* of a collective: id of its name */
 };
 
 enum work_kind { WORK_CPU, WORK_COMPUTATION, WORK_COMMUNICATION, WORK_KINDS };
@@ -74,11 +74,6 @@ struct rank_graph {
     uint8_t *resource_work; /* per resource: enum work_kind */
 };
 
-/* The resources of a rank: one for all threads or one per thread; the same for the GPU and its streams. */
-struct rank_resources {
-    bool per_thread, per_stream;
-};
-
 /* Names of nodes, and of groups of collectives. */
 struct rank_names {
     struct strings names, groups;
@@ -89,18 +84,18 @@ struct rank_names {
 enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_nodes *nodes, struct rank_names *names,
                                   struct pool *pool, struct arena *arena, struct sutra_error *error);
 
-/* Numbers the resources of the nodes. */
-enum sutra_status rank_graph_share(struct rank_graph *graph, struct rank_resources resources, struct arena *arena,
+/* Numbers the resources of the nodes: one for all threads or one per thread; the same for the GPU and its streams. */
+enum sutra_status rank_graph_share(struct rank_graph *graph, bool per_thread, bool per_stream, struct arena *arena,
                                    struct sutra_error *error);
 
 /*
  * Matches the communication of the ranks of a job: collectives by group and order; sends with receives by ranks, tag
- * and order. If files record matches (et_timeline.h), nodes match by their numbers alone. Cost: O(communications).
+ * and order. If files record matches (faithful.h), nodes match by their numbers alone. Cost: O(communications).
  */
 
 /* Numbers the matches of n ranks. Entry i is rank ranks[i] of the job, and names[i] contains the names of its groups.
  * *n_meetings is the number of matches. The arena owns the columns. SUTRA_SYSTEM: out of memory. */
-enum sutra_status rank_graphs_meet(struct rank_graph *graphs, const uint64_t *ranks, const struct rank_names *names,
-                                   uint32_t n, struct arena *arena, uint32_t *n_meetings, struct sutra_error *error);
+enum sutra_status rank_graphs_match(struct rank_graph *graphs, const uint64_t *ranks, const struct rank_names *names,
+                                    uint32_t n, struct arena *arena, uint32_t *n_meetings, struct sutra_error *error);
 
 #endif

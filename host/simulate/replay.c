@@ -56,7 +56,7 @@ bool replay_slack(const struct replay_graph *graph, const struct replay_times *t
     return done;
 }
 
-/* When a node was released, and by the start of which rank. */
+/* The release of a node: its time, and the start of a rank that caused it. */
 struct replay_start {
     uint64_t time, number; /* number: of the starts of the rank */
     uint32_t rank;

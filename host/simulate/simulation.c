@@ -258,8 +258,7 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, const str
         *graph = simulation->job->graphs[r];
         if (options->alone)
             graph->meeting = NULL;
-        status = rank_graph_share(graph, (struct rank_resources){options->cpu_threads, options->gpu_streams},
-                                  &simulation->arena, error);
+        status = rank_graph_share(graph, options->cpu_threads, options->gpu_streams, &simulation->arena, error);
     }
     if (!status)
         status = set_durations(simulation, options, &scratch, error);

@@ -32,15 +32,10 @@
  * Cost: O(nodes + dependencies), and for each match with waiting nodes the walk from the missing node to its cause.
  */
 
-/* Nodes of a rank that never ran. */
-struct stuck_rank {
-    bool *never; /* in a cycle, or dependent on one */
-    bool *in_cycle;
-};
-
 struct stuck_finding {
     struct sutra_simulation *simulation;
-    struct stuck_rank *ranks;
+    bool **never;                /* per rank: nodes in a cycle, or dependent on one */
+    bool **in_cycle;             /* per rank */
     struct replay_node *missing; /* per match: a member that has not started */
     bool *is_explained;          /* per match: the missing member is explained */
     struct replay_node *cycles;  /* a node of each cycle */
@@ -60,7 +55,7 @@ static void add_reason(struct stuck_finding *finding, struct replay_node node, e
 static row_t missing_dep(const struct stuck_finding *finding, struct replay_node node) {
     const struct rank_graph *graph = &finding->simulation->graphs[node.rank];
     const uint64_t *end_ns = finding->simulation->times[node.rank].end_ns;
-    const bool *never = finding->ranks[node.rank].never;
+    const bool *never = finding->never[node.rank];
     for (uint64_t d = graph->first_dep[node.row]; d < graph->first_dep[node.row + 1]; d++)
         if (never[node.row] ? never[graph->deps[d]] : end_ns[graph->deps[d]] == TIME_NEVER)
             return graph->deps[d];
@@ -69,9 +64,8 @@ static row_t missing_dep(const struct stuck_finding *finding, struct replay_node
 
 static bool find_cycles(struct stuck_finding *finding, uint32_t rank) {
     const struct rank_graph *graph = &finding->simulation->graphs[rank];
-    struct stuck_rank *stuck = &finding->ranks[rank];
-    stuck->never = arena_zeros(&finding->scratch, graph->n, sizeof *stuck->never);
-    stuck->in_cycle = arena_zeros(&finding->scratch, graph->n, sizeof *stuck->in_cycle);
+    finding->never[rank] = arena_zeros(&finding->scratch, graph->n, 1);
+    finding->in_cycle[rank] = arena_zeros(&finding->scratch, graph->n, 1);
     row_t *n_waits = arena_take(&finding->scratch, graph->n, sizeof *n_waits);
     row_t *queue = arena_take(&finding->scratch, graph->n, sizeof *queue);
     if (finding->scratch.failed)
@@ -89,21 +83,22 @@ static bool find_cycles(struct stuck_finding *finding, uint32_t rank) {
                 if (--n_waits[graph->waiters[w]] == 0)
                     queue[n_queued++] = graph->waiters[w];
         for (row_t i = 0; i < graph->n; i++)
-            stuck->never[i] = n_waits[i] > 0;
+            finding->never[rank][i] = n_waits[i] > 0;
         /* From each node that can never run, follow dependencies into a cycle or to an earlier walk. */
         const row_t n = finding->simulation->graphs[rank].n;
         memset(queue, 0xff, n * sizeof *queue);
         for (row_t first = 0; first < n; first++) {
             row_t at = first;
-            for (; stuck->never[at] && queue[at] == ROW_NONE; at = missing_dep(finding, (struct replay_node){rank, at}))
+            for (; finding->never[rank][at] && queue[at] == ROW_NONE;
+                 at = missing_dep(finding, (struct replay_node){rank, at}))
                 queue[at] = first;
-            if (!stuck->never[at] || queue[at] != first || stuck->in_cycle[at])
+            if (!finding->never[rank][at] || queue[at] != first || finding->in_cycle[rank][at])
                 continue;
             if (arena_grow(&finding->scratch, &finding->cycles, finding->n_cycles, &finding->cycles_capacity,
                            sizeof *finding->cycles))
                 finding->cycles[finding->n_cycles++] = (struct replay_node){rank, at};
-            for (; !stuck->in_cycle[at]; at = missing_dep(finding, (struct replay_node){rank, at}))
-                stuck->in_cycle[at] = true;
+            for (; !finding->in_cycle[rank][at]; at = missing_dep(finding, (struct replay_node){rank, at}))
+                finding->in_cycle[rank][at] = true;
         }
     }
     return !finding->scratch.failed;
@@ -140,7 +135,7 @@ static row_t find_holder(const struct stuck_finding *finding, struct replay_node
 /* Explains why a member of a match has not started. */
 static void explain_missing(struct stuck_finding *finding, struct replay_node missing) {
     struct replay_node at = missing;
-    while (!has_started(finding, at) && !finding->ranks[at.rank].in_cycle[at.row]) {
+    while (!has_started(finding, at) && !finding->in_cycle[at.rank][at.row]) {
         row_t dep = missing_dep(finding, at);
         if (dep == ROW_NONE)
             break;
@@ -148,14 +143,15 @@ static void explain_missing(struct stuck_finding *finding, struct replay_node mi
     }
     if (at.row != missing.row)
         add_reason(finding, missing, SUTRA_STUCK_BEHIND, at);
-    if (!has_started(finding, at) && !finding->ranks[at.rank].in_cycle[at.row])
+    if (!has_started(finding, at) && !finding->in_cycle[at.rank][at.row])
         add_reason(finding, at, SUTRA_STUCK_HELD, (struct replay_node){at.rank, find_holder(finding, at)});
 }
 
 enum sutra_status simulation_find_stuck(struct sutra_simulation *simulation, struct sutra_error *error) {
     struct stuck_finding finding = {.simulation = simulation};
-    finding.ranks = arena_take(&finding.scratch, simulation->n, sizeof *finding.ranks);
-    bool done = finding.ranks != NULL;
+    finding.never = arena_take(&finding.scratch, simulation->n, sizeof *finding.never);
+    finding.in_cycle = arena_take(&finding.scratch, simulation->n, sizeof *finding.in_cycle);
+    bool done = !finding.scratch.failed;
     for (uint32_t r = 0; r < simulation->n && done; r++)
         done = find_cycles(&finding, r);
     done = done && find_missing(&finding);

@@ -243,13 +243,13 @@ static bool sort_ordered(const struct timeline_work *work, const row_t *order, c
 }
 
 static bool timeline_share_gpu(const struct timeline_work *work, const struct timeline_queues *queues,
-                               const struct timeline_spans *spans, struct timeline_parts *parts) {
+                               const double *ready, const double *done, struct timeline_parts *parts) {
     const struct timeline_kernels *kernels = &work->input->kernels;
     const size_t n = kernels->n;
     struct gpu_sharing sharing = {
         .kernels = kernels,
-        .ready = spans->ready,
-        .done = spans->done,
+        .ready = ready,
+        .done = done,
         .first = arena_take(work->arena, n, sizeof(row_t)),
         .last = arena_take(work->arena, n, sizeof(row_t)),
         .intervals = arena_take(work->arena, 2 * n, sizeof(struct gpu_interval)),
@@ -267,7 +267,7 @@ static bool timeline_share_gpu(const struct timeline_work *work, const struct ti
     };
     if (work->arena->failed)
         return false;
-    if (!sort_ordered(work, queues->by_start, spans->ready, sorted))
+    if (!sort_ordered(work, queues->by_start, ready, sorted))
         return false;
     memset(sharing.first, 0xff, n * sizeof *sharing.first);
     memset(sharing.last, 0xff, n * sizeof *sharing.last);
@@ -282,7 +282,7 @@ static bool timeline_share_gpu(const struct timeline_work *work, const struct ti
     } else {
         share_resource(&sharing, n_communicating, work->origin);
     }
-    if (!sort_ordered(work, queues->by_start, spans->done, sorted))
+    if (!sort_ordered(work, queues->by_start, done, sorted))
         return false;
     for (row_t i = 0; i < kernels->n; i++) {
         struct gpu_interval part = {.next = sharing.first[sorted[i]]};
@@ -432,7 +432,8 @@ static bool make_nodes(const struct timeline_work *work, const struct timeline_q
     uint64_t next_id = work->input->first_new_id, capacity = chain->n + n_wait_kernels + kernel_deps->n;
     struct timeline_edges edges;
     struct timeline_parts parts = {0};
-    struct timeline_spans spans;
+    double *ready = arena_take(work->arena, n_kernels, sizeof *ready);
+    double *done = arena_take(work->arena, n_kernels, sizeof *done);
     row_t *first_part = arena_take(work->arena, n_kernels, sizeof *first_part);
     uint64_t most_edges = capacity + (uint64_t)n_kernels * (KERNEL_EDGES + 4);
     edges = (struct timeline_edges){
@@ -442,9 +443,9 @@ static bool make_nodes(const struct timeline_work *work, const struct timeline_q
     };
     if (work->arena->failed)
         return false;
-    if (!timeline_ready_kernels(work, queues, kernel_deps, chain, &spans, &edges, report))
+    if (!timeline_ready_kernels(work, queues, kernel_deps, chain, ready, done, &edges, report))
         return false;
-    if (!work->input->options.per_stream && !timeline_share_gpu(work, queues, &spans, &parts))
+    if (!work->input->options.per_stream && !timeline_share_gpu(work, queues, ready, done, &parts))
         return false;
     report->n_parts = parts.n ? parts.n - n_kernels : 0;
     row_t n = n_kernels + chain->n + (row_t)report->n_parts;
@@ -465,7 +466,7 @@ static bool make_nodes(const struct timeline_work *work, const struct timeline_q
         /* Kernels that are not cut. */
         const struct timeline_kernels *kernels = &work->input->kernels;
         for (row_t k = 0; k < kernels->n; k++) {
-            set_kernel_node(work, k, k, spans.ready[k], spans.done[k], nodes);
+            set_kernel_node(work, k, k, ready[k], done[k], nodes);
             nodes->id[k] = kernels->id[k];
         }
     } else {

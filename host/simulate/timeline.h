@@ -30,7 +30,7 @@
 #include "sutra/error.h"
 
 #define THREAD_UNKNOWN UINT32_MAX
-#define STREAM_ANY     UINT32_MAX /* a call that waits for all streams */
+#define STREAM_ANY     UINT32_MAX /* the call synchronizes all streams */
 
 /* CPU operators with times, by ascending id. */
 struct timeline_ops {
@@ -61,7 +61,7 @@ struct timeline_kernels {
     uint8_t *traits;         /* KERNEL_... bits */
 };
 
-/* Calls that wait for the GPU: for all kernels launched before `before` on one stream or on all streams. */
+/* Synchronizing calls: they wait for all kernels launched before `before` on one stream or on all streams. */
 struct timeline_calls {
     row_t n;
     double *start, *end;
@@ -153,6 +153,46 @@ struct timeline_report {
 enum sutra_status timeline_build(const struct timeline_input *input, const struct engine *engine, struct arena *arena,
                                  struct timeline_nodes *nodes, struct timeline_report *report,
                                  struct sutra_error *error);
+
+/*
+ * ---- Input (timeline_sources.c) ----
+ *
+ * Each function fills all of the input but its options; the arena owns the columns. Operators and GPU activity without
+ * finite times are skipped. SUTRA_SYSTEM: out of memory. O(n log n).
+ */
+
+struct node_graph;
+struct sutra_context;
+struct sutra_device_trace;
+struct sutra_linked;
+
+/* Operators and annotations of the CPU, except profiler steps. The window selects operators by their start and
+ * kernels by the start of their launch: from window[0] on and before window[1]. Ids are rows of events. */
+enum sutra_status device_timeline_read(struct sutra_context *context, const struct sutra_device_trace *trace,
+                                       const double window[2], struct arena *arena, struct timeline_input *input,
+                                       struct sutra_error *error);
+
+/* Linked operators and their kernels, with the ids of ET+. first_new_id and the trait KERNEL_COMMUNICATES are left to
+ * et_timeline_prepare(). */
+enum sutra_status linked_timeline_read(struct sutra_context *context, const struct sutra_linked *linked,
+                                       struct arena *arena, struct timeline_input *input, struct sutra_error *error);
+
+/*
+ * The same from ET+ alone, as far as ET+ records it:
+ *
+ *     node with times         an operator, or a kernel, memcpy or memset
+ *     launch of a kernel      not recorded: in the parent operator, after the preceding launch of its stream, and right
+ *                             before the start of the kernel if the stream was idle
+ *     sync_dep of an operator a wait for the named kernel, if no operator of the thread started between the end of the
+ *                             kernel and its own start; the wait starts at the last start or end before that end
+ *     a long interval         without starts and ends of operators, with a kernel that ends shortly before its end: a
+ *                             wait for this kernel, too
+ *
+ * ET+ records neither other waits nor waits between streams. sync_dep also names kernels for which no thread waited
+ * right before the operator; they are ignored.
+ */
+enum sutra_status plus_timeline_read(const struct node_graph *graph, struct arena *arena, struct timeline_input *input,
+                                     struct sutra_error *error);
 
 /*
  * The stages of timeline_build(), each with its input and output.
@@ -350,22 +390,18 @@ struct timeline_edges {
 
 void timeline_edge(struct timeline_edges *edges, row_t node, row_t dep);
 
-/* The interval in which a kernel occupies its stream: from its start less launch latency to its end, or to the start
- * of a dependent kernel that is recorded as starting up to EARLY_START_US earlier. So a kernel is done before its
- * dependents start. */
-struct timeline_spans {
-    double *ready, *done;
-};
-
 /* A dependent kernel may be recorded as starting this much before the end of the kernel it waits for. */
 #define EARLY_START_US 1.0
 
 /* Whether kernel a precedes kernel b in the order of (start, end, id). */
 bool timeline_is_earlier(const struct timeline_kernels *kernels, row_t a, row_t b);
 
+/* Sets the interval in which each kernel occupies its stream: `ready` is its start less launch latency, `done` its
+ * end, or the start of a dependent kernel that is recorded as starting up to EARLY_START_US earlier. So a kernel is
+ * done before its dependents start. Adds its edges. */
 bool timeline_ready_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
-                            const struct timeline_deps *deps, const struct timeline_chain *chain,
-                            struct timeline_spans *spans, struct timeline_edges *edges, struct timeline_report *report);
+                            const struct timeline_deps *deps, const struct timeline_chain *chain, double *ready,
+                            double *done, struct timeline_edges *edges, struct timeline_report *report);
 
 /* Kernels that share the GPU, one running at a time: parts in the order of the ends of their kernels. A part
  * continues the preceding part of its kernel, or is the first. */

@@ -66,7 +66,7 @@ struct readying {
     const double *end_time; /* of by_end[] */
     row_t *stream_last;     /* per stream: its preceding kernel, or ROW_NONE */
     row_t *before;          /* per kernel: the preceding kernel of its stream */
-    double *done;           /* as in timeline_spans */
+    double *done;           /* as in timeline_ready_kernels() */
     struct timeline_edges *edges;
     struct timeline_report *report;
 };
@@ -163,14 +163,11 @@ static double kernel_ready(const struct readying *readying, row_t kernel) {
 }
 
 bool timeline_ready_kernels(const struct timeline_work *work, const struct timeline_queues *queues,
-                            const struct timeline_deps *deps, const struct timeline_chain *chain,
-                            struct timeline_spans *spans, struct timeline_edges *edges,
-                            struct timeline_report *report) {
+                            const struct timeline_deps *deps, const struct timeline_chain *chain, double *ready,
+                            double *done, struct timeline_edges *edges, struct timeline_report *report) {
     const struct timeline_kernels *kernels = &work->input->kernels;
     struct readying readying = {
-        .work = work, .queues = queues, .deps = deps, .chain = chain, .edges = edges, .report = report};
-    spans->ready = arena_take(work->arena, kernels->n, sizeof *spans->ready);
-    readying.done = spans->done = arena_take(work->arena, kernels->n, sizeof *spans->done);
+        .work = work, .queues = queues, .deps = deps, .chain = chain, .edges = edges, .report = report, .done = done};
     readying.stream_last = arena_take(work->arena, kernels->n_streams, sizeof *readying.stream_last);
     readying.before = arena_take(work->arena, kernels->n, sizeof *readying.before);
     if (work->arena->failed)
@@ -185,9 +182,9 @@ bool timeline_ready_kernels(const struct timeline_work *work, const struct timel
     readying.by_end = by_end;
     readying.end_time = end_time;
     memset(readying.stream_last, 0xff, kernels->n_streams * sizeof *readying.stream_last);
-    memcpy(spans->done, kernels->end, kernels->n * sizeof *spans->done);
+    memcpy(done, kernels->end, kernels->n * sizeof *done);
     for (row_t i = 0; i < kernels->n; i++)
-        spans->ready[queues->by_start[i]] = kernel_ready(&readying, queues->by_start[i]);
+        ready[queues->by_start[i]] = kernel_ready(&readying, queues->by_start[i]);
     return !edges->failed;
 }
 

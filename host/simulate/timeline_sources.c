@@ -21,12 +21,12 @@
 #include "facts/launches.h"
 #include "facts/names.h"
 #include "facts/times.h"
+#include "link/link.h"
 #include "match/key_index.h"
 #include "read/device_trace.h"
 #include "read/event_columns.h"
 #include "simulate/node_graph.h"
 #include "simulate/timeline.h"
-#include "simulate/timeline_sources.h"
 
 /* ---- Columns ---- */
 
@@ -78,7 +78,7 @@ struct timeline_sources {
     row_t *calls, *syncs; /* rows of events */
     row_t n_calls, n_syncs;
     struct key_index call_of, sync_of;          /* correlation -> first call, last synchronization event */
-    struct asked_column awaited_column, record; /* of synchronization events */
+    struct asked_column wait_on_stream, record; /* of synchronization events */
 
     struct key_index thread_of; /* tid -> position of an operator on it */
     const uint32_t *op_thread;  /* by position: the number of the thread */
@@ -168,7 +168,7 @@ static enum sutra_status timeline_sources_begin(struct timeline_sources *sources
         event_columns_ask(context, trace, fields, 2, sources->syncs, sources->n_syncs, columns, error);
     if (status)
         return status;
-    sources->awaited_column = columns[0];
+    sources->wait_on_stream = columns[0];
     sources->record = columns[1];
     status =
         index_rows(sources, events->correlation, sources->calls, sources->n_calls, KEY_FIRST, &sources->call_of, error);
@@ -212,7 +212,7 @@ static struct timeline_call call_at(const struct timeline_sources *sources, row_
                                  .thread = thread_of(sources, call)};
     if (role & NAME_EVENT_SYNC) {
         row_t record = has_sync ? find_call(sources, sources->record.key[sync]) : ROW_NONE;
-        made.stream = record == ROW_NONE ? sources->n_streams : stream_of(sources, sources->awaited_column.key[sync]);
+        made.stream = record == ROW_NONE ? sources->n_streams : stream_of(sources, sources->wait_on_stream.key[sync]);
         made.before = record == ROW_NONE ? made.before : timeline_event_start(sources, record);
     } else if ((role & NAME_STREAM_SYNC) && has_sync && key_is_value(sources->events->stream[sync]) &&
                sources->events->stream[sync] != -1) { /* -1: all streams */
@@ -245,7 +245,7 @@ static enum sutra_status read_waits(struct timeline_sources *sources, struct tim
         /* Streams without kernels get numbers, too. */
         if (!number_key(&sources->stream_of, (uint64_t)sources->events->stream[sync], 0, &sources->n_streams,
                         &orders->stream[i]) ||
-            !number_key(&sources->stream_of, (uint64_t)sources->awaited_column.key[sync], 0, &sources->n_streams,
+            !number_key(&sources->stream_of, (uint64_t)sources->wait_on_stream.key[sync], 0, &sources->n_streams,
                         &orders->awaited[i]))
             return error_memory(error);
         orders->n++;
@@ -267,12 +267,12 @@ static enum sutra_status read_waits(struct timeline_sources *sources, struct tim
     return SUTRA_OK;
 }
 
-static bool is_inside(struct timeline_window window, double time) {
-    return time >= window.begin && time < window.end;
+static bool is_inside(const double window[2], double time) {
+    return time >= window[0] && time < window[1];
 }
 
-static enum sutra_status read_ops(struct timeline_sources *sources, struct timeline_window window,
-                                  struct timeline_ops *ops, struct sutra_error *error) {
+static enum sutra_status read_ops(struct timeline_sources *sources, const double window[2], struct timeline_ops *ops,
+                                  struct sutra_error *error) {
     const struct device_events *events = sources->events;
     row_t *rows = arena_take(sources->arena, events->n, sizeof *rows), n = 0;
     if (!rows)
@@ -296,7 +296,7 @@ static enum sutra_status read_ops(struct timeline_sources *sources, struct timel
                           &ops->n_threads, error);
 }
 
-static bool is_kernel(const struct timeline_sources *sources, struct timeline_window window, row_t event) {
+static bool is_kernel(const struct timeline_sources *sources, const double window[2], row_t event) {
     if (!(category_roles(sources->events, sources->roles, event) & CATEGORY_WORK) ||
         !timeline_event_lasts(sources, event))
         return false;
@@ -304,7 +304,7 @@ static bool is_kernel(const struct timeline_sources *sources, struct timeline_wi
     return is_inside(window, timeline_event_start(sources, call == ROW_NONE ? event : call));
 }
 
-static enum sutra_status read_kernels(struct timeline_sources *sources, struct timeline_window window,
+static enum sutra_status read_kernels(struct timeline_sources *sources, const double window[2],
                                       struct timeline_kernels *kernels, struct sutra_error *error) {
     const struct device_events *events = sources->events;
     row_t n = 0;
@@ -327,7 +327,7 @@ static enum sutra_status read_kernels(struct timeline_sources *sources, struct t
 }
 
 enum sutra_status device_timeline_read(struct sutra_context *context, const struct sutra_device_trace *trace,
-                                       struct timeline_window window, struct arena *arena, struct timeline_input *input,
+                                       const double window[2], struct arena *arena, struct timeline_input *input,
                                        struct sutra_error *error) {
     struct timeline_sources sources;
     enum sutra_status status = timeline_sources_begin(&sources, context, trace, arena, error);
@@ -474,7 +474,7 @@ static bool read_plus_kernels(struct plus_timing *timing) {
             return false;
     }
     timing->kernel_row = rows;
-    /* Copies and pageable memory, by the names of the kernels, of which there are few. */
+    /* Copies and pageable memory, by the few distinct names of kernels. */
     struct strings names = {0};
     uint32_t *name = arena_take(timing->arena, kernels->n, sizeof *name);
     bool done = strings_init(&names) && name;
@@ -497,40 +497,38 @@ static row_t launching_row(const struct plus_timing *timing, row_t kernel) {
     return is_op ? parent : ROW_NONE;
 }
 
-/* The last kernel of a stream. */
-struct stream_state {
-    double launch, end;
-};
-
 /* The earliest launch of a kernel: in its operator, after the preceding launch of its stream. If the stream was idle,
- * the kernel started at once. */
-static double earliest_launch(const struct plus_timing *timing, row_t kernel, row_t op,
-                              const struct stream_state *before) {
+ * the kernel started immediately. */
+static double earliest_launch(const struct plus_timing *timing, row_t kernel, row_t op, double last_launch,
+                              double last_end) {
     double start = timing->input->kernels.start[kernel];
-    bool was_idle = start - before->end > LATENCY_US;
+    bool was_idle = start - last_end > LATENCY_US;
     double begin = was_idle ? timing->plus->end[op] : timing->plus->start[op];
-    return fmin(fmax(begin, before->launch), start);
+    return fmin(fmax(begin, last_launch), start);
 }
 
 static bool guess_launches(struct plus_timing *timing) {
     struct timeline_kernels *kernels = &timing->input->kernels;
     double *launch_start = kernels->launch_start, *launch_end = kernels->launch_end;
     row_t *order = arena_take(timing->arena, kernels->n, sizeof *order);
-    struct stream_state *streams = arena_take(timing->arena, kernels->n_streams, sizeof *streams);
+    double *last_launch = arena_take(timing->arena, kernels->n_streams, sizeof *last_launch);
+    double *last_end = arena_take(timing->arena, kernels->n_streams, sizeof *last_end);
     const double *keys[] = {kernels->end, kernels->start};
     if (timing->arena->failed || !timeline_sort(&timing->work, kernels->n, keys, 2, order))
         return false;
     for (uint32_t s = 0; s < kernels->n_streams; s++)
-        streams[s] = (struct stream_state){-INFINITY, -INFINITY};
+        last_launch[s] = last_end[s] = -INFINITY;
     for (row_t i = 0; i < kernels->n; i++) {
         row_t kernel = order[i], op = launching_row(timing, kernel);
-        struct stream_state *stream = &streams[kernels->stream[kernel]];
+        const uint32_t stream = kernels->stream[kernel];
         double start = kernels->start[kernel];
-        launch_start[kernel] = op == ROW_NONE ? start : earliest_launch(timing, kernel, op, stream);
+        launch_start[kernel] =
+            op == ROW_NONE ? start : earliest_launch(timing, kernel, op, last_launch[stream], last_end[stream]);
         launch_end[kernel] = op == ROW_NONE ? start : fmax(launch_start[kernel], fmin(timing->plus->end[op], start));
         kernels->launch_thread[kernel] =
             op == ROW_NONE ? THREAD_UNKNOWN : pair_table_find(&timing->threads, thread_id(timing, op), 0);
-        *stream = (struct stream_state){launch_start[kernel], fmax(stream->end, kernels->end[kernel])};
+        last_launch[stream] = launch_start[kernel];
+        last_end[stream] = fmax(last_end[stream], kernels->end[kernel]);
     }
     return true;
 }
@@ -571,21 +569,16 @@ static double first_time_from(const struct thread_times *sorted_times, uint32_t 
     return before < n ? sorted_times->times[first + before] : INFINITY;
 }
 
-/* Starts of operators, starts and ends of operators, and the same over all threads. */
-struct op_times {
-    struct thread_times begins, all, any;
-};
-
 /* Whether a kernel ended between the starts of the preceding operator of the thread and of this one. Then the CPU
  * waited for it from *begin on, the last start or end before. */
-static bool waited_before(const struct plus_timing *timing, const struct op_times *op_times, row_t op, row_t kernel,
-                          double *begin) {
+static bool waited_before(const struct plus_timing *timing, const struct thread_times *starts,
+                          const struct thread_times *all, row_t op, row_t kernel, double *begin) {
     const struct timeline_ops *ops = &timing->input->ops;
     const uint32_t thread = ops->thread[op];
     const double end = timing->input->kernels.end[kernel];
-    if (end > ops->start[op] + 1 || end < last_time_before(&op_times->begins, thread, ops->start[op]))
+    if (end > ops->start[op] + 1 || end < last_time_before(starts, thread, ops->start[op]))
         return false;
-    *begin = fmax(last_time_before(&op_times->all, thread, end), timing->work.origin);
+    *begin = fmax(last_time_before(all, thread, end), timing->work.origin);
     return true;
 }
 
@@ -593,9 +586,9 @@ static bool waited_before(const struct plus_timing *timing, const struct op_time
 #define INTERVAL_US   20.0
 #define INTERVAL_TAIL 0.1
 
-static bool waited_in_interval(const struct op_times *op_times, double end, double *begin, double *until) {
-    *begin = last_time_before(&op_times->any, 0, end);
-    *until = first_time_from(&op_times->any, 0, end);
+static bool waited_in_interval(const struct thread_times *any, double end, double *begin, double *until) {
+    *begin = last_time_before(any, 0, end);
+    *until = first_time_from(any, 0, end);
     return isfinite(*begin) && *until - *begin > INTERVAL_US && *until - end < INTERVAL_TAIL * (*until - *begin);
 }
 
@@ -634,7 +627,7 @@ static bool read_plus_waits(struct plus_timing *timing) {
             n_syncs++;
     }
     const size_t most = n_syncs + timing->input->kernels.n;
-    struct op_times op_times;
+    struct thread_times starts, all, any; /* starts; starts and ends; the same over all threads */
     timing->input->calls = timeline_calls_alloc(timing->arena, most);
     if (timing->arena->failed || most > ROW_LIMIT)
         return false;
@@ -650,9 +643,9 @@ static bool read_plus_waits(struct plus_timing *timing) {
         thread[i] = thread[n + i] = ops->thread[i];
     }
     const uint32_t *same = arena_zeros(timing->arena, 2 * (size_t)n, sizeof *same);
-    if (!sort_times(timing, times, thread, n, ops->n_threads, &op_times.begins) ||
-        !sort_times(timing, times, thread, 2 * n, ops->n_threads, &op_times.all) || !same ||
-        !sort_times(timing, times, same, 2 * n, 1, &op_times.any))
+    if (!sort_times(timing, times, thread, n, ops->n_threads, &starts) ||
+        !sort_times(timing, times, thread, 2 * n, ops->n_threads, &all) || !same ||
+        !sort_times(timing, times, same, 2 * n, 1, &any))
         return false;
     /* Kernels that sync_dep names. */
     for (row_t op = 0; op < ops->n; op++) {
@@ -660,7 +653,7 @@ static bool read_plus_waits(struct plus_timing *timing) {
         double begin;
         for (const char *at = sync_list(timing, op); next_id(&at, &id);) {
             row_t kernel = rising_id_place(timing->input->kernels.id, timing->input->kernels.n, id);
-            if (kernel != timing->input->kernels.n && waited_before(timing, &op_times, op, kernel, &begin))
+            if (kernel != timing->input->kernels.n && waited_before(timing, &starts, &all, op, kernel, &begin))
                 add_plus_wait(timing, begin, ops->start[op], ops->thread[op], kernel);
         }
     }
@@ -668,7 +661,7 @@ static bool read_plus_waits(struct plus_timing *timing) {
     const struct timeline_kernels *kernels = &timing->input->kernels;
     double begin, until;
     for (row_t k = 0; k < kernels->n; k++)
-        if (waited_in_interval(&op_times, kernels->end[k], &begin, &until))
+        if (waited_in_interval(&any, kernels->end[k], &begin, &until))
             add_plus_wait(timing, begin, until, kernels->launch_thread[k], k);
     return true;
 }

@@ -1,7 +1,7 @@
 /*
  * timeline_waits.c - finds when the CPU waits for the GPU, and which kernels wait for kernels of other streams.
  *
- * A synchronizing call waits for the last kernel of its stream, or of each stream. Calls that wait for all streams
+ * A synchronizing call waits for the last kernel of its stream, or of each stream. Calls that synchronize all streams
  * would make (calls x streams) pairs. But a kernel that an earlier call has waited for, and that let this call return
  * before a later call starts, needs no second mention. So the sweep visits a stream only while its last kernel is new.
  */
@@ -86,7 +86,7 @@ struct waits_making {
     uint64_t n_kernels, capacity;
 };
 
-static bool add_awaited_kernel(struct waits_making *making, row_t kernel) {
+static bool add_wait_kernel(struct waits_making *making, row_t kernel) {
     if (making->n_kernels == making->capacity) {
         uint64_t capacity = making->capacity * 2 + 64;
         row_t *kernels = arena_take(making->work->arena, capacity, sizeof *kernels);
@@ -133,17 +133,17 @@ static bool wait_for_stream(struct waits_making *making, row_t call) {
                                          calls->before[call], awaited);
         bool done = true;
         for (row_t i = 0; i < n && done; i++)
-            done = end[awaited[i]] > calls->end[call] + END_TOLERANCE_US || add_awaited_kernel(making, awaited[i]);
+            done = end[awaited[i]] > calls->end[call] + END_TOLERANCE_US || add_wait_kernel(making, awaited[i]);
         return done;
     }
     if (calls->stream[call] >= kernels->n_streams)
         return true;
     row_t kernel = timeline_last_launched(making->work, making->queues, calls->stream[call], calls->before[call]);
     return kernel == ROW_NONE || kernels->end[kernel] > calls->end[call] + END_TOLERANCE_US ||
-           add_awaited_kernel(making, kernel);
+           add_wait_kernel(making, kernel);
 }
 
-/* The state of a sweep over calls that wait for all streams. */
+/* The state of a sweep over calls that synchronize all streams. */
 struct news {
     row_t *last;          /* per stream: its last kernel so far */
     struct row_heap heap; /* kernels that no call has waited for, by their ends; some are no longer the last of their
@@ -159,7 +159,7 @@ static bool ends_before(const void *ends, row_t a, row_t b) {
     return end[a] < end[b];
 }
 
-/* A call that waits for all streams. False: out of memory. */
+/* A call that synchronizes all streams. False: out of memory. */
 static bool wait_for_all(struct waits_making *making, struct news *news, row_t call) {
     const struct timeline_calls *calls = &making->work->input->calls;
     const struct timeline_kernels *kernels = &making->work->input->kernels;
@@ -178,7 +178,7 @@ static bool wait_for_all(struct waits_making *making, struct news *news, row_t c
         row_t kernel = news->recent[i];
         if (news->recent_until[i] <= calls->start[call] || news->last[kernels->stream[kernel]] != kernel)
             continue;
-        if (kernels->end[kernel] <= latest && !add_awaited_kernel(making, kernel))
+        if (kernels->end[kernel] <= latest && !add_wait_kernel(making, kernel))
             return false;
         news->recent[kept] = kernel;
         news->recent_until[kept++] = news->recent_until[i];
@@ -187,7 +187,7 @@ static bool wait_for_all(struct waits_making *making, struct news *news, row_t c
     first_new = making->n_kernels;
     while (news->heap.n && kernels->end[news->heap.rows[0]] <= latest) {
         row_t kernel = row_heap_pop(&news->heap, ends_before, kernels->end);
-        if (news->last[kernels->stream[kernel]] == kernel && !add_awaited_kernel(making, kernel))
+        if (news->last[kernels->stream[kernel]] == kernel && !add_wait_kernel(making, kernel))
             return false;
     }
     double until = calls->start[call];
@@ -235,19 +235,12 @@ static bool wait_for_calls(struct waits_making *making, double last_end, struct 
     return true;
 }
 
-/* Kernels by their launching threads, in launch order. */
-struct thread_launches {
-    uint32_t *thread; /* per kernel; unknown threads have one number, too */
-    row_t *first, *launched;
-};
-
 /* Whether the thread launched nothing between the end of the launch and the end of the kernel. */
-static bool is_followed_by_none(const struct timeline_kernels *kernels, const struct thread_launches *launches,
-                                row_t kernel) {
-    row_t first = launches->first[launches->thread[kernel]], end = launches->first[launches->thread[kernel] + 1];
-    row_t next =
-        launch_position(kernels, launches->launched, first, end, nextafter(kernels->launch_end[kernel], INFINITY));
-    return next == end || kernels->launch_start[launches->launched[next]] >= kernels->end[kernel];
+static bool is_followed_by_none(const struct timeline_kernels *kernels, const uint32_t *thread, const row_t *first_of,
+                                const row_t *launched, row_t kernel) {
+    row_t first = first_of[thread[kernel]], end = first_of[thread[kernel] + 1];
+    row_t next = launch_position(kernels, launched, first, end, nextafter(kernels->launch_end[kernel], INFINITY));
+    return next == end || kernels->launch_start[launched[next]] >= kernels->end[kernel];
 }
 
 /* A memcpy blocks if its call ends after the memcpy. A memcpy from or to pageable memory also blocks, though its call
@@ -255,30 +248,29 @@ static bool is_followed_by_none(const struct timeline_kernels *kernels, const st
 static bool wait_for_copies(struct waits_making *making, struct timeline_report *report) {
     const struct timeline_work *work = making->work;
     const struct timeline_kernels *kernels = &work->input->kernels;
-    struct thread_launches launches;
     const uint32_t n_threads = work->input->ops.n_threads;
-    launches.thread = arena_take(work->arena, kernels->n, sizeof *launches.thread);
-    launches.first = arena_take(work->arena, (size_t)n_threads + 2, sizeof *launches.first);
-    launches.launched = arena_take(work->arena, kernels->n, sizeof *launches.launched);
+    /* Kernels by their launching threads, in launch order; unknown threads have one number, too. */
+    uint32_t *thread = arena_take(work->arena, kernels->n, sizeof *thread);
+    row_t *first_of = arena_take(work->arena, (size_t)n_threads + 2, sizeof *first_of);
+    row_t *launched = arena_take(work->arena, kernels->n, sizeof *launched);
     if (work->arena->failed)
         return false;
     for (row_t k = 0; k < kernels->n; k++)
-        launches.thread[k] = kernels->launch_thread[k] < n_threads ? kernels->launch_thread[k] : n_threads;
-    rows_bucket(making->queues->by_launch, kernels->n, launches.thread, n_threads + 1, launches.first,
-                launches.launched);
+        thread[k] = kernels->launch_thread[k] < n_threads ? kernels->launch_thread[k] : n_threads;
+    rows_bucket(making->queues->by_launch, kernels->n, thread, n_threads + 1, first_of, launched);
     for (row_t k = 0; k < kernels->n; k++) {
         row_t op = making->queues->launch_op[k];
         double at = kernels->launch_start[k], end = kernels->end[k];
         if ((kernels->traits[k] & KERNEL_COPIES) && kernels->launch_end[k] >= end) {
             report->n_blocking_copies++;
         } else if ((kernels->traits[k] & KERNEL_PAGEABLE) && op != ROW_NONE && kernels->launch_end[k] < end &&
-                   end <= work->input->ops.end[op] && is_followed_by_none(kernels, &launches, k)) {
+                   end <= work->input->ops.end[op] && is_followed_by_none(kernels, thread, first_of, launched, k)) {
             report->n_pageable_copies++;
             at = kernels->launch_end[k];
         } else {
             continue;
         }
-        if (!add_awaited_kernel(making, k))
+        if (!add_wait_kernel(making, k))
             return false;
         add_wait(making, at, kernels->launch_thread[k]);
     }

@@ -118,24 +118,23 @@ enum sutra_status network_fit(struct network *network, const struct rank_graph *
 
 /* ---- A given network ---- */
 
-struct network_unit {
-    const char *name;
-    double times;
-};
-
-static const struct network_unit times_units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-static const struct network_unit rate_units[] = {
-    {"B/s", 1e-9}, {"kB/s", 1e-6}, {"MB/s", 1e-3}, {"GB/s", 1}, {"TB/s", 1e3}};
-
-/* Reads "12us" up to a comma or the end. False: not such a number. */
-static bool read_amount(const char *text, size_t length, const struct network_unit *units, size_t n, double *value) {
+/* Reads "12us", or "50GB/s" with `is_rate`, up to a comma or the end. False: not such a number. */
+static bool read_amount(const char *text, size_t length, bool is_rate, double *value) {
+    static const struct {
+        const char *name;
+        bool is_rate;
+        double times; /* to ns, or to bytes per ns */
+    } units[] = {{"ns", false, 1},     {"us", false, 1e3},  {"ms", false, 1e6},
+                 {"s", false, 1e9},    {"B/s", true, 1e-9}, {"kB/s", true, 1e-6},
+                 {"MB/s", true, 1e-3}, {"GB/s", true, 1},   {"TB/s", true, 1e3}};
     char *end;
     double number = strtod(text, &end);
     size_t read = (size_t)(end - text);
     if (read == 0 || read > length || !(number >= 0 && number < 1e12))
         return false;
-    for (size_t i = 0; i < n; i++)
-        if (strlen(units[i].name) == length - read && memcmp(end, units[i].name, length - read) == 0) {
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (units[i].is_rate == is_rate && strlen(units[i].name) == length - read &&
+            memcmp(end, units[i].name, length - read) == 0) {
             *value = number * units[i].times;
             return true;
         }
@@ -147,12 +146,8 @@ enum sutra_status network_read(struct network_model *model, const char *text, st
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
         bool alpha = length > 6 && memcmp(at, "alpha=", 6) == 0, beta = length > 5 && memcmp(at, "beta=", 5) == 0;
-        bool read = alpha  ? read_amount(at + 6, length - 6, times_units, sizeof times_units / sizeof *times_units,
-                                         &model->alpha_ns)
-                    : beta ? read_amount(at + 5, length - 5, rate_units, sizeof rate_units / sizeof *rate_units,
-                                         &model->bytes_per_ns) &&
-                                 model->bytes_per_ns > 0
-                           : false;
+        bool read = (alpha && read_amount(at + 6, length - 6, false, &model->alpha_ns)) ||
+                    (beta && read_amount(at + 5, length - 5, true, &model->bytes_per_ns) && model->bytes_per_ns > 0);
         if (!read)
             return error_set(error, SUTRA_USAGE, "'%.100s': expected a network such as alpha=12us,beta=50GB/s", text);
         at += length;
@@ -234,7 +229,7 @@ static enum sutra_status compare_gpus(struct slowness_work *work, const struct r
         return error_memory(error);
     if (work->n)
         qsort(work->means, work->n, sizeof *work->means, compare_means);
-    /* Sum the times of each rank, its own and those of the median rank. */
+    /* Sum the times of each rank, its own times and the times of the median rank. */
     for (uint64_t begin = 0, end; begin < work->n; begin = end) {
         for (end = begin + 1; end < work->n && work->means[end].name == work->means[begin].name;)
             end++;
