@@ -443,11 +443,6 @@ static bool et_rule_not_member(const struct et_checking *checking, row_t row) {
  * a member, and the collectives of a group on it.
  */
 
-static int64_t integer_or(const struct et_checking *checking, row_t row, enum et_name name, int64_t other) {
-    int64_t value;
-    return et_integer(checking->nodes, row, name, &value) ? value : other;
-}
-
 /* Groups whose names are not numbers are identified by their names. */
 static int64_t group_of(struct strings *names, const struct et_nodes *nodes, row_t row) {
     int64_t group;
@@ -479,21 +474,22 @@ static enum sutra_status read_member(struct sutra_et_check *check, const struct 
         if (group == -2 - (int64_t)STRING_NONE)
             return error_memory(error);
         if (type == ET_COMM_COLL) {
-            member->calls[member->n_calls] =
-                (struct et_collective_call){.group = group,
-                                            .index = member->n_calls,
-                                            .id = checking->nodes->id[row],
-                                            .size = (uint64_t)integer_or(checking, row, ET_NAME_COMM_SIZE, -1),
-                                            .type = integer_or(checking, row, ET_NAME_COMM_TYPE, -1)};
+            member->calls[member->n_calls] = (struct et_collective_call){
+                .group = group,
+                .index = member->n_calls,
+                .id = checking->nodes->id[row],
+                .size = (uint64_t)et_integer_or(checking->nodes, row, ET_NAME_COMM_SIZE, -1),
+                .type = et_integer_or(checking->nodes, row, ET_NAME_COMM_TYPE, -1)};
             member->n_calls++;
         } else if (et_is_communication(type)) {
             bool sent = checking->nodes->type[row] == ET_COMM_SEND;
-            int64_t peer = integer_or(checking, row, sent ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, RANK_UNKNOWN);
+            int64_t peer =
+                et_integer_or(checking->nodes, row, sent ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, RANK_UNKNOWN);
             member->messages[member->n_messages++] =
                 (struct et_message){.from = sent ? member->rank : peer,
                                     .to = sent ? peer : member->rank,
-                                    .tag = integer_or(checking, row, ET_NAME_COMM_TAG, 0),
-                                    .size = (uint64_t)integer_or(checking, row, ET_NAME_COMM_SIZE, -1),
+                                    .tag = et_integer_or(checking->nodes, row, ET_NAME_COMM_TAG, 0),
+                                    .size = (uint64_t)et_integer_or(checking->nodes, row, ET_NAME_COMM_SIZE, -1),
                                     .id = checking->nodes->id[row],
                                     .sent = sent};
         }

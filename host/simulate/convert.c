@@ -16,9 +16,6 @@
 
 /* ---- Attributes: listed node by node, once to count and once to store them ---- */
 
-/* Nodes per task. */
-#define TASK_NODES 4096
-
 /* The maximum number of attributes of a node. */
 #define ATTRIBUTES_MAX 20
 
@@ -126,8 +123,8 @@ static uint64_t slot_id(const struct making *making, row_t slot) {
 static void count_attributes(void *arg, size_t task) {
     struct making *making = arg;
     struct listed_attributes attributes;
-    row_t end = (row_t)((task + 1) * TASK_NODES < making->n ? (task + 1) * TASK_NODES : making->n);
-    for (row_t node = (row_t)(task * TASK_NODES); node < end; node++) {
+    row_t end = et_task_end(making->n, task);
+    for (row_t node = et_task_start(task); node < end; node++) {
         list_attributes(making, making->slot[node], &attributes);
         making->nodes->attr_first[node + 1] = attributes.n;
     }
@@ -135,8 +132,8 @@ static void count_attributes(void *arg, size_t task) {
 
 static void fill_nodes(void *arg, size_t task) {
     struct making *making = arg;
-    row_t end = (row_t)((task + 1) * TASK_NODES < making->n ? (task + 1) * TASK_NODES : making->n);
-    for (row_t node = (row_t)(task * TASK_NODES); node < end; node++) {
+    row_t end = et_task_end(making->n, task);
+    for (row_t node = et_task_start(task); node < end; node++) {
         const struct plus_nodes *plus = &making->graph->plus->nodes;
         struct et_nodes *nodes = making->nodes;
         row_t row = making->graph->message[making->slot[node]];
@@ -203,7 +200,7 @@ static void run(struct pool *pool, size_t n_tasks, void (*work)(void *making, si
 enum sutra_status et_maker_fill(const struct et_maker *maker, row_t first, row_t end, struct et_nodes *nodes,
                                 struct pool *pool, struct sutra_error *error) {
     struct making making = {nodes, maker->graph, maker, maker->slot + first, end - first};
-    size_t n_tasks = ((size_t)making.n + TASK_NODES - 1) / TASK_NODES;
+    size_t n_tasks = et_tasks(making.n);
     /* The number of data dependencies of the nodes. */
     const struct node_graph *graph = making.graph;
     uint64_t n_data = 0;

@@ -220,6 +220,21 @@ static inline int et_text_columns(const struct et_nodes *nodes) {
     return nodes->slim ? ET_NODE_NAME + 1 : ET_TEXT_COLUMNS;
 }
 
+/* Tasks over rows: the nodes per task, the number of tasks for n rows, and the range of a task. */
+#define ET_TASK_NODES 4096
+
+static inline size_t et_tasks(row_t n) {
+    return ((size_t)n + ET_TASK_NODES - 1) / ET_TASK_NODES;
+}
+
+static inline row_t et_task_start(size_t task) {
+    return (row_t)(task * ET_TASK_NODES);
+}
+
+static inline row_t et_task_end(row_t n, size_t task) {
+    return (task + 1) * ET_TASK_NODES < n ? (row_t)((task + 1) * ET_TASK_NODES) : n;
+}
+
 static inline bool et_text_is(struct et_text text, const char *wanted) {
     return text.length == strlen(wanted) && memcmp(text.bytes, wanted, text.length) == 0;
 }
@@ -271,6 +286,12 @@ bool et_has(const struct et_nodes *nodes, row_t row, enum et_name name);
 
 /* The value of the attribute, if it is an integer of any kind. */
 bool et_integer(const struct et_nodes *nodes, row_t row, enum et_name name, int64_t *value);
+
+/* The same, or `other`. */
+static inline int64_t et_integer_or(const struct et_nodes *nodes, row_t row, enum et_name name, int64_t other) {
+    int64_t value;
+    return et_integer(nodes, row, name, &value) ? value : other;
+}
 
 /* The group of a communication; empty: all ranks. */
 struct et_text et_group_name(const struct et_nodes *nodes, row_t row);

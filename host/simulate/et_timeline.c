@@ -58,17 +58,6 @@ struct timeline_making {
     uint64_t *given; /* per part of a kernel: nanoseconds of the preceding parts */
 };
 
-/* Nodes per task. */
-#define TASK_NODES 4096
-
-static size_t count_tasks(row_t n) {
-    return ((size_t)n + TASK_NODES - 1) / TASK_NODES;
-}
-
-static row_t task_end(row_t n, size_t task) {
-    return (task + 1) * TASK_NODES < n ? (row_t)((task + 1) * TASK_NODES) : n;
-}
-
 static bool pair_rows(struct timeline_making *making) {
     making->op_row = arena_take(making->arena, making->input->ops.n, sizeof *making->op_row);
     making->kernel_row = arena_take(making->arena, making->input->kernels.n, sizeof *making->kernel_row);
@@ -320,7 +309,7 @@ static void fill_node(const struct timeline_making *making, row_t node) {
 
 static void count_task(void *arg, size_t task) {
     const struct timeline_making *making = arg;
-    for (row_t node = (row_t)(task * TASK_NODES); node < task_end(making->n, task); node++) {
+    for (row_t node = et_task_start(task); node < et_task_end(making->n, task); node++) {
         struct source_node source = making->sources[node];
         making->parent[node] = find_parent(making, source);
         making->made->data.first[node + 1] = count_data_deps(making, source);
@@ -330,7 +319,7 @@ static void count_task(void *arg, size_t task) {
 
 static void fill_task(void *arg, size_t task) {
     const struct timeline_making *making = arg;
-    for (row_t node = (row_t)(task * TASK_NODES); node < task_end(making->n, task); node++)
+    for (row_t node = et_task_start(task); node < et_task_end(making->n, task); node++)
         fill_node(making, node);
 }
 
@@ -341,7 +330,7 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
     enum sutra_status status = et_nodes_take(made, making->n, making->n, most_deps, 0, error);
     if (status || making->arena->failed)
         return error_memory(error);
-    pool_run(making->pool, count_tasks(making->n), count_task, making);
+    pool_run(making->pool, et_tasks(making->n), count_task, making);
     for (row_t node = 0; node < making->n; node++) {
         made->ctrl.first[node + 1] = made->ctrl.first[node] + (making->parent[node] != ROW_NONE);
         made->data.first[node + 1] += made->data.first[node];
@@ -350,7 +339,7 @@ static enum sutra_status fill(struct timeline_making *making, struct sutra_error
     status = et_attributes_take(made, &made->attributes, made->attr_first[making->n], error);
     if (status)
         return status;
-    pool_run(making->pool, count_tasks(making->n), fill_task, making);
+    pool_run(making->pool, et_tasks(making->n), fill_task, making);
 
     /* Names of rests are in the arena, which is not shared by threads. */
     for (row_t node = 0; node < making->n; node++) {

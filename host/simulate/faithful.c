@@ -31,19 +31,9 @@ static enum sutra_status simulate(const struct et_nodes *nodes, bool per_stream,
         status = rank_graph_share(graph, per_stream, per_stream, arena, error);
     if (status)
         return status;
-    const struct replay_graph run = {.n = graph->n,
-                                     .dur_ns = graph->dur_ns,
-                                     .resource = graph->resource,
-                                     .n_resources = graph->n_resources,
-                                     .n_waits = graph->n_waits,
-                                     .first_waiter = graph->first_waiter,
-                                     .waiters = graph->waiters};
+    const struct replay_graph run = rank_graph_replay(graph, graph->dur_ns);
     const struct replay_job job = {1, &run, 0, pool};
-    *times = (struct replay_times){.start_ns = arena_take(arena, graph->n, sizeof *times->start_ns),
-                                   .run_ns = arena_take(arena, graph->n, sizeof *times->run_ns),
-                                   .end_ns = arena_take(arena, graph->n, sizeof *times->end_ns),
-                                   .cause = arena_take(arena, graph->n, sizeof *times->cause)};
-    return arena->failed ? error_memory(error) : replay(&job, times, error);
+    return replay_times_alloc(times, graph->n, arena) ? replay(&job, times, error) : error_memory(error);
 }
 
 static enum sutra_status check_nodes(const struct et_nodes *nodes, bool per_stream, struct pool *pool,

@@ -547,11 +547,7 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
         return status;
     struct arena *arena = &making->arena;
     const row_t n = making->nodes.n;
-    making->times = (struct replay_times){.start_ns = arena_take(arena, n, sizeof(uint64_t)),
-                                          .run_ns = arena_take(arena, n, sizeof(uint64_t)),
-                                          .end_ns = arena_take(arena, n, sizeof(uint64_t)),
-                                          .cause = arena_take(arena, n, sizeof(struct replay_node))};
-    if (arena->failed)
+    if (!replay_times_alloc(&making->times, n, arena))
         return error_memory(error);
     const struct timeline_nodes *nodes = &making->nodes;
     uint64_t *dur_ns = arena_take(arena, nodes->n, sizeof *dur_ns);

@@ -221,38 +221,29 @@ struct linked_reader {
     struct plus_nodes *nodes;
 };
 
-static void fault(struct plus_node *node, enum plus_field field, bool on) {
-    node->faults = on ? node->faults | PLUS_BIT(field) : node->faults & ~PLUS_BIT(field);
-}
-
 /* int() of a time or duration; false: negative or too large. */
 static bool truncate_number(struct number number, uint64_t *whole) {
-    if (!number_is_double(number)) {
-        *whole = number.bits;
-        return (int64_t)number.bits >= 0;
-    }
-    double real = trunc(number_as_double(number));
-    if (!(real >= 0) || real >= 18446744073709551616.0)
-        return false;
-    *whole = (uint64_t)real;
-    return true;
+    if (number_is_double(number))
+        return truncate_double(number_as_double(number), whole);
+    *whole = number.bits;
+    return (int64_t)number.bits >= 0;
 }
 
 static void set_id(struct plus_node *node, uint64_t id) {
     node->id = id;
     node->key = (value_key)id;
-    fault(node, PLUS_ID, false);
+    plus_set_fault(node, PLUS_ID, false);
 }
 
 static void set_parent(struct plus_node *node, uint64_t id) {
     node->parent = (value_key)id;
-    fault(node, PLUS_PARENT, false);
+    plus_set_fault(node, PLUS_PARENT, false);
 }
 
 static void set_times(struct plus_node *node, struct number start, struct number duration) {
     if (!truncate_number(start, &node->start_us))
         node->start_us = 0;
-    fault(node, PLUS_DURATION, !truncate_number(duration, &node->duration_us));
+    plus_set_fault(node, PLUS_DURATION, !truncate_number(duration, &node->duration_us));
 }
 
 /* Sets the fields that linking determines for all nodes of a unit. */
@@ -263,7 +254,7 @@ static void set_unit(const struct sutra_linked *linked, row_t unit, struct plus_
         return;
     set_times(node, number_at(linked->ops.cpu.ts, op), number_at(linked->ops.exclusive, op));
     node->inter = after == ROW_NONE || linked->unit_id[after] == 0 ? KEY_NULL : (value_key)linked->unit_id[after];
-    fault(node, PLUS_INTER, false);
+    plus_set_fault(node, PLUS_INTER, false);
 }
 
 static bool is_nccl(const struct sutra_linked *linked, row_t gpu) {
@@ -283,11 +274,11 @@ static void set_gpu_fields(struct linked_reader *reading, row_t unit, row_t i, r
     bool integer = device->events.flags[gpu] & EVENT_STREAM_INTEGER, none = stream == KEY_ABSENT || stream == KEY_NULL;
     node->flags = none && !integer ? node->flags | PLUS_NO_STREAM : node->flags & ~(uint32_t)PLUS_NO_STREAM;
     node->stream = stream;
-    fault(node, PLUS_STREAM, !integer && !none);
+    plus_set_fault(node, PLUS_STREAM, !integer && !none);
     uint32_t name = device->events.name[gpu];
     node->name =
         (struct et_text){strings_text(&device->strings, name), (uint32_t)strings_length(&device->strings, name)};
-    fault(node, PLUS_NAME, utf8_check(node->name.bytes, node->name.length) != node->name.length);
+    plus_set_fault(node, PLUS_NAME, utf8_check(node->name.bytes, node->name.length) != node->name.length);
     struct json_place group = is_nccl(linked, gpu) ? reading->groups[gpu] : (struct json_place){0};
     if (group.at && device->document.source.bytes[group.at] != 'n')
         plus_node_set_pg_name(&reading->reader, &device->document.source, group, node);

@@ -462,15 +462,6 @@ void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, st
     places->flat = !places->direct[PLUS_ATTRIBUTES].at && places->direct[PLUS_RF_ID].at;
 }
 
-/* int() of a double. */
-static bool truncate_double(double real, uint64_t *number) {
-    real = trunc(real);
-    if (!(real >= 0) || real >= 18446744073709551616.0)
-        return false;
-    *number = (uint64_t)real;
-    return true;
-}
-
 /* Python's int() of a value, if it fits unsigned 64 bits. */
 static bool read_int(struct plus_reader *reader, struct json_place place, uint64_t *number) {
     const char *value = reader->source->bytes + place.at;
@@ -605,13 +596,7 @@ static bool set_value(struct plus_reader *reader, struct plus_node *node, enum p
 
 static void set_field(struct plus_reader *reader, struct plus_node *node, enum plus_field field,
                       struct json_place place) {
-    uint32_t bit = PLUS_BIT(field);
-    bool good = set_value(reader, node, field, place);
-    node->faults = good ? node->faults & ~bit : node->faults | bit;
-}
-
-static void set_fault(struct plus_node *node, enum plus_field field, bool fault) {
-    node->faults = fault ? node->faults | PLUS_BIT(field) : node->faults & ~PLUS_BIT(field);
+    plus_set_fault(node, field, !set_value(reader, node, field, place));
 }
 
 /* Inputs or outputs of schema 1.0.1, whose lists are separate fields. */
@@ -680,14 +665,14 @@ void plus_node_attributes(struct plus_reader *reader, const struct plus_places *
     struct plus_io inputs = read_side(reader, places, true), outputs = read_side(reader, places, false);
     set_io(node, true, &inputs);
     set_io(node, false, &outputs);
-    set_fault(node, PLUS_INPUTS, !inputs.is_complete);
-    set_fault(node, PLUS_OUTPUTS, !outputs.is_complete);
+    plus_set_fault(node, PLUS_INPUTS, !inputs.is_complete);
+    plus_set_fault(node, PLUS_OUTPUTS, !outputs.is_complete);
     set_flag(node, PLUS_IS_META, kernel_name_has(node->name, "process_group:init"));
     bool nested = false, collective = node->flags & PLUS_IS_GPU && kernel_is_collective(node->name);
     set_flag(node, PLUS_IS_COLLECTIVE, collective);
     if (collective)
-        set_fault(node, PLUS_COMM_BYTES,
-                  !comm_bytes_read(reader->fields, inputs.values_at, inputs.types_at, &node->comm_bytes, &nested));
+        plus_set_fault(node, PLUS_COMM_BYTES,
+                       !comm_bytes_read(reader->fields, inputs.values_at, inputs.types_at, &node->comm_bytes, &nested));
     set_flag(node, PLUS_IS_NESTED, nested);
 }
 
@@ -696,6 +681,6 @@ void plus_node_set_pg_name(struct plus_reader *reader, const struct source *sour
     struct plus_reader other = *reader;
     const struct source *own = reader->source;
     other.source = other.fields->source = source;
-    set_fault(node, PLUS_PG_NAME, !set_pg_name(&other, node, place));
+    plus_set_fault(node, PLUS_PG_NAME, !set_pg_name(&other, node, place));
     reader->fields->source = own;
 }

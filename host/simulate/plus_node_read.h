@@ -11,6 +11,8 @@
 #ifndef SIMULATE_PLUS_NODE_READ_H
 #define SIMULATE_PLUS_NODE_READ_H
 
+#include <math.h>
+
 #include "read/document.h"
 #include "read/json.h"
 #include "simulate/plus.h"
@@ -85,6 +87,20 @@ void plus_places_walk(struct plus_reader *reader, struct json_walker *walker, st
 
 void plus_node_fields(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node);
 void plus_node_attributes(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node);
+
+/* Sets or clears the fault of a field. */
+static inline void plus_set_fault(struct plus_node *node, enum plus_field field, bool on) {
+    node->faults = on ? node->faults | PLUS_BIT(field) : node->faults & ~PLUS_BIT(field);
+}
+
+/* int() of a double; false: negative or too large. */
+static inline bool truncate_double(double real, uint64_t *number) {
+    real = trunc(real);
+    if (!(real >= 0) || real >= 18446744073709551616.0)
+        return false;
+    *number = (uint64_t)real;
+    return true;
+}
 
 /* Sets pg_name from a string, or null, of another file. */
 void plus_node_set_pg_name(struct plus_reader *reader, const struct source *source, struct json_place place,

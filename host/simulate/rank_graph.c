@@ -122,12 +122,6 @@ static bool sort_nodes(struct rank_graph *graph, const struct et_nodes *nodes, s
 
 /* ---- Columns of nodes ---- */
 
-/* An integer attribute; `other` if there is none. */
-static int64_t integer_or(const struct et_nodes *nodes, row_t node, enum et_name name, int64_t other) {
-    int64_t value;
-    return et_integer(nodes, node, name, &value) ? value : other;
-}
-
 static enum work_kind node_work(const struct et_nodes *nodes, row_t node) {
     if (!et_is_gpu(nodes, node) || nodes->type[node] == ET_METADATA)
         return WORK_CPU;
@@ -139,39 +133,28 @@ static int64_t start_run(const struct et_nodes *nodes, row_t node) {
     return et_text_is(et_text_at(nodes->text[ET_NODE_NAME], node), "[start]") ? 0 : -1;
 }
 
-/* Nodes per task. */
-#define TASK_NODES 8192
-
 struct graph_task {
     struct rank_graph *graph;
     const struct et_nodes *nodes;
     uint64_t *n_absent; /* per task */
 };
 
-static size_t count_tasks(const struct rank_graph *graph) {
-    return ((size_t)graph->n + TASK_NODES - 1) / TASK_NODES;
-}
-
-static row_t task_end(const struct rank_graph *graph, size_t task) {
-    return (task + 1) * TASK_NODES < graph->n ? (row_t)((task + 1) * TASK_NODES) : graph->n;
-}
-
 static void describe_task(void *arg, size_t task) {
     const struct rank_graph *graph = ((struct graph_task *)arg)->graph;
     const struct et_nodes *nodes = ((struct graph_task *)arg)->nodes;
-    for (row_t i = (row_t)(task * TASK_NODES); i < task_end(graph, task); i++) {
+    for (row_t i = et_task_start(task); i < et_task_end(graph->n, task); i++) {
         row_t node = graph->node[i];
         uint64_t dur = nodes->duration_us[node] * NS_PER_US;
         graph->work[i] = (uint8_t)node_work(nodes, node);
         graph->dur_ns[i] = graph->run_ns[i] = dur;
-        int64_t run =
-            graph->work[i] == WORK_CPU ? start_run(nodes, node) : integer_or(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
+        int64_t run = graph->work[i] == WORK_CPU ? start_run(nodes, node)
+                                                 : et_integer_or(nodes, node, ET_NAME_KERNEL_EXEC_NS, -1);
         if (run >= 0 && (uint64_t)run < dur)
             graph->run_ns[i] = (uint64_t)run;
         graph->is_shared[i] = graph->work[i] == WORK_COMMUNICATION &&
                               (et_has(nodes, node, ET_NAME_MEETING) || et_has(nodes, node, ET_NAME_MEETING_KIND));
         enum et_name lane = graph->work[i] == WORK_CPU ? ET_NAME_TID : ET_NAME_STREAM;
-        graph->lane[i] = integer_or(nodes, node, lane, 0);
+        graph->lane[i] = et_integer_or(nodes, node, lane, 0);
     }
 }
 
@@ -185,7 +168,7 @@ static bool describe_nodes(struct rank_graph *graph, const struct et_nodes *node
     graph->is_shared = arena_take(arena, graph->n, sizeof *graph->is_shared);
     if (arena->failed)
         return false;
-    pool_run(pool, count_tasks(graph), describe_task, &(struct graph_task){graph, nodes, NULL});
+    pool_run(pool, et_tasks(graph->n), describe_task, &(struct graph_task){graph, nodes, NULL});
     for (row_t i = 0; i < graph->n; i++)
         graph->tells |= graph->is_shared[i];
     return true;
@@ -194,7 +177,7 @@ static bool describe_nodes(struct rank_graph *graph, const struct et_nodes *node
 /* ---- Transfers ---- */
 
 static uint64_t count_or(const struct et_nodes *nodes, row_t node, enum et_name name) {
-    int64_t value = integer_or(nodes, node, name, 0);
+    int64_t value = et_integer_or(nodes, node, name, 0);
     return value > 0 ? (uint64_t)value : 0;
 }
 
@@ -247,8 +230,8 @@ static bool list_contacts(struct rank_graph *graph, const struct et_nodes *nodes
         contact->has_match_number = et_integer(nodes, node, ET_NAME_MEETING, &contact->match_number);
         if (contact->is_message) {
             contact->sends = nodes->type[node] == ET_COMM_SEND;
-            contact->peer = integer_or(nodes, node, contact->sends ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, -1);
-            contact->tag = integer_or(nodes, node, ET_NAME_COMM_TAG, 0);
+            contact->peer = et_integer_or(nodes, node, contact->sends ? ET_NAME_COMM_DST : ET_NAME_COMM_SRC, -1);
+            contact->tag = et_integer_or(nodes, node, ET_NAME_COMM_TAG, 0);
         } else {
             struct et_text name = et_group_name(nodes, node);
             if (name.length == 0)
@@ -281,7 +264,7 @@ static void list_task(void *arg, size_t task) {
     const struct graph_task *work = arg;
     struct rank_graph *graph = work->graph;
     const struct et_nodes *nodes = work->nodes;
-    for (row_t i = (row_t)(task * TASK_NODES); i < task_end(graph, task); i++) {
+    for (row_t i = et_task_start(task); i < et_task_end(graph->n, task); i++) {
         const uint64_t first = graph->first_dep[i];
         uint64_t end = add_deps(graph, &nodes->ctrl, graph->node[i], first, &work->n_absent[task]);
         graph->parent[i] = end > first ? graph->deps[first] : ROW_NONE;
@@ -291,7 +274,7 @@ static void list_task(void *arg, size_t task) {
 }
 
 static bool list_deps(struct rank_graph *graph, const struct et_nodes *nodes, struct pool *pool, struct arena *arena) {
-    const size_t n_tasks = count_tasks(graph);
+    const size_t n_tasks = et_tasks(graph->n);
     uint64_t n = 0;
     graph->first_dep = arena_take(arena, (size_t)graph->n + 1, sizeof *graph->first_dep);
     graph->n_waits = arena_take(arena, graph->n, sizeof *graph->n_waits);

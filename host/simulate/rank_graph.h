@@ -88,6 +88,18 @@ enum sutra_status rank_graph_make(struct rank_graph *graph, const struct et_node
 enum sutra_status rank_graph_share(struct rank_graph *graph, bool per_thread, bool per_stream, struct arena *arena,
                                    struct sutra_error *error);
 
+/* The input of replay(), with these durations. */
+static inline struct replay_graph rank_graph_replay(const struct rank_graph *graph, const uint64_t *dur_ns) {
+    return (struct replay_graph){.n = graph->n,
+                                 .dur_ns = dur_ns,
+                                 .resource = graph->resource,
+                                 .n_resources = graph->n_resources,
+                                 .n_waits = graph->n_waits,
+                                 .first_waiter = graph->first_waiter,
+                                 .waiters = graph->waiters,
+                                 .meeting = graph->meeting};
+}
+
 /*
  * Matches the communication of the ranks of a job: collectives by group and order; sends with receives by ranks, tag
  * and order. If files record matches (faithful.h), nodes match by their numbers alone. Cost: O(communications).

@@ -395,6 +395,16 @@ static bool simulation_begin(struct simulation *simulation, struct arena *arena)
     return !arena->failed;
 }
 
+bool replay_times_alloc(struct replay_times *times, row_t n, struct arena *arena) {
+    *times = (struct replay_times){
+        .start_ns = arena_take(arena, n, sizeof *times->start_ns),
+        .run_ns = arena_take(arena, n, sizeof *times->run_ns),
+        .end_ns = arena_take(arena, n, sizeof *times->end_ns),
+        .cause = arena_take(arena, n, sizeof *times->cause),
+    };
+    return !arena->failed;
+}
+
 enum sutra_status replay(const struct replay_job *job, struct replay_times *times, struct sutra_error *error) {
     struct arena arena = {0};
     struct simulation simulation = {.job = job, .times = times, .running = NOT_QUEUED};

@@ -64,6 +64,9 @@ struct replay_times {
     uint64_t finish_ns; /* end of its last node */
 };
 
+/* Allocates the arrays for n nodes. False: out of memory. */
+bool replay_times_alloc(struct replay_times *times, row_t n, struct arena *arena);
+
 /* Runs the job. Nodes that never become ready keep TIME_NEVER, so n_ran < n. SUTRA_SYSTEM: out of memory. */
 enum sutra_status replay(const struct replay_job *job, struct replay_times *times, struct sutra_error *error);
 

@@ -229,15 +229,8 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
 /* Allocates the times of all ranks. NULL: out of memory. */
 static struct replay_times *alloc_times(const struct sutra_simulation *simulation, struct arena *arena) {
     struct replay_times *times = arena_take(arena, simulation->n, sizeof *times);
-    for (uint32_t r = 0; r < simulation->n && !arena->failed; r++) {
-        const row_t n = simulation->graphs[r].n;
-        times[r] = (struct replay_times){
-            .start_ns = arena_take(arena, n, sizeof(uint64_t)),
-            .run_ns = arena_take(arena, n, sizeof(uint64_t)),
-            .end_ns = arena_take(arena, n, sizeof(uint64_t)),
-            .cause = arena_take(arena, n, sizeof(struct replay_node)),
-        };
-    }
+    for (uint32_t r = 0; r < simulation->n && !arena->failed; r++)
+        replay_times_alloc(&times[r], simulation->graphs[r].n, arena);
     return arena->failed ? NULL : times;
 }
 
@@ -273,14 +266,7 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, const str
             return error_memory(error);
         for (row_t i = 0; i < graph->n; i++)
             dur_ns[i] = (simulation->run_ns[r][i] + simulation->wait_ns[r][i] + 500) / 1000 * 1000;
-        simulation->runs[r] = (struct replay_graph){.n = graph->n,
-                                                    .dur_ns = dur_ns,
-                                                    .resource = graph->resource,
-                                                    .n_resources = graph->n_resources,
-                                                    .n_waits = graph->n_waits,
-                                                    .first_waiter = graph->first_waiter,
-                                                    .waiters = graph->waiters,
-                                                    .meeting = graph->meeting};
+        simulation->runs[r] = rank_graph_replay(graph, dur_ns);
     }
     simulation->times = alloc_times(simulation, &simulation->arena);
     if (!simulation->times)
