@@ -682,6 +682,7 @@ static void et_rule_pairs(struct sutra_et_check *check, struct et_found *found) 
         n += n_kept;
     }
     qsort(messages, n, sizeof *messages, compare_messages);
+
     /* Of the messages of one route receives precede sends; the excess of either is unmatched. */
     for (uint64_t begin = 0, end; begin < n; begin = end) {
         uint64_t n_sent = 0;

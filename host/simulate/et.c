@@ -117,6 +117,7 @@ enum sutra_status sutra_et_info(struct sutra_context *context, struct sutra_et *
     struct arena arena = {0};
     arena_free(&et->info);
     stage_begin(context, "info", nodes->n);
+
     /* Counts by type, and durations. */
     for (row_t row = 0; row < nodes->n; row++) {
         int32_t type = nodes->type[row];

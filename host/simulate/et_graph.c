@@ -252,7 +252,7 @@ static enum sutra_status refuse_cycle(const struct search *search, row_t on, str
             const struct plus_nodes *nodes = &graph->plus->nodes;
             struct et_text name = nodes->name[graph->message[search->stack[i].slot]];
             size_t n = strlen(text);
-            snprintf(text + n, (sizeof text) - n, "%" PRIu64 " '%.*s' -(%s)-> ",
+            snprintf(text + n, sizeof text - n, "%" PRIu64 " '%.*s' -(%s)-> ",
                      nodes->id[graph->message[search->stack[i].slot]], (int)(name.length < 24 ? name.length : 24),
                      name.bytes, kind_of(graph, search->stack[i].slot, next));
         } else if (i - first == NAMED - 1)

@@ -595,6 +595,7 @@ static bool count_messages(struct et_reader *reader, struct et_parts *parts, str
     if (!cut_parts(parts, &cursor))
         return false;
     pool_run(pool, parts->n, count_part, parts);
+
     /* Add up the counts, up to the first fault. */
     struct et_totals sum = *n;
     for (size_t i = 0; i < parts->n; i++) {

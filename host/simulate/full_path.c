@@ -89,6 +89,7 @@ static enum sutra_status full_path_find_slacks(struct sutra_full_path *path, con
     path->slacks = arena_take(&path->arena, path->n_slacks, sizeof *path->slacks);
     if (!path->slacks)
         return error_memory(error);
+
     /* Operators first, then kernels. */
     const struct timeline_ops *ops = &input->ops;
     const struct timeline_kernels *kernels = &input->kernels;
@@ -545,23 +546,19 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
         status = error_set(error, SUTRA_DATA, "the events span more than 146 years");
     if (status)
         return status;
+
+    /* Replay the nodes. The CPU is resource 0, and stream s is s + 1. */
     struct arena *arena = &making->arena;
-    const row_t n = making->nodes.n;
-    if (!replay_times_alloc(&making->times, n, arena))
-        return error_memory(error);
     const struct timeline_nodes *nodes = &making->nodes;
     uint64_t *dur_ns = arena_take(arena, nodes->n, sizeof *dur_ns);
     row_t *n_waits = arena_take(arena, nodes->n, sizeof *n_waits);
     uint64_t *first_waiter = arena_zeros(arena, (size_t)nodes->n + 1, sizeof *first_waiter);
     row_t *waiters = arena_take(arena, nodes->n_deps, sizeof *waiters);
-    /* The CPU is resource 0, and stream s is s + 1. */
-    uint32_t *resource = arena_take(&making->arena, nodes->n, sizeof *resource);
-    for (row_t i = 0; i < nodes->n && resource; i++)
-        resource[i] = nodes->role[i] == NODE_KERNEL ? making->input.kernels.stream[nodes->of[i]] + 1 : 0;
-
-    if (arena->failed)
+    uint32_t *resource = arena_take(arena, nodes->n, sizeof *resource);
+    if (!replay_times_alloc(&making->times, nodes->n, arena))
         return error_memory(error);
     for (row_t i = 0; i < nodes->n; i++) {
+        resource[i] = nodes->role[i] == NODE_KERNEL ? making->input.kernels.stream[nodes->of[i]] + 1 : 0;
         dur_ns[i] = nodes->duration_us[i] * 1000;
         n_waits[i] = (row_t)(nodes->first_dep[i + 1] - nodes->first_dep[i]);
     }
@@ -577,6 +574,8 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
     status = replay(&job, &making->times, error);
     if (status)
         return status;
+
+    /* The path, the slack of all nodes, and sums. */
     status = follow_path(making, error);
     if (status)
         return status;
@@ -587,21 +586,21 @@ static enum sutra_status find_path(struct path_making *making, const struct sutr
     if (status)
         return status;
     status = sum_shares(making, error);
-    if (!status) {
-        struct sutra_full_path *path = making->path;
-        struct sutra_full_report *report = &path->report;
-        report->n_nodes = making->nodes.n;
-        report->n_steps = path->n_steps;
-        report->us = (double)making->times.finish_ns / 1000;
-        report->measured_us = timeline.measured_us;
-        for (uint64_t i = 0; i < path->n_steps; i++) {
-            const struct full_path_step *step = &path->steps[i];
-            report->kind_us[step->kind] += (double)(step->end_ns - step->start_ns) / 1000;
-            report->kind_steps[step->kind]++;
-            report->n_waits += step->awaited;
-        }
+    if (status)
+        return status;
+    struct sutra_full_path *path = making->path;
+    struct sutra_full_report *report = &path->report;
+    report->n_nodes = nodes->n;
+    report->n_steps = path->n_steps;
+    report->us = (double)making->times.finish_ns / 1000;
+    report->measured_us = timeline.measured_us;
+    for (uint64_t i = 0; i < path->n_steps; i++) {
+        const struct full_path_step *step = &path->steps[i];
+        report->kind_us[step->kind] += (double)(step->end_ns - step->start_ns) / 1000;
+        report->kind_steps[step->kind]++;
+        report->n_waits += step->awaited;
     }
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status sutra_full_path_find(struct sutra_context *context, const struct sutra_device_trace *trace,

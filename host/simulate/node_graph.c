@@ -732,7 +732,7 @@ static enum sutra_status walk_from_root(struct walk *walk, row_t root, struct su
         for (row_t i = graph->child_first[row + 1]; i-- > graph->child_first[row];) {
             row_t child = slot_of(graph, graph->child[i]);
             if (child != ROW_NONE && graph->message[child] != ROW_NONE && !was_visited(walk, child))
-                walk->stack[(depth)++] = child;
+                walk->stack[depth++] = child;
         }
         if (walk->n_visits++ > walk->most_visits && !status)
             status = graph_error(walk->graph, row, error, "too many nested thread roots");
@@ -801,10 +801,9 @@ enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_contex
     graph->first_dep = rows_of_none(arena, n);
     graph->last_dep = arena_take(arena, n, sizeof *graph->last_dep);
     graph->kept = arena_zeros(arena, n, 1);
-    enum sutra_status status = arena->failed ? error_memory(error) : SUTRA_OK;
-    if (status)
-        return status;
-    status = order_rows(graph, error);
+    if (arena->failed)
+        return error_memory(error);
+    enum sutra_status status = order_rows(graph, error);
     if (status)
         return status;
     status = number_slots(graph, error);
@@ -817,32 +816,35 @@ enum sutra_status node_graph_build(struct node_graph *graph, struct sutra_contex
     if (status)
         return status;
     status = walk_all(graph, error);
-    if (!status) {
-        graph->counts.n_unmade = graph->n_order - graph->n_made;
-        for (row_t i = 0; i < graph->n_made; i++) {
-            graph->kept[graph->made[i]] |= graph->first_dep[graph->made[i]] != ROW_NONE;
-            for (row_t dep = graph->first_dep[graph->made[i]]; dep != ROW_NONE; dep = graph->deps[dep].next)
-                graph->kept[graph->deps[dep].slot] = 1;
-        }
-        for (row_t i = 0; i < graph->n_made; i++) {
-            row_t slot = graph->made[i];
-            bool metadata = is_dropped(graph, graph->message[slot]);
-            graph->counts.n_metadata += metadata;
-            graph->kept[slot] =
-                !metadata && (graph->kept[slot] || (graph->rules.keep_rootless && !is_frame(slot_name(graph, slot))));
-            graph->counts.n_dangling += !metadata && !graph->kept[slot];
-        }
-        /* If absent nodes are dropped, a parent that was made later counts, and a parent that was dropped does not. */
-        for (row_t i = 0; i < graph->n_made && graph->rules.drop_absent; i++) {
-            row_t slot = graph->made[i], row = graph->message[slot];
-            value_key parent = graph->plus->nodes.parent[row];
-            row_t under = parent == KEY_ABSENT ? ROW_NONE : slot_of_key(graph, parent);
-            bool there = under != ROW_NONE && under != slot && graph->message[under] != ROW_NONE && graph->kept[under];
-            graph->counts.n_absent += graph->kept[slot] && !there && graph->under[slot] != ROW_NONE;
-            graph->under[slot] = there ? under : ROW_NONE;
-        }
+    if (status)
+        return status;
+    graph->counts.n_unmade = graph->n_order - graph->n_made;
+
+    /* Drop metadata, and nodes without dependencies and dependents. */
+    for (row_t i = 0; i < graph->n_made; i++) {
+        graph->kept[graph->made[i]] |= graph->first_dep[graph->made[i]] != ROW_NONE;
+        for (row_t dep = graph->first_dep[graph->made[i]]; dep != ROW_NONE; dep = graph->deps[dep].next)
+            graph->kept[graph->deps[dep].slot] = 1;
     }
-    return status;
+    for (row_t i = 0; i < graph->n_made; i++) {
+        row_t slot = graph->made[i];
+        bool metadata = is_dropped(graph, graph->message[slot]);
+        graph->counts.n_metadata += metadata;
+        graph->kept[slot] =
+            !metadata && (graph->kept[slot] || (graph->rules.keep_rootless && !is_frame(slot_name(graph, slot))));
+        graph->counts.n_dangling += !metadata && !graph->kept[slot];
+    }
+
+    /* If absent nodes are dropped, a parent that was made later counts, and a parent that was dropped does not. */
+    for (row_t i = 0; i < graph->n_made && graph->rules.drop_absent; i++) {
+        row_t slot = graph->made[i], row = graph->message[slot];
+        value_key parent = graph->plus->nodes.parent[row];
+        row_t under = parent == KEY_ABSENT ? ROW_NONE : slot_of_key(graph, parent);
+        bool there = under != ROW_NONE && under != slot && graph->message[under] != ROW_NONE && graph->kept[under];
+        graph->counts.n_absent += graph->kept[slot] && !there && graph->under[slot] != ROW_NONE;
+        graph->under[slot] = there ? under : ROW_NONE;
+    }
+    return SUTRA_OK;
 }
 
 void node_graph_free(struct node_graph *graph) {

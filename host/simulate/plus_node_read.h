@@ -59,7 +59,7 @@ struct plus_reader {
     struct field_reader *fields; /* of the same source */
     struct python_text text;
     struct python_cache_entry *cache; /* PYTHON_CACHE entries */
-    /* The last successor of each field, and of none, among keys and among attributes: it probably recurs. */
+    /* The last successor of each field, and of the start, among keys and among attributes: it probably recurs. */
     uint8_t after_key[PLUS_N_FIELDS + 1], after_attribute[PLUS_N_FIELDS + 1];
 };
 

@@ -74,7 +74,7 @@ enum sutra_status replay(const struct replay_job *job, struct replay_times *time
  * The slack of each node of a simulated rank: by how much its duration can grow without a later end of the rank.
  *
  *     cpu   [ a ][ b ]......[ d ]|          b may end when d starts; d, the last node, has no slack
- *     gpu        [ c ......... ] |          d waits for c, which has none
+ *     gpu        [ c ......... ] |          d waits for c, which has no slack
  *
  * Slack of a node: the latest time at which it may end so that each successor still starts no later than it may, less
  * its end. Its successors are its dependents and the next node of its resource, so the order of the nodes of a resource

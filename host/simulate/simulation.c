@@ -258,6 +258,7 @@ static enum sutra_status simulate(struct sutra_simulation *simulation, const str
     arena_free(&scratch);
     if (status)
         return status;
+
     /* The input of replay(): execution and latency, rounded to microseconds as in a file. */
     for (uint32_t r = 0; r < simulation->n; r++) {
         const struct rank_graph *graph = &simulation->graphs[r];

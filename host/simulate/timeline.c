@@ -47,6 +47,7 @@ static bool timeline_order_ops(const struct timeline_work *work, struct timeline
     const double *keys[] = {negative_end, ops->start};
     if (!timeline_sort(work, ops->n, keys, 2, made->order))
         return false;
+
     /* An operator's cut is known at the next operator of its thread. */
     struct arena_mark mark = arena_mark(work->arena);
     row_t *last = arena_take(work->arena, ops->n_threads, sizeof *last);

@@ -45,7 +45,7 @@ bool timeline_find_launch_cuts(const struct timeline_work *work, const struct ti
         row_t kernel = queues->by_start[i];
         row_t node = times_below(chain->cut, chain->n, kernels->launch_start[kernel]);
         double cut = chain->cut[node < chain->n ? node : chain->n - 1], *before = &stream_end[kernels->stream[kernel]];
-        if (cut > kernels->start[kernel] + LATE_CUT_US && cut > (*before) + LATE_CUT_US) {
+        if (cut > kernels->start[kernel] + LATE_CUT_US && cut > *before + LATE_CUT_US) {
             launches->time[launches->n] = fmin(kernels->launch_end[kernel], kernels->start[kernel]);
             launches->op[launches->n++] = queues->launch_op[kernel];
         }
@@ -125,6 +125,7 @@ static row_t find_likely_cause(const struct readying *readying, row_t kernel) {
 
 static double kernel_ready(const struct readying *readying, row_t kernel) {
     double start = readying->work->input->kernels.start[kernel];
+
     /* The dependencies that the traces record: launch, stream, stream waits. */
     double ready = readying->work->origin;
     if (readying->chain->n) {
@@ -153,7 +154,6 @@ static double kernel_ready(const struct readying *readying, row_t kernel) {
             ready = chain->cut[cuts - 1];
             readying->report->n_clocked++;
         }
-        ready = ready;
     }
     if (start - ready > LATENCY_US) {
         readying->report->n_late++;
@@ -302,6 +302,7 @@ bool timeline_chain_ops(const struct timeline_work *work, const struct timeline_
                                 .now = work->origin};
     if (work->arena->failed || (size_t)boundaries->n + launches->n >= ROW_LIMIT)
         return false;
+
     /* At one time launches precede all other boundaries. */
     row_t launch = 0;
     for (row_t i = 0; i <= boundaries->n; i++) {

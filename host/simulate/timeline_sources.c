@@ -474,6 +474,7 @@ static bool read_plus_kernels(struct plus_timing *timing) {
             return false;
     }
     timing->kernel_row = rows;
+
     /* Copies and pageable memory, by the few distinct names of kernels. */
     struct strings names = {0};
     uint32_t *name = arena_take(timing->arena, kernels->n, sizeof *name);
@@ -647,6 +648,7 @@ static bool read_plus_waits(struct plus_timing *timing) {
         !sort_times(timing, times, thread, 2 * n, ops->n_threads, &all) || !same ||
         !sort_times(timing, times, same, 2 * n, 1, &any))
         return false;
+
     /* Kernels that sync_dep names. */
     for (row_t op = 0; op < ops->n; op++) {
         uint64_t id;
@@ -657,6 +659,7 @@ static bool read_plus_waits(struct plus_timing *timing) {
                 add_plus_wait(timing, begin, ops->start[op], ops->thread[op], kernel);
         }
     }
+
     /* Kernels that end a long interval without starts and ends. */
     const struct timeline_kernels *kernels = &timing->input->kernels;
     double begin, until;

@@ -165,6 +165,7 @@ static bool wait_for_all(struct waits_making *making, struct news *news, row_t c
     const struct timeline_kernels *kernels = &making->work->input->kernels;
     double latest = calls->end[call] + END_TOLERANCE_US;
     uint64_t first_new;
+
     /* Kernels launched before the time are the last kernels of their streams. */
     for (; news->n_launched < kernels->n && making->queues->launch_time[news->n_launched] < calls->before[call];
          news->n_launched++) {
@@ -172,6 +173,7 @@ static bool wait_for_all(struct waits_making *making, struct news *news, row_t c
         news->last[kernels->stream[kernel]] = kernel;
         row_heap_push(&news->heap, kernel, ends_before, kernels->end);
     }
+
     /* Adds the kernels that an earlier call waits for and that this call may wait for, too. */
     row_t kept = 0;
     for (row_t i = 0; i < news->n_recent; i++) {

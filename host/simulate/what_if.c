@@ -102,6 +102,7 @@ enum sutra_status network_fit(struct network *network, const struct rank_graph *
         alpha_ns += link->alpha_ns;
         n_fitted++;
     }
+
     /* Other links get the mean alpha, but not more than their own time. */
     const double mean_alpha_ns = n_fitted > 0 ? fmax(0, alpha_ns / n_fitted) : 0;
     for (uint32_t i = 0; i < network->n; i++) {
@@ -401,6 +402,7 @@ static enum sutra_status change_read(const char *word, const struct strings *nam
     if (!text)
         return error_memory(error);
     memcpy(text, word, size);
+
     /* Parse the factor after the last colon. */
     char *colon = strrchr(text, ':'), *end;
     if (!colon || !colon[1])
