@@ -1,5 +1,6 @@
 /*
- * flops.c - from an operator's formula to its family's rule, and what the families share.
+ * flops.c - dispatches an operator to its family's rule, the helpers that the families share, and the rules of
+ * reductions, norms, element-wise operators, copies and lists of tensors.
  */
 #include "facts/flops.h"
 
@@ -75,10 +76,6 @@ struct op_flops flops_known(const struct flops_case *at, double flops, double by
         .flops = flops, .bytes = bytes, .unit = unit, .precision = type ? type->precision : PRECISION_NONE};
 }
 
-static struct op_flops apply(flops_rule *rule, const struct flops_case *at) {
-    return (*rule)(at);
-}
-
 struct op_flops op_flops_find(const struct op_kind *kind, const struct op_inputs *inputs, enum flops_rules rules) {
     struct flops_case at = {kind, inputs, FORMULA_NONE, rules == FLOPS_TRACELENS};
     if (kind)
@@ -88,14 +85,14 @@ struct op_flops op_flops_find(const struct op_kind *kind, const struct op_inputs
         return flops_unknown("no formula for this operator");
     if (inputs->n_shapes == 0 && rule != flops_reduce)
         return flops_unknown("input shapes not recorded (record_shapes=True)");
-    return apply(rule, &at);
+    return rule(&at);
 }
 
 struct op_flops op_flops_gradient(const struct op_kind *kind, const struct op_inputs *inputs) {
     const struct flops_case at = {kind, inputs, kind->tracelens, true};
     if (rules_of[kind->tracelens] != flops_attention)
         return flops_unknown("no formula for its gradient");
-    return apply(flops_attention_gradient, &at);
+    return flops_attention_gradient(&at);
 }
 
 const struct data_type *case_type(const struct flops_case *at, uint32_t place) {
@@ -142,18 +139,14 @@ static double input_sum(const struct operator_input *input, double (*of)(const s
     return n;
 }
 
-/* The same of a tensor, or of all in a list. */
+/* The elements of a tensor, or of all tensors in a list. */
 static double input_elements(const struct operator_input *input) {
     return input_sum(input, tensor_elements);
 }
 
-static double input_stored(const struct operator_input *input) {
-    return input_sum(input, tensor_stored);
-}
-
 double case_read(const struct flops_case *at, uint32_t place) {
     struct operator_input input = case_input(at, place);
-    return case_bytes(at, place) * (at->tracelens ? input_elements(&input) : input_stored(&input));
+    return case_bytes(at, place) * (at->tracelens ? input_elements(&input) : input_sum(&input, tensor_stored));
 }
 
 bool case_is_true(const struct flops_case *at, uint32_t place) {
@@ -164,127 +157,96 @@ bool case_numbers(const struct flops_case *at, uint32_t place, int64_t *numbers,
     return input_numbers(case_input(at, place).value, numbers, most, n);
 }
 
-/*
- * Sums, means, largest ones and the like, and softmax.
- *
- * One operation for each element that goes in. How many come out follows from "dim", which stands at different places:
- * a list of dimensions in the second or third input, or a number, where "keepdim" follows.
- */
+/* ---- Reductions and softmax ---- */
 
-static bool name_is_one_of(const struct flops_case *at, const char *const *names, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(at->kind->name, names[i]) == 0)
-            return true;
-    return false;
-}
+/* Properties of reductions by name: the argument "dim" is one number; the results are indices, truth values or two
+ * values; integers are summed as int64; the result for one dimension also has the index. */
+enum { ONE_DIM = 1, INDEX = 2, TRUTH = 4, TWO_VALUES = 8, LONG_SUM = 16, WITH_INDEX = 32 };
 
-/* Those that take one dimension, as a number. */
-static bool takes_one_dimension(const struct flops_case *at) {
-    static const char *const names[] = {"aten::max", "aten::min", "aten::argmax", "aten::argmin",
-                                        "aten::all", "aten::any", "aten::prod"};
-    return name_is_one_of(at, names, sizeof names / sizeof *names);
-}
+static const struct {
+    const char *name;
+    unsigned traits;
+} reductions[] = {
+    {"aten::max", ONE_DIM | WITH_INDEX}, {"aten::min", ONE_DIM | WITH_INDEX},
+    {"aten::argmax", ONE_DIM | INDEX},   {"aten::argmin", ONE_DIM | INDEX},
+    {"aten::all", ONE_DIM | TRUTH},      {"aten::any", ONE_DIM | TRUTH},
+    {"aten::prod", ONE_DIM | LONG_SUM},  {"aten::sum", LONG_SUM},
+    {"aten::nansum", LONG_SUM},          {"aten::cumsum", LONG_SUM},
+    {"aten::cumsum_", LONG_SUM},         {"aten::var_mean", TWO_VALUES},
+    {"aten::std_mean", TWO_VALUES},
+};
 
-static bool gives_places(const struct flops_case *at) {
-    static const char *const names[] = {"aten::argmax", "aten::argmin"};
-    return name_is_one_of(at, names, sizeof names / sizeof *names);
-}
-
-static bool gives_truth(const struct flops_case *at) {
-    static const char *const names[] = {"aten::all", "aten::any"};
-    return name_is_one_of(at, names, sizeof names / sizeof *names);
-}
-
-static bool gives_two(const struct flops_case *at) {
-    static const char *const names[] = {"aten::var_mean", "aten::std_mean"};
-    return name_is_one_of(at, names, sizeof names / sizeof *names);
-}
-
-static bool gives_long_sums(const struct flops_case *at) {
-    static const char *const names[] = {"aten::sum", "aten::prod", "aten::nansum", "aten::cumsum", "aten::cumsum_"};
-    return name_is_one_of(at, names, sizeof names / sizeof *names);
-}
-
-static bool is_list_text(struct input_text value) {
-    return value.length && *value.at == '[';
-}
-
-/* The dimensions that go; none stands for all. */
-static uint32_t reduced_dims(const struct flops_case *at, int64_t *dims) {
+/* The dimensions that are reduced; none means all. They are a list in the second or third input, or a number before
+ * "keepdim". */
+static uint32_t reduced_dims(const struct flops_case *at, unsigned traits, int64_t *dims) {
     uint32_t n = 0;
-    for (uint32_t place = 1; place <= 2; place++)
-        if (is_list_text(case_input(at, place).value))
-            return case_numbers(at, place, dims, FLOPS_RANK, &n) ? n : 0;
-    bool keeps = input_is(case_input(at, 2).value, "true") || input_is(case_input(at, 2).value, "false");
-    if (takes_one_dimension(at) && keeps && case_numbers(at, 1, dims, 1, &n))
-        return n;
-    return 0;
-}
-
-static double reduced_elements(const struct flops_case *at, const struct input_tensor *x) {
-    int64_t dims[FLOPS_RANK];
-    uint32_t n = reduced_dims(at, dims);
-    double elements = tensor_elements(x);
-    bool gone[FLOPS_RANK] = {false};
-    if (n == 0 || x->n_dims > FLOPS_RANK || elements == 0)
-        return 1;
-    for (uint32_t i = 0; i < n; i++) {
-        int64_t dim = dims[i] < 0 ? dims[i] + x->n_dims : dims[i];
-        if (dim >= 0 && dim < x->n_dims && !gone[dim]) {
-            elements /= (double)x->dims[dim];
-            gone[dim] = true;
-        }
+    for (uint32_t position = 1; position <= 2; position++) {
+        struct input_text value = case_input(at, position).value;
+        if (value.length && *value.at == '[')
+            return case_numbers(at, position, dims, FLOPS_RANK, &n) ? n : 0;
     }
-    return elements;
+    struct input_text keepdim = case_input(at, 2).value;
+    bool keeps = input_is(keepdim, "true") || input_is(keepdim, "false");
+    return traits & ONE_DIM && keeps && case_numbers(at, 1, dims, 1, &n) ? n : 0;
 }
 
-static struct op_flops reduce_tracelens(const struct flops_case *at) {
-    if (at->inputs->n_shapes == 0)
-        return (struct op_flops){.bytes = NAN, .unit = UNIT_VECTOR, .precision = PRECISION_NONE};
-    struct operator_input x = case_input(at, 0);
-    double n = tensor_elements(&x.tensor), results = at->formula == FORMULA_CUMULATE ? n : 1;
-    if (x.is_list)
-        return flops_unknown("the first input is a list");
-    return flops_known(at, n, case_bytes(at, 0) * n + case_bytes(at, 0) * results, UNIT_VECTOR, 0);
-}
-
-/* Bytes of all results of one. */
-static double result_bytes_flops_reduce(const struct flops_case *at, bool one_dimension) {
-    const struct data_type *type = case_type(at, 0);
-    double bytes = case_bytes(at, 0);
-    bool ordinal = type && type->kind <= ELEMENT_INTEGER;
-    if (gives_places(at))
-        return 8;
-    if (gives_truth(at))
-        return 1;
-    if (gives_long_sums(at) && ordinal)
-        bytes = 8;
-    if (one_dimension && (strcmp(at->kind->name, "aten::max") == 0 || strcmp(at->kind->name, "aten::min") == 0))
-        return bytes + 8; /* and where they are */
-    return gives_two(at) ? 2 * bytes : bytes;
-}
-
-/* The larger ones of two tensors are no reduction. */
-static struct op_flops larger_of_two(const struct flops_case *at) {
-    struct flops_case pair = *at;
-    pair.formula = FORMULA_BINARY;
-    return flops_elementwise(&pair);
-}
-
+/* One operation per input element. */
 struct op_flops flops_reduce(const struct flops_case *at) {
-    int64_t dims[FLOPS_RANK];
-    if (at->tracelens)
-        return reduce_tracelens(at);
     struct operator_input x = case_input(at, 0);
+    if (at->tracelens) {
+        if (at->inputs->n_shapes == 0)
+            return (struct op_flops){.bytes = NAN, .unit = UNIT_VECTOR, .precision = PRECISION_NONE};
+        if (x.is_list)
+            return flops_unknown("the first input is a list");
+        double n = tensor_elements(&x.tensor), results = at->formula == FORMULA_CUMULATE ? n : 1;
+        return flops_known(at, n, case_bytes(at, 0) * n + case_bytes(at, 0) * results, UNIT_VECTOR, 0);
+    }
     if (at->inputs->n_shapes == 0 || (!x.is_list && !case_is_tensor(at, 0)))
         return flops_unknown("input shapes not recorded (record_shapes=True)");
-    if (case_is_tensor(at, 1) && takes_one_dimension(at))
-        return larger_of_two(at);
-    double n = input_elements(&x), results = x.is_list ? x.n_members : reduced_elements(at, &x.tensor);
+    unsigned traits = 0;
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+        if (strcmp(at->kind->name, reductions[i].name) == 0)
+            traits = reductions[i].traits;
+    if (case_is_tensor(at, 1) && traits & ONE_DIM) { /* the larger elements of two tensors */
+        struct flops_case pair = *at;
+        pair.formula = FORMULA_BINARY;
+        return flops_elementwise(&pair);
+    }
+
+    /* The number of results. */
+    int64_t dims[FLOPS_RANK];
+    uint32_t n_dims = reduced_dims(at, traits, dims), rank = x.tensor.n_dims;
+    double n = input_elements(&x), results = 1;
     if (at->formula == FORMULA_CUMULATE)
         results = n;
-    return flops_known(at, n, case_read(at, 0) + results * result_bytes_flops_reduce(at, reduced_dims(at, dims) > 0),
-                       UNIT_VECTOR, 0);
+    else if (x.is_list)
+        results = x.n_members;
+    else if (n_dims > 0 && rank <= FLOPS_RANK && n != 0) {
+        bool reduced[FLOPS_RANK] = {false};
+        results = n;
+        for (uint32_t i = 0; i < n_dims; i++) {
+            int64_t dim = dims[i] < 0 ? dims[i] + rank : dims[i];
+            if (dim >= 0 && dim < rank && !reduced[dim]) {
+                results /= (double)x.tensor.dims[dim];
+                reduced[dim] = true;
+            }
+        }
+    }
+
+    /* Bytes of all values of one result. */
+    const struct data_type *type = case_type(at, 0);
+    double bytes = case_bytes(at, 0);
+    if (traits & INDEX)
+        bytes = 8;
+    else if (traits & TRUTH)
+        bytes = 1;
+    else if (traits & LONG_SUM && type && type->kind <= ELEMENT_INTEGER)
+        bytes = 8;
+    else if (traits & WITH_INDEX && n_dims > 0)
+        bytes += 8;
+    else if (traits & TWO_VALUES)
+        bytes *= 2;
+    return flops_known(at, n, case_read(at, 0) + results * bytes, UNIT_VECTOR, 0);
 }
 
 /* Forward: the largest, the difference, the exponential, the sum, the quotient. Backward: a product, its sum, a
@@ -298,23 +260,22 @@ struct op_flops flops_softmax(const struct flops_case *at) {
     return flops_known(at, (backward ? 4 : 5) * n, read + n * case_bytes(at, 0), UNIT_VECTOR, 0);
 }
 
-/*
- * Normalisation by batch, layer, group, instance and root mean square, forward and backward.
+/* ---- Norms: batch, layer, group, instance and root mean square, forward and backward ----
  *
- *     forward     3 n for mean and variance, where they are not given; 2 n to scale and shift
+ *     forward     3 n for mean and variance, if they are not given; 2 n to scale and shift
  *     backward    4 n for the gradient's sums, 5 n for the input's gradient
  *
- * and a few for each channel. TraceLens takes whatever stands for "train" as true, and weight and bias as given.
+ * and a few for each channel. TraceLens reads any value of "train" as true, and weight and bias as given.
  */
 
 #define NOWHERE UINT32_MAX
 
-/* Where an operator's arguments are. */
+/* The positions of an operator's arguments. */
 struct norm_places {
     enum op_formula formula;
     uint32_t x, weight, bias;
-    uint32_t shape; /* value: what a layer or a root mean square is taken over; NOWHERE: channels are the second dim */
-    uint32_t train; /* value; NOWHERE: always */
+    uint32_t shape;        /* value: the normalized shape; NOWHERE: channels are the second dim */
+    uint32_t train;        /* value; NOWHERE: always */
     uint32_t groups, mask; /* values; NOWHERE */
 };
 
@@ -341,38 +302,13 @@ static const struct norm_places *norm_places_of(enum op_formula formula) {
 
 struct norm {
     double n, channels;
-    double statistics; /* how many means there are */
+    double statistics; /* number of means */
     bool train, affine, bias;
-    bool mask[3]; /* gradients of input, weight and bias that are wanted */
+    bool mask[3]; /* requested gradients: of input, weight and bias */
     double bytes; /* of an element */
 };
 
-/* Channels: the second dimension, or the product of the shape that is told. */
-static bool channels_read(const struct flops_case *at, const struct norm_places *places, struct norm *norm) {
-    int64_t shape[FLOPS_RANK];
-    uint32_t n;
-    struct input_tensor x = case_input(at, places->x).tensor;
-    norm->channels = x.n_dims > 1 ? (double)x.dims[1] : 0;
-    if (places->shape == NOWHERE)
-        return x.n_dims > 1 && norm->channels > 0;
-    if (!case_numbers(at, places->shape, shape, FLOPS_RANK, &n))
-        return false;
-    norm->channels = 1;
-    for (uint32_t i = 0; i < n; i++)
-        norm->channels *= (double)shape[i];
-    return norm->channels > 0;
-}
-
-static bool mask_read(const struct flops_case *at, const struct norm_places *places, struct norm *norm) {
-    int64_t mask[3] = {1, 1, 1};
-    uint32_t n = 3;
-    bool told = places->mask == NOWHERE || case_numbers(at, places->mask, mask, 3, &n);
-    for (uint32_t i = 0; i < 3; i++)
-        norm->mask[i] = i < n && mask[i];
-    return told;
-}
-
-/* What TraceLens takes for it: what stands at a place counts as there, any text as true. */
+/* The arguments as TraceLens reads them: an argument at a position counts as given, any text as true. */
 static bool tracelens_read(const struct flops_case *at, const struct norm_places *places, struct norm *norm) {
     bool base = at->formula == FORMULA_RMS_NORM || at->formula == FORMULA_RMS_NORM_BACKWARD;
     bool vendor = at->formula == FORMULA_VENDOR_BATCH_NORM_BACKWARD;
@@ -396,42 +332,51 @@ static bool tracelens_read(const struct flops_case *at, const struct norm_places
            (places->train == NOWHERE || train.at) && !isnan(norm->bytes);
 }
 
-/* Means: one for each channel, for each group of each image, for each row. */
-static double statistics_of(const struct flops_case *at, const struct norm_places *places, const struct norm *norm) {
-    int64_t groups;
-    uint32_t n;
-    double images = (double)case_input(at, places->x).tensor.dims[0];
-    if (places->shape != NOWHERE)
-        return norm->n / norm->channels;
-    if (places->groups != NOWHERE)
-        return case_numbers(at, places->groups, &groups, 1, &n) && n == 1 ? images * (double)groups : norm->channels;
-    return at->formula == FORMULA_INSTANCE_NORM ? images * norm->channels : norm->channels;
-}
+/* Returns NULL, or why the arguments cannot be read. */
+static const char *norm_read(const struct flops_case *at, const struct norm_places *places, struct norm *norm) {
+    struct operator_input x = case_input(at, places->x);
+    int64_t mask[3] = {1, 1, 1}, shape[FLOPS_RANK], groups;
+    uint32_t n = 3;
+    *norm = (struct norm){.n = tensor_elements(&x.tensor), .bytes = case_bytes(at, places->x)};
+    bool has_mask = places->mask == NOWHERE || case_numbers(at, places->mask, mask, 3, &n);
+    for (uint32_t i = 0; i < 3; i++)
+        norm->mask[i] = i < n && mask[i];
+    if (x.is_list || !x.tensor.n_dims)
+        return "number of channels not recorded";
 
-static void arguments_read(const struct flops_case *at, const struct norm_places *places, struct norm *norm) {
+    /* Channels: the second dimension, or the product of the normalized shape. */
+    norm->channels = x.tensor.n_dims > 1 ? (double)x.tensor.dims[1] : 0;
+    if (places->shape != NOWHERE) {
+        if (!case_numbers(at, places->shape, shape, FLOPS_RANK, &n))
+            return "number of channels not recorded";
+        norm->channels = 1;
+        for (uint32_t i = 0; i < n; i++)
+            norm->channels *= (double)shape[i];
+    }
+    if (!(norm->channels > 0))
+        return "number of channels not recorded";
+    if (at->tracelens)
+        return (has_mask || at->formula == FORMULA_BATCH_NORM_BACKWARD) && tracelens_read(at, places, norm)
+                   ? NULL
+                   : "types, strides or arguments not recorded";
     norm->train = places->train == NOWHERE || case_is_true(at, places->train);
     norm->affine = case_is_tensor(at, places->weight);
     norm->bias = places->bias != NOWHERE && case_is_tensor(at, places->bias);
-    norm->statistics = statistics_of(at, places, norm);
-}
 
-/* Why it cannot be read, or NULL. */
-static const char *norm_read(const struct flops_case *at, const struct norm_places *places, struct norm *norm) {
-    struct operator_input x = case_input(at, places->x);
-    *norm = (struct norm){.n = tensor_elements(&x.tensor), .bytes = case_bytes(at, places->x)};
-    bool mask = mask_read(at, places, norm);
-    if (x.is_list || !x.tensor.n_dims || !channels_read(at, places, norm))
-        return "number of channels not recorded";
-    if (at->tracelens)
-        return (mask || at->formula == FORMULA_BATCH_NORM_BACKWARD) && tracelens_read(at, places, norm)
-                   ? NULL
-                   : "types, strides or arguments not recorded";
-    arguments_read(at, places, norm);
+    /* Means: one for each row, for each group of each image, or for each channel. */
+    double images = (double)x.tensor.dims[0];
+    norm->statistics = norm->channels;
+    if (places->shape != NOWHERE)
+        norm->statistics = norm->n / norm->channels;
+    else if (places->groups != NOWHERE && case_numbers(at, places->groups, &groups, 1, &n) && n == 1)
+        norm->statistics = images * (double)groups;
+    else if (at->formula == FORMULA_INSTANCE_NORM)
+        norm->statistics = images * norm->channels;
     return NULL;
 }
 
-static double yes(bool it_is, double then) {
-    return it_is ? then : 0;
+static double if_set(bool condition, double value) {
+    return condition ? value : 0;
 }
 
 struct op_flops flops_norm(const struct flops_case *at) {
@@ -443,40 +388,12 @@ struct op_flops flops_norm(const struct flops_case *at) {
     double n = norm.n, c = norm.channels, statistics = at->tracelens ? c : norm.statistics, bytes = norm.bytes;
     if (at->formula == FORMULA_RMS_NORM)
         return flops_known(at, n / c * (2 * c + 2) + n * (norm.affine ? 2 : 1),
-                           2 * n * bytes + yes(norm.affine, c * bytes), UNIT_VECTOR, 0);
-    bool running = at->formula == FORMULA_BATCH_NORM || at->tracelens; /* means that are kept are written again */
-    double parameters =
-        c * (yes(norm.affine, 1) + yes(norm.affine && norm.bias, 1)) + statistics * (2 + yes(norm.train && running, 2));
-    return flops_known(at, 6 * statistics + yes(norm.train, 3 * n) + 2 * n, (2 * n + parameters) * bytes, UNIT_VECTOR,
-                       0);
-}
-
-static struct op_flops rms_backward(const struct flops_case *at, const struct norm_places *places,
-                                    const struct norm *norm) {
-    double n = norm->n, rows = n / norm->channels;
-    double flops =
-        n + yes(norm->affine, n) + yes(norm->mask[0], 6 * n) + yes(norm->mask[1] && norm->affine, n + yes(rows > 1, n));
-    double written = at->tracelens || norm->mask[0] ? n : 0;
-    double weights = yes(norm->affine, norm->channels * (at->tracelens || norm->mask[1] ? 2 : 1));
-    return flops_known(at, flops, norm->bytes * (2 * n + written + weights), UNIT_VECTOR, places->x);
-}
-
-/* It gives no gradient of the input the operations that belong to one without training. */
-static struct op_flops backward_tracelens(const struct flops_case *at, const struct norm_places *places,
-                                          const struct norm *norm) {
-    int64_t groups = 1;
-    uint32_t one;
-    double n = norm->n, c = norm->channels;
-    if (at->formula == FORMULA_GROUP_NORM_BACKWARD) {
-        if (!case_numbers(at, places->groups, &groups, 1, &one) || one != 1 || groups <= 0)
-            return flops_unknown("number of groups not recorded");
-        c /= (double)groups;
-    }
-    double input = norm->mask[0] ? yes(norm->train, 5 * n) : 2 * n;
-    double flops = yes(!norm->train, 3 * c) + 4 * n + input;
-    double elements = n + n * (norm->mask[0] && norm->train ? 2 : 1) + yes(norm->train, c) +
-                      yes(norm->affine, c + yes(norm->train, c * (norm->bias ? 2 : 1)));
-    return flops_known(at, flops, elements * norm->bytes, UNIT_VECTOR, places->x);
+                           2 * n * bytes + if_set(norm.affine, c * bytes), UNIT_VECTOR, 0);
+    bool running = at->formula == FORMULA_BATCH_NORM || at->tracelens; /* running means are written again */
+    double parameters = c * (if_set(norm.affine, 1) + if_set(norm.affine && norm.bias, 1)) +
+                        statistics * (2 + if_set(norm.train && running, 2));
+    return flops_known(at, 6 * statistics + if_set(norm.train, 3 * n) + 2 * n, (2 * n + parameters) * bytes,
+                       UNIT_VECTOR, 0);
 }
 
 struct op_flops flops_norm_backward(const struct flops_case *at) {
@@ -485,42 +402,48 @@ struct op_flops flops_norm_backward(const struct flops_case *at) {
     const char *why = norm_read(at, places, &norm);
     if (why)
         return flops_unknown(why);
-    if (at->formula == FORMULA_RMS_NORM_BACKWARD)
-        return rms_backward(at, places, &norm);
-    if (at->tracelens)
-        return backward_tracelens(at, places, &norm);
-    double n = norm.n, c = norm.channels;
-    double flops = 4 * n + yes(norm.mask[0], norm.train ? 5 * n : 2 * n) + yes(!norm.train, 3 * norm.statistics);
-    double elements = 2 * n + yes(norm.mask[0], n) + 2 * norm.statistics + yes(norm.affine && norm.mask[0], c) +
-                      yes(norm.affine && norm.mask[1], c) + yes(norm.affine && norm.mask[2], c);
+    double n = norm.n, c = norm.channels, flops, elements;
+    if (at->formula == FORMULA_RMS_NORM_BACKWARD) {
+        flops = n + if_set(norm.affine, n) + if_set(norm.mask[0], 6 * n) +
+                if_set(norm.mask[1] && norm.affine, n + if_set(n / c > 1, n));
+        double written = at->tracelens || norm.mask[0] ? n : 0;
+        double weights = if_set(norm.affine, c * (at->tracelens || norm.mask[1] ? 2 : 1));
+        return flops_known(at, flops, norm.bytes * (2 * n + written + weights), UNIT_VECTOR, places->x);
+    }
+    if (!at->tracelens) {
+        flops = 4 * n + if_set(norm.mask[0], norm.train ? 5 * n : 2 * n) + if_set(!norm.train, 3 * norm.statistics);
+        elements = 2 * n + if_set(norm.mask[0], n) + 2 * norm.statistics + if_set(norm.affine && norm.mask[0], c) +
+                   if_set(norm.affine && norm.mask[1], c) + if_set(norm.affine && norm.mask[2], c);
+        return flops_known(at, flops, elements * norm.bytes, UNIT_VECTOR, places->x);
+    }
+    /* TraceLens swaps the operations with and without a gradient of the input. */
+    if (at->formula == FORMULA_GROUP_NORM_BACKWARD) {
+        int64_t groups = 1;
+        uint32_t n_groups;
+        if (!case_numbers(at, places->groups, &groups, 1, &n_groups) || n_groups != 1 || groups <= 0)
+            return flops_unknown("number of groups not recorded");
+        c /= (double)groups;
+    }
+    double input = norm.mask[0] ? if_set(norm.train, 5 * n) : 2 * n;
+    flops = if_set(!norm.train, 3 * c) + 4 * n + input;
+    elements = n + n * (norm.mask[0] && norm.train ? 2 : 1) + if_set(norm.train, c) +
+               if_set(norm.affine, c + if_set(norm.train, c * (norm.bias ? 2 : 1)));
     return flops_known(at, flops, elements * norm.bytes, UNIT_VECTOR, places->x);
 }
 
-/*
- * Operators that work element by element, that copy, and on lists of tensors.
+/* ---- Element-wise operators ----
  *
- * One operation for each element of the result, whatever it is. A result has the shape that its operands broadcast to
- * and the type that they promote to, unless the operator writes to its first operand, to one that it is given, or
- * truth values.
+ * One operation per element of the result. A result has the shape that its operands broadcast to and the type that they
+ * promote to, unless the operator writes to its first operand, to a given output, or truth values.
  */
 
-/* ---- TraceLens: one operand or two, and perhaps the result behind them ---- */
-
-static struct op_flops unary_tracelens(const struct flops_case *at) {
-    bool out = case_input(at, 1).tensor.n_dims || case_input(at, 1).n_members;
-    struct operator_input operand = case_input(at, 0);
-    if (at->inputs->n_types <= out || at->inputs->n_strides <= out || operand.is_list)
-        return flops_unknown("operand type or strides not recorded");
-    double n = tensor_elements(&operand.tensor);
-    return flops_known(at, n, n * case_bytes(at, 0) + n * case_bytes(at, out), UNIT_VECTOR, 0);
-}
-
-/* Takes a tensor into the shape that all of them broadcast to; false: they do not. */
+/* The shape that several tensors broadcast to. */
 struct broadcast {
     int64_t dims[FLOPS_RANK]; /* the last one first */
     uint32_t n;
 };
 
+/* False: the tensor does not fit. */
 static bool broadcast_add(struct broadcast *shape, const struct input_tensor *tensor) {
     if (tensor->n_dims > FLOPS_RANK)
         return false;
@@ -543,119 +466,77 @@ static double broadcast_elements(const struct broadcast *shape) {
     return n;
 }
 
-/* Bytes of an element of the result. */
-static double binary_out_bytes(const struct flops_case *at) {
+/* TraceLens reads one operand or two, and perhaps the result after them. */
+static struct op_flops elementwise_tracelens(const struct flops_case *at) {
     struct operator_input a = case_input(at, 0), b = case_input(at, 1), out = case_input(at, 2);
-    if (out.tensor.n_dims || out.n_members)
-        return case_bytes(at, 2);
-    double first = case_bytes(at, 0), second = case_bytes(at, 1);
-    if (a.tensor.n_dims && b.tensor.n_dims)
-        return first > second || isnan(first) ? first : second;
-    return first;
-}
-
-static struct op_flops binary_tracelens(const struct flops_case *at) {
+    if (at->formula == FORMULA_UNARY) {
+        bool has_out = b.tensor.n_dims || b.n_members;
+        if (at->inputs->n_types <= has_out || at->inputs->n_strides <= has_out || a.is_list)
+            return flops_unknown("operand type or strides not recorded");
+        double n = tensor_elements(&a.tensor);
+        return flops_known(at, n, n * case_bytes(at, 0) + n * case_bytes(at, has_out), UNIT_VECTOR, 0);
+    }
     struct broadcast shape = {.n = 0};
-    struct operator_input a = case_input(at, 0), b = case_input(at, 1), out = case_input(at, 2);
-    uint32_t needed = out.tensor.n_dims || out.n_members ? 3 : 2;
+    bool has_out = out.tensor.n_dims || out.n_members;
+    uint32_t needed = has_out ? 3 : 2;
     if (at->inputs->n_shapes < 2 || at->inputs->n_types < needed || at->inputs->n_strides < needed)
         return flops_unknown("operand types or strides not recorded");
     if (a.is_list || b.is_list || !broadcast_add(&shape, &a.tensor) || !broadcast_add(&shape, &b.tensor))
         return flops_unknown("operand shapes do not broadcast");
-    double n = broadcast_elements(&shape);
-    double bytes = case_read(at, 0) + case_read(at, 1) + n * binary_out_bytes(at);
-    return flops_known(at, n, bytes, UNIT_VECTOR, 0);
-}
-
-/* ---- Ours ---- */
-
-static bool writes_first(const struct op_kind *kind) {
-    return kind->name[strlen(kind->name) - 1] == '_';
-}
-
-/* The type that operands promote to: of those with dimensions the widest of the highest kind, unless one without has a
- * kind above that. */
-struct promotion {
-    const struct data_type *type;
-    bool has_dims;
-};
-
-static void promotion_add(struct promotion *promotion, const struct data_type *type, bool has_dims) {
-    const struct data_type *old = promotion->type;
-    bool higher = !old || type->kind > old->kind;
-    bool wider = !old || (type->kind == old->kind && type->bytes > old->bytes);
-    bool taken =
-        has_dims == promotion->has_dims ? higher || wider : (has_dims ? !old || type->kind >= old->kind : higher);
-    promotion->has_dims |= has_dims;
-    promotion->type = taken ? type : old;
-}
-
-/* Operands of the operator, before where it may be given its result. */
-static uint32_t operands_of(const struct flops_case *at) {
-    uint32_t most = at->formula == FORMULA_UNARY ? 1 : at->formula == FORMULA_BINARY ? 2 : at->inputs->n;
-    return most < at->inputs->n ? most : at->inputs->n;
-}
-
-/* What is read of the operands, and the result's shape and type. */
-struct operand_sums {
-    double read;
-    uint32_t n_tensors;
-    struct broadcast shape;
-    struct promotion promotion;
-    bool fits;
-};
-
-static struct operand_sums operands_read(const struct flops_case *at) {
-    struct operand_sums all = {.fits = true};
-    uint32_t n = operands_of(at);
-    for (uint32_t i = 0; i < n; i++) {
-        struct operator_input input = case_input(at, i);
-        if (!case_is_tensor(at, i))
-            continue;
-        all.n_tensors++;
-        all.read += case_read(at, i);
-        all.fits = all.fits && broadcast_add(&all.shape, &input.tensor);
-        if (case_type(at, i))
-            promotion_add(&all.promotion, case_type(at, i), input.tensor.n_dims > 0);
-    }
-    return all;
-}
-
-static double result_bytes_flops_elementwise(const struct flops_case *at, const struct operand_sums *operands) {
-    uint32_t behind = at->formula == FORMULA_UNARY ? 1 : 2;
-    if (writes_first(at->kind))
-        return case_bytes(at, 0);
-    if (at->formula == FORMULA_COMPARE)
-        return 1;
-    if ((at->formula == FORMULA_UNARY || at->formula == FORMULA_BINARY) && case_is_tensor(at, behind))
-        return case_bytes(at, behind);
-    return operands->promotion.type ? operands->promotion.type->bytes : NAN;
+    double n = broadcast_elements(&shape), first = case_bytes(at, 0), second = case_bytes(at, 1), out_bytes = first;
+    if (has_out)
+        out_bytes = case_bytes(at, 2);
+    else if (a.tensor.n_dims && b.tensor.n_dims)
+        out_bytes = first > second || isnan(first) ? first : second;
+    return flops_known(at, n, case_read(at, 0) + case_read(at, 1) + n * out_bytes, UNIT_VECTOR, 0);
 }
 
 struct op_flops flops_elementwise(const struct flops_case *at) {
     if (at->tracelens)
-        return at->formula == FORMULA_UNARY ? unary_tracelens(at) : binary_tracelens(at);
-    struct operand_sums operands = operands_read(at);
-    if (!operands.n_tensors)
+        return elementwise_tracelens(at);
+    bool fixed = at->formula == FORMULA_UNARY || at->formula == FORMULA_BINARY;
+    uint32_t n_operands = at->formula == FORMULA_UNARY ? 1 : at->formula == FORMULA_BINARY ? 2 : at->inputs->n;
+    uint32_t out = at->formula == FORMULA_UNARY ? 1 : 2, n_tensors = 0;
+    double read = 0;
+    struct broadcast shape = {.n = 0};
+    bool fits = true, promoted_dims = false;
+    const struct data_type *promoted = NULL;
+    for (uint32_t i = 0; i < n_operands && i < at->inputs->n; i++) {
+        struct operator_input input = case_input(at, i);
+        if (!case_is_tensor(at, i))
+            continue;
+        n_tensors++;
+        read += case_read(at, i);
+        fits = fits && broadcast_add(&shape, &input.tensor);
+
+        /* The promoted type is the widest of the highest kind among operands with dimensions, unless one without
+         * dimensions has a higher kind. */
+        const struct data_type *type = case_type(at, i), *old = promoted;
+        bool has_dims = input.tensor.n_dims > 0;
+        if (!type)
+            continue;
+        if (!old || type->kind > old->kind)
+            promoted = type;
+        else if (has_dims == promoted_dims ? type->kind == old->kind && type->bytes > old->bytes
+                                           : has_dims && type->kind == old->kind)
+            promoted = type;
+        promoted_dims |= has_dims;
+    }
+    if (!n_tensors)
         return flops_unknown("no tensor among the inputs");
-    if (!operands.fits)
+    if (!fits)
         return flops_unknown("operand shapes do not broadcast");
-    double n = broadcast_elements(&operands.shape);
-    return flops_known(at, n, operands.read + n * result_bytes_flops_elementwise(at, &operands), UNIT_VECTOR, 0);
+    double n = broadcast_elements(&shape), bytes = promoted ? promoted->bytes : (double)NAN;
+    if (at->kind->name[strlen(at->kind->name) - 1] == '_') /* in place */
+        bytes = case_bytes(at, 0);
+    else if (at->formula == FORMULA_COMPARE)
+        bytes = 1;
+    else if (fixed && case_is_tensor(at, out))
+        bytes = case_bytes(at, out);
+    return flops_known(at, n, read + n * bytes, UNIT_VECTOR, 0);
 }
 
-/* ---- Moving without computing ---- */
-
-/* Bytes of an element of a copy, which may be asked to be of another type. */
-static double copied_bytes(const struct flops_case *at) {
-    int64_t number;
-    uint32_t n;
-    bool asks = strcmp(at->kind->name, "aten::_to_copy") == 0;
-    const struct data_type *type = NULL;
-    if (asks && case_numbers(at, 1, &number, 1, &n) && n == 1)
-        type = data_type_of_number(number);
-    return type ? type->bytes : case_bytes(at, 0);
-}
+/* ---- Copies, fills, resizes ---- */
 
 struct op_flops flops_copy(const struct flops_case *at) {
     struct operator_input first = case_input(at, 0);
@@ -665,56 +546,43 @@ struct op_flops flops_copy(const struct flops_case *at) {
     double n = input_elements(&first);
     if (at->formula == FORMULA_FILL)
         return flops_known(at, 0, n * case_bytes(at, 0), UNIT_VECTOR, 0);
-    bool onto = case_is_tensor(at, 1); /* copies the second to the first */
-    double read = case_read(at, onto && !list ? 1 : 0);
-    return flops_known(at, 0, read + n * copied_bytes(at), UNIT_VECTOR, 0);
+    double read = case_read(at, case_is_tensor(at, 1) && !list ? 1 : 0); /* may copy the second to the first */
+    int64_t number;
+    uint32_t n_numbers;
+    const struct data_type *type = NULL; /* requested */
+    if (strcmp(at->kind->name, "aten::_to_copy") == 0 && case_numbers(at, 1, &number, 1, &n_numbers) && n_numbers == 1)
+        type = data_type_of_number(number);
+    return flops_known(at, 0, read + n * (type ? type->bytes : case_bytes(at, 0)), UNIT_VECTOR, 0);
 }
 
-/* ---- Results of another size than the operand's ---- */
-
-/* Elements of the result where edges are padded, the last dimension's first. */
-static double padded_elements(const struct flops_case *at, const struct input_tensor *x) {
-    int64_t edges[6];
-    uint32_t n = 0;
-    double elements = tensor_elements(x);
-    if (!case_numbers(at, 1, edges, 6, &n) || n % 2 || n / 2 > x->n_dims)
-        return NAN;
-    for (uint32_t i = 0; i < n / 2; i++) {
-        double dim = (double)x->dims[x->n_dims - 1 - i];
-        elements = elements / dim * (dim + (double)(edges[2 * i] + edges[2 * i + 1]));
-    }
-    return elements;
-}
-
-/* Elements of the result where its size in space is told. */
-static double resized_elements(const struct flops_case *at, const struct input_tensor *x) {
-    int64_t space[FLOPS_RANK];
-    uint32_t n = 0;
-    if (x->n_dims < 2 || !case_numbers(at, 1, space, FLOPS_RANK, &n))
-        return NAN;
-    double elements = (double)x->dims[0] * (double)x->dims[1];
-    for (uint32_t i = 0; i < n; i++)
-        elements *= (double)space[i];
-    return elements;
-}
-
-/* silu(a) * b, where a and b are the halves of the second input and the first is the result: 5 operations each. */
-static struct op_flops gated(const struct flops_case *at) {
-    struct input_tensor out = case_input(at, 0).tensor;
-    double n = tensor_elements(&out);
-    double bytes = 2 * n * case_bytes(at, 1) + n * case_bytes(at, 0);
-    if (at->inputs->n_types < 2 || (at->tracelens && at->inputs->n_strides < 2))
-        return flops_unknown("operand types or strides not recorded");
-    if (at->tracelens && isnan(bytes))
-        return flops_unknown("unknown operand types");
-    return flops_known(at, 5 * n, bytes, UNIT_VECTOR, 1);
-}
-
+/* Results of another size than the operand's: gated products, padding, and resizing in space. */
 struct op_flops flops_resize(const struct flops_case *at) {
-    if (at->formula == FORMULA_GATED)
-        return gated(at);
     struct input_tensor x = case_input(at, 0).tensor;
-    double n = at->formula == FORMULA_PAD ? padded_elements(at, &x) : resized_elements(at, &x);
+    double n = tensor_elements(&x);
+    if (at->formula == FORMULA_GATED) {
+        /* silu(a) * b: a and b are the halves of the second input, the first is the result; 5 operations each. */
+        double bytes = 2 * n * case_bytes(at, 1) + n * case_bytes(at, 0);
+        if (at->inputs->n_types < 2 || (at->tracelens && at->inputs->n_strides < 2))
+            return flops_unknown("operand types or strides not recorded");
+        if (at->tracelens && isnan(bytes))
+            return flops_unknown("unknown operand types");
+        return flops_known(at, 5 * n, bytes, UNIT_VECTOR, 1);
+    }
+    int64_t sizes[FLOPS_RANK];
+    uint32_t n_sizes = 0;
+    if (at->formula == FORMULA_PAD) { /* two edges per dimension, the last dimension first */
+        bool ok = case_numbers(at, 1, sizes, 6, &n_sizes) && n_sizes % 2 == 0 && n_sizes / 2 <= x.n_dims;
+        for (uint32_t i = 0; ok && i < n_sizes / 2; i++) {
+            double dim = (double)x.dims[x.n_dims - 1 - i];
+            n = n / dim * (dim + (double)(sizes[2 * i] + sizes[2 * i + 1]));
+        }
+        n = ok ? n : (double)NAN;
+    } else { /* batch and channels stay, the size in space is given */
+        bool ok = x.n_dims >= 2 && case_numbers(at, 1, sizes, FLOPS_RANK, &n_sizes);
+        n = ok ? (double)x.dims[0] * (double)x.dims[1] : (double)NAN;
+        for (uint32_t i = 0; ok && i < n_sizes; i++)
+            n *= (double)sizes[i];
+    }
     double bytes = case_read(at, 0) + n * case_bytes(at, 0);
     if (isnan(n) || (at->tracelens && (isnan(bytes) || !at->inputs->n_strides)))
         return flops_unknown("result size not recorded");
@@ -723,14 +591,10 @@ struct op_flops flops_resize(const struct flops_case *at) {
 
 /* ---- Lists of tensors ---- */
 
-static bool name_has(const struct flops_case *at, const char *word) {
-    return strstr(at->kind->name, word) != NULL;
-}
-
 /* One operation for each element of the first list. */
 struct op_flops flops_foreach(const struct flops_case *at) {
     struct operator_input first = case_input(at, 0);
-    bool copies = name_has(at, "_copy_"), fills = name_has(at, "_zero_");
+    bool copies = strstr(at->kind->name, "_copy_"), fills = strstr(at->kind->name, "_zero_");
     double read = 0, n = input_elements(&first);
     if (!first.is_list)
         return flops_unknown("the first input is not a list of tensors");
@@ -740,8 +604,8 @@ struct op_flops flops_foreach(const struct flops_case *at) {
     return flops_known(at, copies || fills ? 0 : n, read + n * case_bytes(at, 0), UNIT_VECTOR, 0);
 }
 
-/* Parameters, gradients and states, a list of each: all are read, all but the gradients are written. A multiplication
- * and an addition for each element of each. */
+/* Lists of parameters, gradients and states: all are read, all except the gradients are written. A multiplication and
+ * an addition for each element of each list. */
 struct op_flops flops_optimizer(const struct flops_case *at) {
     struct operator_input first = case_input(at, 0);
     double bytes = 0, n = input_elements(&first), lists = 0;

@@ -1,32 +1,29 @@
 /*
- * flops_matrix.c - products of matrices, and convolutions.
+ * flops_matrix.c - attention, products of matrices, and convolutions.
  *
  *     (M, K) x (K, N)      2 M N K, and M N for a bias
  *     linear layers        the same, with weights of (N, K), and any number of dimensions that make up M
  *     convolution          a product for each element of the output, with as many terms as the filter has weights
+ *     attention            softmax(Q K^T) V of many heads; the softmax itself is not counted
+ *         forward          2 products of every query with every key: Q K^T, P V
+ *         backward         5 of them: Q K^T again, and the gradients of V, P, Q and K
+ *         causal           half of the pairs, if there are as many queries as keys
+ *
+ * Sequences of different lengths follow one another in one dimension; a trace records only their number and the longest
+ * one. The others are assumed to share the rest evenly, which is a lower bound of the operations.
  */
 #include "facts/flops.h"
 
-/*
- * Attention: softmax(Q K^T) V of many heads, forward and backward.
- *
- *     forward     2 products of every query with every key: Q K^T, P V
- *     backward    5 of them: Q K^T again, and the gradients of V, P, Q and K
- *     causal      half of the pairs, where there are as many queries as keys
- *
- * The softmax itself is not counted. Sequences of different lengths lie behind one another in one dimension; a trace
- * tells how many there are and the longest one, so that the others are taken to share the rest evenly: at least so much
- * is computed.
- */
+/* ---- Attention ---- */
 
 enum attention_order { HEADS_FIRST, LENGTH_FIRST, PACKED };
 
-/* How "causal" is told: as a boolean whose mask begins at the first key or ends at the last one, or as a number. */
+/* Form of "causal": a boolean whose mask begins at the first key or ends at the last one, or a number. */
 enum causal_form { CAUSAL_FIRST, CAUSAL_LAST, CAUSAL_NUMBER };
 
 #define NOWHERE UINT32_MAX
 
-/* Where an operator's arguments are. */
+/* The positions of an operator's arguments. */
 struct attention_places {
     enum op_formula formula;
     enum attention_order order;
@@ -34,9 +31,9 @@ struct attention_places {
     enum causal_form form;
     uint32_t starts, longest; /* of sequences of different lengths: two inputs each; NOWHERE */
     uint32_t bias;            /* or NOWHERE */
-    uint32_t lengths;         /* what tells of different lengths in a way that is not known; NOWHERE */
-    bool recomputes;          /* to TraceLens: backward makes Q K^T again */
-    bool strides;             /* to TraceLens: they must be there, and "causal" must say something */
+    uint32_t lengths;         /* records different lengths in an unsupported form; NOWHERE */
+    bool recomputes;          /* TraceLens: backward computes Q K^T again */
+    bool strides;             /* TraceLens: strides and "causal" are required */
 };
 
 static const struct attention_places attention_table[] = {
@@ -71,36 +68,11 @@ struct attention {
     double batch, queries, keys, query_heads, key_heads, width, value_width;
     bool causal;
     enum causal_form mask;
-    bool packed; /* sequences of different lengths, of which is known: */
+    bool packed; /* sequences of different lengths: */
     double n_sequences, n_key_sequences, longest, longest_keys;
 };
 
-/* Sizes of one of the three operands. */
-struct operand_sizes {
-    double batch, length, heads, width;
-};
-
-static bool operand_read(const struct input_tensor *tensor, enum attention_order order, struct operand_sizes *sizes) {
-    static const uint8_t length[] = {2, 1, 0}, heads[] = {1, 2, 1}, width[] = {3, 3, 2};
-    if (tensor->n_dims != (order == PACKED ? 3 : 4))
-        return false;
-    *sizes = (struct operand_sizes){.batch = order == PACKED ? 1 : (double)tensor->dims[0],
-                                    .length = (double)tensor->dims[length[order]],
-                                    .heads = (double)tensor->dims[heads[order]],
-                                    .width = (double)tensor->dims[width[order]]};
-    return true;
-}
-
-static bool operands_fit(struct operand_sizes q, struct operand_sizes k, struct operand_sizes v) {
-    return q.batch == k.batch && q.batch == v.batch && k.heads == v.heads && k.length == v.length &&
-           q.width == k.width && k.heads > 0;
-}
-
-static bool is_packed(const struct flops_case *at, const struct attention_places *places) {
-    return places->order == PACKED || (places->starts != NOWHERE && case_input(at, places->starts).tensor.n_dims == 1);
-}
-
-/* How many sequences there are, and the longest. False: not told. */
+/* The number of sequences, and the longest. False: not recorded. */
 static bool sequences_read(const struct flops_case *at, const struct attention_places *places,
                            struct attention *attention) {
     struct input_tensor queries = case_input(at, places->starts).tensor;
@@ -117,7 +89,7 @@ static bool sequences_read(const struct flops_case *at, const struct attention_p
     return attention->n_sequences < 2 || attention->n_key_sequences >= 2;
 }
 
-/* Whether later keys are masked. False: the trace does not say, where TraceLens must be told. */
+/* Whether later keys are masked. False: not recorded, and TraceLens needs it. */
 static bool causal_read(const struct flops_case *at, const struct attention_places *places,
                         struct attention *attention) {
     struct input_text value = case_input(at, places->causal).value;
@@ -132,42 +104,47 @@ static bool causal_read(const struct flops_case *at, const struct attention_plac
     return !at->tracelens || assumed || (places->strides ? value.length > 0 : value.at != NULL);
 }
 
-/* Strides that TraceLens takes from the list, or fails. */
-static bool strides_there(const struct flops_case *at, const struct attention_places *places) {
-    return !places->strides || at->inputs->n_strides > places->query + 2;
-}
-
-/* Why it cannot be read, or NULL. */
+/* Returns NULL, or why the arguments cannot be read. */
 static const char *attention_read(const struct flops_case *at, const struct attention_places *places,
                                   struct attention *attention) {
-    struct operand_sizes operand[3];
-    bool packed = is_packed(at, places);
+    static const uint8_t length[] = {2, 1, 0}, heads[] = {1, 2, 1}, width[] = {3, 3, 2}; /* by order */
+    struct {
+        double batch, length, heads, width;
+    } operand[3], *q = operand, *k = operand + 1, *v = operand + 2;
+    bool packed =
+        places->order == PACKED || (places->starts != NOWHERE && case_input(at, places->starts).tensor.n_dims == 1);
+    enum attention_order order = packed ? PACKED : places->order;
     for (uint32_t i = 0; i < 3; i++) {
         struct input_tensor tensor = case_input(at, places->query + i).tensor;
-        if (!operand_read(&tensor, packed ? PACKED : places->order, &operand[i]))
+        if (tensor.n_dims != (packed ? 3 : 4))
             return "unknown layout of query, key and value";
+        operand[i].batch = packed ? 1 : (double)tensor.dims[0];
+        operand[i].length = (double)tensor.dims[length[order]];
+        operand[i].heads = (double)tensor.dims[heads[order]];
+        operand[i].width = (double)tensor.dims[width[order]];
     }
-    struct operand_sizes q = operand[0], k = operand[1], v = operand[2];
-    if (!operands_fit(q, k, v))
+    if (q->batch != k->batch || q->batch != v->batch || k->heads != v->heads || k->length != v->length ||
+        q->width != k->width || k->heads <= 0)
         return "shapes of query, key and value do not match";
     if (places->lengths != NOWHERE && case_is_tensor(at, places->lengths))
         return "sequence lengths not recorded";
-    *attention = (struct attention){.batch = q.batch,
-                                    .queries = q.length,
-                                    .keys = k.length,
-                                    .query_heads = q.heads,
-                                    .key_heads = k.heads,
-                                    .width = q.width,
-                                    .value_width = v.width,
+    *attention = (struct attention){.batch = q->batch,
+                                    .queries = q->length,
+                                    .keys = k->length,
+                                    .query_heads = q->heads,
+                                    .key_heads = k->heads,
+                                    .width = q->width,
+                                    .value_width = v->width,
                                     .packed = packed};
     if (packed && !sequences_read(at, places, attention))
         return "sequence lengths not recorded";
-    if (!causal_read(at, places, attention) || (at->tracelens && !strides_there(at, places)))
+    if (!causal_read(at, places, attention) ||
+        (at->tracelens && places->strides && at->inputs->n_strides <= places->query + 2))
         return "causal flag or strides not recorded";
     return NULL;
 }
 
-/* Pairs of a query and a key that meet. NaN to TraceLens where it halves no rectangle. */
+/* Pairs of a query and an unmasked key. TraceLens has no value (NaN) for causal rectangles. */
 static double attention_pairs(const struct flops_case *at, const struct attention *attention, double queries,
                               double keys) {
     if (!attention->causal)
@@ -181,7 +158,7 @@ static double attention_pairs(const struct flops_case *at, const struct attentio
     return queries < keys ? queries * keys - queries * queries / 2 : keys * keys / 2;
 }
 
-/* Pairs of all sequences: of the longest one, and of those that share the rest. */
+/* Pairs of all sequences: of the longest one, and of the others, which share the rest. */
 static double all_pairs(const struct flops_case *at, const struct attention *attention) {
     if (!attention->packed)
         return attention_pairs(at, attention, attention->queries, attention->keys);
@@ -203,7 +180,7 @@ static double key_elements(const struct attention *attention, double width) {
     return attention->batch * attention->keys * attention->key_heads * width;
 }
 
-/* Bytes that reading the bias takes, where there is one. */
+/* Bytes of the bias, if there is one. */
 static double bias_read(const struct flops_case *at, const struct attention_places *places) {
     return places->bias != NOWHERE && case_is_tensor(at, places->bias) ? case_read(at, places->bias) : 0;
 }
@@ -224,48 +201,44 @@ struct op_flops flops_attention(const struct flops_case *at) {
     return flops_known(at, flops, bytes, UNIT_MATRIX, 0);
 }
 
-/* What sums the gradients of keys and values over the heads that share them, in one sequence. */
+/* Additions of the gradients of keys and values over the heads that share them, in one sequence. */
 static double shared_heads(const struct attention *attention, double keys) {
     double sums = floor(attention->query_heads / attention->key_heads) - 1;
     return attention->batch * keys * sums * (attention->width + attention->value_width);
 }
 
-/* TraceLens halves these, too. */
-static double shared_sums(const struct flops_case *at, const struct attention *attention) {
-    double share = at->tracelens && attention->causal ? 0.5 : 1, others = attention->n_sequences - 1;
-    if (!attention->packed || !at->tracelens)
-        return share * shared_heads(attention, attention->keys);
-    double rest =
-        others > 0 ? floor((attention->keys - attention->longest_keys) / (attention->n_key_sequences - 1)) : 0;
-    return share * (shared_heads(attention, attention->longest_keys) + fmax(others, 0) * shared_heads(attention, rest));
-}
-
-static double backward_bytes(const struct flops_case *at, const struct attention_places *places,
-                             const struct attention *attention) {
-    double width = attention->width, value_width = attention->value_width;
-    double query_bytes = case_bytes(at, places->query);
-    double written =
-               query_elements(attention, width) + key_elements(attention, width) + key_elements(attention, value_width),
-           read = written;
-    if (at->tracelens) {
-        double bytes = at->formula == FORMULA_FLASH_BACKWARD ? case_bytes(at, 0) : 2;
-        return bytes * (read + written + query_elements(attention, value_width));
-    }
-    double inputs = case_read(at, places->query) + case_read(at, places->query + 1) + case_read(at, places->query + 2);
-    double outputs = 2 * query_bytes * query_elements(attention, value_width); /* and its gradient */
-    return inputs + outputs + bias_read(at, places) + query_bytes * written;
-}
-
-/* What is known of a gradient, from the places of the operator's own arguments. */
+/* The gradient; `places` are those of the operator's own arguments. */
 static struct op_flops gradient_known(const struct flops_case *at, const struct attention_places *places,
                                       const struct attention *attention) {
     bool recomputes = !at->tracelens || places->recomputes;
-    double products = (recomputes ? 3 : 2) * attention->width + 2 * attention->value_width;
-    double flops = 2 * attention->batch * attention->query_heads * all_pairs(at, attention) * products +
-                   shared_sums(at, attention);
-    double bytes = backward_bytes(at, places, attention);
-    if (at->tracelens && isnan(bytes))
-        return flops_unknown("unknown operand type");
+    double width = attention->width, value_width = attention->value_width;
+    double products = (recomputes ? 3 : 2) * width + 2 * value_width;
+
+    /* TraceLens halves these sums for causal attention, too. */
+    double share = at->tracelens && attention->causal ? 0.5 : 1, sums, others = attention->n_sequences - 1;
+    if (!attention->packed || !at->tracelens) {
+        sums = share * shared_heads(attention, attention->keys);
+    } else {
+        double rest =
+            others > 0 ? floor((attention->keys - attention->longest_keys) / (attention->n_key_sequences - 1)) : 0;
+        sums = share *
+               (shared_heads(attention, attention->longest_keys) + fmax(others, 0) * shared_heads(attention, rest));
+    }
+    double flops = 2 * attention->batch * attention->query_heads * all_pairs(at, attention) * products + sums;
+
+    double written =
+        query_elements(attention, width) + key_elements(attention, width) + key_elements(attention, value_width);
+    double outputs = query_elements(attention, value_width), bytes;
+    if (at->tracelens) {
+        bytes = (at->formula == FORMULA_FLASH_BACKWARD ? case_bytes(at, 0) : 2) * (written + written + outputs);
+        if (isnan(bytes))
+            return flops_unknown("unknown operand type");
+    } else {
+        uint32_t query = places->query;
+        double query_bytes = case_bytes(at, query);
+        bytes = case_read(at, query) + case_read(at, query + 1) + case_read(at, query + 2) +
+                2 * query_bytes * outputs /* and its gradient */ + bias_read(at, places) + query_bytes * written;
+    }
     return flops_known(at, flops, bytes, UNIT_MATRIX, at->tracelens ? 0 : places->query);
 }
 
@@ -276,7 +249,7 @@ struct op_flops flops_attention_backward(const struct flops_case *at) {
     return why ? flops_unknown(why) : gradient_known(at, places, &attention);
 }
 
-/* TraceLens takes sequences of different lengths for one. */
+/* TraceLens treats sequences of different lengths as one. */
 struct op_flops flops_attention_gradient(const struct flops_case *at) {
     const struct attention_places *places = attention_places_of(at->formula);
     struct attention attention;
@@ -289,37 +262,23 @@ struct op_flops flops_attention_gradient(const struct flops_case *at) {
 
 /* ---- Products ---- */
 
-/* Where a product's operands are. */
+/* The positions of a product's operands. */
 struct gemm_places {
     uint32_t a, bias, out, rank;
     bool has_bias;
 };
 
-static struct gemm_places gemm_places_of(enum op_formula formula) {
-    switch (formula) {
-    case FORMULA_ADDMM:
-        return (struct gemm_places){.a = 1, .bias = 0, .out = 5, .rank = 2, .has_bias = true};
-    case FORMULA_BADDBMM:
-        return (struct gemm_places){.a = 1, .bias = 0, .out = 5, .rank = 3, .has_bias = true};
-    case FORMULA_BMM:
-        return (struct gemm_places){.out = 2, .rank = 3};
-    case FORMULA_SCALED_MM:
-        return (struct gemm_places){.bias = 4, .out = 8, .rank = 2};
-    default:
-        return (struct gemm_places){.out = 2, .rank = 2};
-    }
-}
+static const struct gemm_places gemm_table[N_FORMULAS] = {
+    [FORMULA_MM] = {.out = 2, .rank = 2},
+    [FORMULA_ADDMM] = {.a = 1, .bias = 0, .out = 5, .rank = 2, .has_bias = true},
+    [FORMULA_BMM] = {.out = 2, .rank = 3},
+    [FORMULA_BADDBMM] = {.a = 1, .bias = 0, .out = 5, .rank = 3, .has_bias = true},
+    [FORMULA_SCALED_MM] = {.bias = 4, .out = 8, .rank = 2},
+};
 
 struct gemm {
     double batch, m, n, k;
 };
-
-static struct gemm gemm_of(const struct input_tensor *a, const struct input_tensor *b, uint32_t rank) {
-    return (struct gemm){.batch = rank == 3 ? (double)a->dims[0] : 1,
-                         .m = (double)a->dims[rank - 2],
-                         .n = (double)b->dims[rank - 1],
-                         .k = (double)a->dims[rank - 1]};
-}
 
 static struct op_flops gemm_tracelens(const struct flops_case *at, struct gemm_places places, struct gemm gemm) {
     bool bias = at->formula == FORMULA_SCALED_MM ? at->inputs->n_shapes == 3 : places.has_bias;
@@ -336,58 +295,47 @@ static struct op_flops gemm_tracelens(const struct flops_case *at, struct gemm_p
     return flops_known(at, gemm.batch * flops, gemm.batch * moved, UNIT_MATRIX, places.a);
 }
 
-/* Bytes of an element of the result: of the tensor that it is written to, of the type that is asked for, as wide as
- * sums of small integers are, or else the operands'. */
-static double gemm_out_bytes(const struct flops_case *at, struct gemm_places places) {
-    int64_t number;
-    uint32_t n;
-    const struct data_type *type = case_type(at, places.a);
-    if (case_is_tensor(at, places.out))
-        return case_bytes(at, places.out);
-    if (at->formula == FORMULA_SCALED_MM && case_numbers(at, 6, &number, 1, &n) && n == 1) {
-        const struct data_type *asked = data_type_of_number(number);
-        return asked ? asked->bytes : case_bytes(at, places.a);
-    }
-    if (type && type->kind == ELEMENT_INTEGER && type->bytes == 1)
-        return 4;
-    return case_bytes(at, places.a);
-}
-
-/* With beta = 0 what would be added is not read. */
-static bool gemm_has_bias(const struct flops_case *at, struct gemm_places places) {
-    int64_t beta;
-    uint32_t n;
-    if (at->formula == FORMULA_SCALED_MM)
-        return case_is_tensor(at, places.bias);
-    return places.has_bias && !(case_numbers(at, 3, &beta, 1, &n) && n == 1 && beta == 0);
-}
-
 struct op_flops flops_gemm(const struct flops_case *at) {
-    struct gemm_places places = gemm_places_of(at->formula);
+    const struct gemm_places places = gemm_table[at->formula];
     struct input_tensor a = case_input(at, places.a).tensor, b = case_input(at, places.a + 1).tensor;
-    bool fits = places.rank == 3 ? a.n_dims == 3 && b.n_dims == 3 : a.n_dims >= 2 && b.n_dims >= 2;
+    uint32_t rank = places.rank, n;
+    bool fits = rank == 3 ? a.n_dims == 3 && b.n_dims == 3 : a.n_dims >= 2 && b.n_dims >= 2;
     if (!fits)
         return flops_unknown("operands are not matrices");
-    struct gemm gemm = gemm_of(&a, &b, places.rank);
+    struct gemm gemm = {.batch = rank == 3 ? (double)a.dims[0] : 1,
+                        .m = (double)a.dims[rank - 2],
+                        .n = (double)b.dims[rank - 1],
+                        .k = (double)a.dims[rank - 1]};
     if (at->tracelens)
         return gemm_tracelens(at, places, gemm);
-    if (a.n_dims != places.rank || b.n_dims != places.rank || gemm.k != (double)b.dims[places.rank - 2])
+    if (a.n_dims != rank || b.n_dims != rank || gemm.k != (double)b.dims[rank - 2])
         return flops_unknown("matrix shapes do not match");
-    bool bias = gemm_has_bias(at, places);
+
+    /* With beta = 0 the bias is not read. */
+    int64_t beta, number;
+    bool scaled = at->formula == FORMULA_SCALED_MM;
+    bool bias = scaled ? case_is_tensor(at, places.bias)
+                       : places.has_bias && !(case_numbers(at, 3, &beta, 1, &n) && n == 1 && beta == 0);
+
+    /* Bytes of an element of the result: of the output tensor, of the requested type, as wide as sums of small
+     * integers, or else of the operands. */
     const struct data_type *type = case_type(at, places.a);
+    double out_bytes = case_bytes(at, places.a);
+    if (case_is_tensor(at, places.out)) {
+        out_bytes = case_bytes(at, places.out);
+    } else if (scaled && case_numbers(at, 6, &number, 1, &n) && n == 1) {
+        const struct data_type *requested = data_type_of_number(number);
+        out_bytes = requested ? requested->bytes : out_bytes;
+    } else if (type && type->kind == ELEMENT_INTEGER && type->bytes == 1) {
+        out_bytes = 4;
+    }
     double results = gemm.batch * gemm.m * gemm.n, terms = gemm.k * (type ? type->packed : 1);
     double bytes = case_read(at, places.a) + case_read(at, places.a + 1) + (bias ? case_read(at, places.bias) : 0) +
-                   results * gemm_out_bytes(at, places);
+                   results * out_bytes;
     return flops_known(at, 2 * results * terms + (bias ? results : 0), bytes, UNIT_MATRIX, places.a);
 }
 
 /* ---- Linear layers of inference libraries ---- */
-
-static struct gemm linear_of(const struct flops_case *at, const struct input_tensor *x, const struct input_tensor *w) {
-    double k = (double)x->dims[at->tracelens ? 1 : x->n_dims - 1];
-    double m = at->tracelens ? (double)x->dims[0] : k > 0 ? tensor_elements(x) / k : 0;
-    return (struct gemm){.batch = 1, .m = m, .n = (double)w->dims[0], .k = k};
-}
 
 /* Bytes of an element of the result. */
 static double linear_out_bytes(const struct flops_case *at, bool bias) {
@@ -412,15 +360,15 @@ struct op_flops flops_linear(const struct flops_case *at) {
     if (at->tracelens && at->formula != FORMULA_LINEAR_SCALED && at->inputs->n_types < 2)
         return flops_unknown("operand types not recorded");
     bool bias = at->formula == FORMULA_LINEAR && case_input(at, 2).tensor.n_dims > 0;
-    struct gemm gemm = linear_of(at, &x, &w);
-    if (!at->tracelens && (double)w.dims[w.n_dims - 1] != gemm.k)
+    double k = (double)x.dims[at->tracelens ? 1 : x.n_dims - 1], n = (double)w.dims[0];
+    double m = at->tracelens ? (double)x.dims[0] : k > 0 ? tensor_elements(&x) / k : 0;
+    if (!at->tracelens && (double)w.dims[w.n_dims - 1] != k)
         return flops_unknown("operand shapes do not match");
-    double results = gemm.m * gemm.n, out = linear_out_bytes(at, bias);
+    double results = m * n, out = linear_out_bytes(at, bias);
     double bytes = case_read(at, 0) + case_read(at, 1) + (bias ? case_read(at, 2) : 0) + out * results;
     if (at->tracelens)
-        bytes = case_bytes(at, 0) * gemm.m * gemm.k + case_bytes(at, 1) * gemm.n * gemm.k +
-                out * (results + (bias ? gemm.n : 0));
-    return flops_known(at, 2 * results * gemm.k + (bias ? results : 0), bytes, UNIT_MATRIX, 0);
+        bytes = case_bytes(at, 0) * m * k + case_bytes(at, 1) * n * k + out * (results + (bias ? n : 0));
+    return flops_known(at, 2 * results * k + (bias ? results : 0), bytes, UNIT_MATRIX, 0);
 }
 
 /* ---- Convolutions ---- */
@@ -436,7 +384,7 @@ struct conv {
     double n_x, n_w, n_out, n_channels; /* elements */
 };
 
-/* Where a convolution's arguments are. */
+/* The positions of a convolution's arguments. */
 struct conv_places {
     uint32_t x, stride, padding, dilation, transposed, output_padding, groups;
     bool can_transpose;
@@ -455,7 +403,7 @@ static struct conv_places conv_places_of(enum op_formula formula) {
     }
 }
 
-/* A number for each dimension: one for all stands for each, nothing for `otherwise`. */
+/* A number for each dimension: a single number applies to all, an empty text means `otherwise`. */
 static bool conv_numbers(const struct flops_case *at, uint32_t place, uint32_t n_dims, int64_t otherwise,
                          int64_t *numbers) {
     uint32_t n = 0;
@@ -473,58 +421,50 @@ static bool conv_numbers(const struct flops_case *at, uint32_t place, uint32_t n
     return n == 1 || n >= n_dims;
 }
 
-/* Elements in space of the output. False: arguments are absent or make none. */
-static bool conv_window(const struct flops_case *at, struct conv_places places, struct conv *conv) {
-    int64_t stride[CONV_DIMS], padding[CONV_DIMS], dilation[CONV_DIMS], extra[CONV_DIMS] = {0};
-    if (!conv_numbers(at, places.stride, conv->n_dims, 1, stride) ||
-        !conv_numbers(at, places.padding, conv->n_dims, 0, padding) ||
-        !conv_numbers(at, places.dilation, conv->n_dims, 1, dilation) ||
-        (places.can_transpose && !conv_numbers(at, places.output_padding, conv->n_dims, 0, extra)))
-        return false;
-    for (uint32_t i = 0; i < conv->n_dims; i++) {
-        double in = (double)conv->x->dims[2 + i], pad = 2 * (double)padding[i], step = (double)stride[i];
-        double reach = (double)dilation[i] * ((double)conv->w->dims[2 + i] - 1);
-        if (step <= 0)
-            return false;
-        conv->window[i] = conv->transposed ? (in - 1) * step - pad + reach + (double)extra[i] + 1
-                                           : trunc((in + pad - reach - 1) / step + 1);
-    }
-    return true;
-}
-
-/* Reads shapes and arguments. Why it cannot, or NULL. */
+/* Reads shapes and arguments. Returns NULL, or why it cannot. */
 static const char *conv_read(const struct flops_case *at, struct conv_places places, const struct input_tensor *x,
                              const struct input_tensor *w, struct conv *conv) {
-    int64_t groups = 1;
-    uint32_t n = 0;
-    *conv = (struct conv){.x = x, .w = w, .n_dims = x->n_dims - 2};
+    static const char mismatch[] = "stride, padding or dilation does not match the input";
+    int64_t groups = 1, stride[CONV_DIMS], padding[CONV_DIMS], dilation[CONV_DIMS], extra[CONV_DIMS] = {0};
+    uint32_t n = 0, n_dims = x->n_dims - 2;
+    *conv = (struct conv){.x = x, .w = w, .n_dims = n_dims};
     if (x->n_dims < 3 || x->n_dims > 2 + CONV_DIMS || w->n_dims != x->n_dims)
         return "input and weights are not 1-D to 3-D images";
     if (!case_numbers(at, places.groups, &groups, 1, &n) || n != 1)
         return "number of groups not recorded";
     conv->groups = (double)groups;
     conv->transposed = places.can_transpose && case_is_true(at, places.transposed);
-    if (!conv_window(at, places, conv))
-        return "stride, padding or dilation does not match the input";
+    if (!conv_numbers(at, places.stride, n_dims, 1, stride) || !conv_numbers(at, places.padding, n_dims, 0, padding) ||
+        !conv_numbers(at, places.dilation, n_dims, 1, dilation) ||
+        (places.can_transpose && !conv_numbers(at, places.output_padding, n_dims, 0, extra)))
+        return mismatch;
+    for (uint32_t i = 0; i < n_dims; i++) {
+        double in = (double)x->dims[2 + i], pad = 2 * (double)padding[i], step = (double)stride[i];
+        double reach = (double)dilation[i] * ((double)w->dims[2 + i] - 1);
+        if (step <= 0)
+            return mismatch;
+        conv->window[i] = conv->transposed ? (in - 1) * step - pad + reach + (double)extra[i] + 1
+                                           : trunc((in + pad - reach - 1) / step + 1);
+    }
     conv->n_x = tensor_elements(x);
     conv->n_w = tensor_elements(w);
     conv->n_channels = (double)w->dims[conv->transposed ? 1 : 0];
     if (conv->transposed && !at->tracelens)
         conv->n_channels *= conv->groups;
     conv->n_out = (double)x->dims[0] * conv->n_channels;
-    for (uint32_t i = 0; i < conv->n_dims; i++)
+    for (uint32_t i = 0; i < n_dims; i++)
         conv->n_out *= conv->window[i];
     return NULL;
 }
 
-/* Operations that bring input and output together: a multiplication and an addition for each weight of a filter at
- * each element of the output, or where the convolution is transposed at each of the input. */
+/* A multiplication and an addition for each weight of a filter at each element of the output, or of the input if the
+ * convolution is transposed. */
 static double conv_products(const struct conv *conv) {
     double weights = conv->w->dims[0] ? conv->n_w / (double)conv->w->dims[0] : 0;
     return 2 * weights * (conv->transposed ? conv->n_x : conv->n_out);
 }
 
-/* What TraceLens needs besides: types that are equal, and a list of strides that is long enough, or none. */
+/* TraceLens requires equal types, and a list of strides that is long enough, or none. */
 static bool conv_fits_tracelens(const struct flops_case *at, uint32_t x) {
     struct operator_input a = case_input(at, x), b = case_input(at, x + 1);
     bool equal =
@@ -547,23 +487,12 @@ struct op_flops flops_convolution(const struct flops_case *at) {
     return flops_known(at, flops, bytes, UNIT_MATRIX, 0);
 }
 
-/* The gradient of the weights: each weight meets each element of the smaller side's space in each image. */
+/* The gradient of the weights: a product of each weight with each element of the smaller side's space in each image. */
 static double conv_weight_products(const struct conv *conv) {
     double space = (double)conv->x->dims[0];
     for (uint32_t i = 0; i < conv->n_dims; i++)
         space *= conv->transposed ? (double)conv->x->dims[2 + i] : conv->window[i];
     return 2 * space * conv->n_w;
-}
-
-static struct op_flops conv_backward_tracelens(const struct flops_case *at, const struct conv *conv) {
-    double bytes = case_bytes(at, 1);
-    struct operator_input sizes = case_input(at, 3);
-    bool bias = sizes.tensor.n_dims || sizes.n_members; /* which a trace does not tell there */
-    if (!conv_fits_tracelens(at, 1))
-        return flops_unknown("input and weights have different types");
-    double flops = conv_products(conv) + conv_weight_products(conv) + (bias ? conv->n_out : 0);
-    double moved = 2 * bytes * (conv->n_out + conv->n_w + conv->n_x) + (bias ? conv->n_out + conv->n_channels : 0);
-    return flops_known(at, flops, moved, UNIT_MATRIX, 1);
 }
 
 struct op_flops flops_convolution_backward(const struct flops_case *at) {
@@ -574,8 +503,16 @@ struct op_flops flops_convolution_backward(const struct flops_case *at) {
     const char *why = conv_read(at, conv_places_of(at->formula), &x, &w, &conv);
     if (why)
         return flops_unknown(why);
-    if (at->tracelens)
-        return conv_backward_tracelens(at, &conv);
+    if (at->tracelens) {
+        struct operator_input sizes = case_input(at, 3);
+        bool bias = sizes.tensor.n_dims || sizes.n_members; /* traces do not record the sizes there */
+        if (!conv_fits_tracelens(at, 1))
+            return flops_unknown("input and weights have different types");
+        double moved =
+            2 * case_bytes(at, 1) * (conv.n_out + conv.n_w + conv.n_x) + (bias ? conv.n_out + conv.n_channels : 0);
+        return flops_known(at, conv_products(&conv) + conv_weight_products(&conv) + (bias ? conv.n_out : 0), moved,
+                           UNIT_MATRIX, 1);
+    }
     case_numbers(at, 10, mask, 3, &n);
     double gradient = case_read(at, 0), weights = case_read(at, 2), input = case_read(at, 1), flops = 0, bytes = 0;
     if (mask[0]) {

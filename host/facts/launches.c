@@ -1,5 +1,9 @@
 /*
- * launches.c - the engine joins the correlations of the two sides, both ways.
+ * launches.c - implements launches.h.
+ *
+ * The event at which an end of a flow arrow begins directly precedes the end if Kineto wrote the file; other ends look
+ * for it among all events, by thread and start. The engine sorts and counts the changes of queues and joins the
+ * correlations of the two sides, both ways.
  */
 #include <string.h>
 
@@ -8,10 +12,7 @@
 #include "facts/launches.h"
 #include "facts/times.h"
 
-/*
- * The event of an end stands right before it, where Kineto wrote the file; else it is looked for among
- * all, by thread and start.
- */
+/* ---- Flow arrows ---- */
 
 struct arrow_choice {
     struct sutra_context *context;
@@ -21,80 +22,14 @@ struct arrow_choice {
     row_t n;
     row_t *end;      /* events that are ends, in the order of the file */
     uint32_t *arrow; /* the arrow of each; PAIR_NONE: it has no id */
-    uint8_t *stays;  /* by arrow */
-    uint8_t *lost;   /* by end: the event before it is not the one it begins at */
+    uint8_t *lost;   /* by end: the preceding event is not the one it begins at */
 };
 
-/* ---- Events by thread and start ---- */
-
-enum moment { MOMENT_EMPTY, MOMENT_DROPPED, MOMENT_KEPT };
-
-/* The moments at which ends begin whose event stands elsewhere, and what begins there. */
-struct moment_table {
-    struct event_threads threads;
-    struct pair_table at; /* to enum moment */
-};
-
-static bool moments_init(struct moment_table *table) {
-    return event_threads_init(&table->threads) && pair_table_init(&table->at);
-}
-
-static void moments_free(struct moment_table *table) {
-    event_threads_free(&table->threads);
-    pair_table_free(&table->at);
-}
-
-static uint64_t moment_of(const struct device_events *events, row_t event) {
+static uint64_t start_key(const struct device_events *events, row_t event) {
     return double_sort_key(number_as_double(number_at(events->ts, event)));
 }
 
-static enum moment look_up(const struct device_events *events, struct moment_table *table, row_t end) {
-    return (enum moment)pair_table_find(&table->at, moment_of(events, end), event_thread(&table->threads, events, end));
-}
-
-/* Notes what begins at the moments of lost ends. False: out of memory. */
-static bool moments_fill(const struct arrow_choice *choice, struct moment_table *table) {
-    const struct device_events *events = choice->events;
-    const struct selection *selection = choice->selection;
-    bool ok = true;
-    for (row_t i = 0; i < choice->n && ok; i++) {
-        uint32_t thread = choice->lost[i] ? event_thread(&table->threads, events, choice->end[i]) : 0;
-        ok = thread != PAIR_NONE &&
-             (!choice->lost[i] || pair_table_note(&table->at, moment_of(events, choice->end[i]), thread, MOMENT_EMPTY));
-    }
-    for (row_t event = 0; event < events->n && ok; event++) {
-        if (selection->kind[event] == SELECTED_ARROW || !(events->flags[event] & EVENT_HAS_TS))
-            continue;
-        uint32_t thread = event_thread(&table->threads, events, event);
-        uint32_t known =
-            thread == PAIR_NONE ? PAIR_NONE : pair_table_find(&table->at, moment_of(events, event), thread);
-        ok = thread != PAIR_NONE;
-        if (known != PAIR_NONE && known != MOMENT_KEPT) /* it is there, so no memory is needed */
-            pair_table_take(&table->at, moment_of(events, event), thread)->number =
-                selection->kept[event] ? MOMENT_KEPT : MOMENT_DROPPED;
-    }
-    return ok;
-}
-
-/* ---- Arrows by id ---- */
-
-static enum sutra_status list_ends(struct arrow_choice *choice, struct arena *arena, struct sutra_error *error) {
-    const struct selection *selection = choice->selection;
-    row_t n = selection->n[SELECTED_ARROW];
-    choice->end = arena_take(arena, n, sizeof *choice->end);
-    choice->arrow = arena_take(arena, n, sizeof *choice->arrow);
-    choice->stays = arena_take(arena, n, sizeof *choice->stays);
-    choice->lost = arena_take(arena, n, sizeof *choice->lost);
-    if (arena->failed)
-        return error_memory(error);
-    for (row_t event = 0; event < choice->events->n; event++)
-        if (selection->kind[event] == SELECTED_ARROW)
-            choice->end[choice->n++] = event;
-    memset(choice->stays, 1, n);
-    return SUTRA_OK;
-}
-
-/* Ends of one category and id are of one arrow. */
+/* Numbers the arrows: ends of one category and id are of one arrow. */
 static enum sutra_status number_arrows(struct arrow_choice *choice, struct sutra_error *error) {
     static const struct asked_field field = {"id", ASK_KEY, true};
     struct asked_column column;
@@ -122,74 +57,93 @@ static enum sutra_status number_arrows(struct arrow_choice *choice, struct sutra
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-/* ---- The choice ---- */
-
-static bool begins_with(const struct device_events *events, row_t end, row_t event) {
-    return events->pid[event] == events->pid[end] && events->tid[event] == events->tid[end] &&
-           number_as_double(number_at(events->ts, event)) == number_as_double(number_at(events->ts, end));
-}
-
-/* Ends that stand behind their event are as that is; the others are lost for now. How many these are. */
-static row_t follow_events(struct arrow_choice *choice) {
-    struct selection *selection = choice->selection;
-    row_t before = ROW_NONE, seen = 0, n_lost = 0; /* the last event before an end that is none */
-    for (row_t i = 0; i < choice->n; i++) {
-        row_t end = choice->end[i];
-        for (; seen < end; seen++)
-            before = selection->kind[seen] == SELECTED_ARROW ? before : seen;
-        choice->lost[i] = before == ROW_NONE || !begins_with(choice->events, end, before);
-        selection->kept[end] = !choice->lost[i] && selection->kept[before];
-        n_lost += choice->lost[i];
-    }
-    return n_lost;
-}
-
-/* Decides about lost ends by what begins at their moments. False: out of memory. */
+/* Decides about lost ends by the events that begin at their moments. False: out of memory. */
 static bool find_lost(struct arrow_choice *choice, bool (*lone)(const void *arg, row_t event), const void *arg) {
-    struct moment_table table = {0};
-    bool ok = moments_init(&table) && moments_fill(choice, &table);
+    enum moment { MOMENT_EMPTY, MOMENT_DROPPED, MOMENT_KEPT };
+    const struct device_events *events = choice->events;
+    struct selection *selection = choice->selection;
+    struct event_threads threads = {0};
+    struct pair_table moments = {0}; /* start and thread -> enum moment, of lost ends */
+    bool ok = event_threads_init(&threads) && pair_table_init(&moments);
+    for (row_t i = 0; i < choice->n && ok; i++) {
+        if (!choice->lost[i])
+            continue;
+        uint32_t thread = event_thread(&threads, events, choice->end[i]);
+        ok = thread != PAIR_NONE && pair_table_note(&moments, start_key(events, choice->end[i]), thread, MOMENT_EMPTY);
+    }
+    for (row_t event = 0; event < events->n && ok; event++) {
+        if (selection->kind[event] == SELECTED_ARROW || !(events->flags[event] & EVENT_HAS_TS))
+            continue;
+        uint32_t thread = event_thread(&threads, events, event);
+        ok = thread != PAIR_NONE;
+        uint32_t known = ok ? pair_table_find(&moments, start_key(events, event), thread) : PAIR_NONE;
+        if (known != PAIR_NONE && known != MOMENT_KEPT) /* the entry exists, so this cannot fail */
+            pair_table_take(&moments, start_key(events, event), thread)->number =
+                selection->kept[event] ? MOMENT_KEPT : MOMENT_DROPPED;
+    }
     for (row_t i = 0; i < choice->n && ok; i++) {
         row_t end = choice->end[i];
         if (!choice->lost[i])
             continue;
-        enum moment moment = look_up(choice->events, &table, end);
-        choice->selection->kept[end] = moment == MOMENT_EMPTY ? lone(arg, end) : moment == MOMENT_KEPT;
+        uint32_t moment = pair_table_find(&moments, start_key(events, end), event_thread(&threads, events, end));
+        selection->kept[end] = moment == MOMENT_EMPTY ? lone(arg, end) : moment == MOMENT_KEPT;
     }
-    moments_free(&table);
+    event_threads_free(&threads);
+    pair_table_free(&moments);
     return ok;
-}
-
-/* Arrows stay of which all ends do. */
-static void drop_broken(struct arrow_choice *choice) {
-    for (row_t i = 0; i < choice->n; i++)
-        if (choice->arrow[i] != PAIR_NONE)
-            choice->stays[choice->arrow[i]] &= choice->selection->kept[choice->end[i]];
-    for (row_t i = 0; i < choice->n; i++) {
-        uint8_t *kept = &choice->selection->kept[choice->end[i]];
-        if (*kept && choice->arrow[i] != PAIR_NONE && !choice->stays[choice->arrow[i]]) {
-            *kept = 0;
-            choice->selection->n_broken_arrows++;
-        }
-    }
 }
 
 enum sutra_status arrows_choose(struct sutra_context *context, const struct sutra_device_trace *trace,
                                 struct selection *selection, bool (*lone)(const void *arg, row_t event),
                                 const void *arg, struct arena *arena, struct sutra_error *error) {
-    struct arrow_choice choice = {.context = context, .trace = trace, .events = &trace->events, .selection = selection};
-    enum sutra_status status = list_ends(&choice, arena, error);
-    if (!status)
-        status = number_arrows(&choice, error);
-    if (!status && follow_events(&choice) > 0 && !find_lost(&choice, lone, arg))
-        status = error_memory(error);
-    if (!status)
-        drop_broken(&choice);
-    return status;
+    const struct device_events *events = &trace->events;
+    struct arrow_choice choice = {.context = context, .trace = trace, .events = events, .selection = selection};
+    row_t n = selection->n[SELECTED_ARROW];
+    choice.end = arena_take(arena, n, sizeof *choice.end);
+    choice.arrow = arena_take(arena, n, sizeof *choice.arrow);
+    choice.lost = arena_take(arena, n, sizeof *choice.lost);
+    uint8_t *keeps_arrow = arena_take(arena, n, sizeof *keeps_arrow); /* by arrow */
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t event = 0; event < events->n; event++)
+        if (selection->kind[event] == SELECTED_ARROW)
+            choice.end[choice.n++] = event;
+    enum sutra_status status = number_arrows(&choice, error);
+    if (status)
+        return status;
+
+    /* An end that follows its event is kept like the event; other ends are lost for now. */
+    row_t before = ROW_NONE, event = 0, n_lost = 0; /* before: the last event that is not an end */
+    for (row_t i = 0; i < n; i++) {
+        row_t end = choice.end[i];
+        for (; event < end; event++)
+            before = selection->kind[event] == SELECTED_ARROW ? before : event;
+        bool begins = before != ROW_NONE && events->pid[before] == events->pid[end] &&
+                      events->tid[before] == events->tid[end] &&
+                      number_as_double(number_at(events->ts, before)) == number_as_double(number_at(events->ts, end));
+        choice.lost[i] = !begins;
+        selection->kept[end] = begins && selection->kept[before];
+        n_lost += !begins;
+    }
+    if (n_lost > 0 && !find_lost(&choice, lone, arg))
+        return error_memory(error);
+
+    /* An arrow is kept if all its ends are. */
+    memset(keeps_arrow, 1, n);
+    for (row_t i = 0; i < n; i++)
+        if (choice.arrow[i] != PAIR_NONE)
+            keeps_arrow[choice.arrow[i]] &= selection->kept[choice.end[i]];
+    for (row_t i = 0; i < n; i++) {
+        uint8_t *kept = &selection->kept[choice.end[i]];
+        if (*kept && choice.arrow[i] != PAIR_NONE && !keeps_arrow[choice.arrow[i]]) {
+            *kept = 0;
+            selection->n_broken_arrows++;
+        }
+    }
+    return SUTRA_OK;
 }
 
-/*
- * The engine sorts the changes and counts them on each stream.
- */
+/* ---- Queues ---- */
 
 /* Sorts the changes stably by a column. */
 static enum sutra_status sort_by(const uint64_t *column, uint64_t *keys, row_t n, const struct engine *engine,
@@ -225,23 +179,14 @@ enum sutra_status queues_measure(const struct queue_changes *changes, const stru
     return status;
 }
 
+/* ---- Correlations ---- */
+
 /* Events of one side, and their correlations. */
 struct side {
     row_t n;
     row_t *event, *found;
     value_key *keys;
 };
-
-static struct side side_take(struct arena *arena, row_t n) {
-    return (struct side){.event = arena_take(arena, n, sizeof(row_t)),
-                         .found = arena_take(arena, n, sizeof(row_t)),
-                         .keys = arena_take(arena, n, sizeof(value_key))};
-}
-
-static void side_add(struct side *side, row_t event, value_key key) {
-    side->event[side->n] = event;
-    side->keys[side->n++] = key;
-}
 
 static enum sutra_status join(const struct engine *engine, const struct side *from, const struct side *to,
                               row_t *partner, struct sutra_error *error) {
@@ -257,12 +202,20 @@ enum sutra_status correlation_partners(const struct device_events *events, const
                                        const uint8_t *state, uint8_t gpu, const struct engine *engine,
                                        struct arena *scratch, row_t *partner, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    struct side sides[2] = {side_take(scratch, n), side_take(scratch, n)}; /* the CPU's, the GPU's */
+    struct side sides[2] = {{0}}; /* CPU, GPU */
+    for (int i = 0; i < 2; i++) {
+        sides[i].event = arena_take(scratch, n, sizeof *sides[i].event);
+        sides[i].found = arena_take(scratch, n, sizeof *sides[i].found);
+        sides[i].keys = arena_take(scratch, n, sizeof *sides[i].keys);
+    }
     enum sutra_status status = arena_status(scratch, error);
     for (row_t i = 0; i < n && !status; i++) {
         value_key key = events->correlation[rows[i]];
-        if (is_correlation(key))
-            side_add(&sides[(state[rows[i]] & gpu) != 0], rows[i], key);
+        struct side *side = &sides[(state[rows[i]] & gpu) != 0];
+        if (!is_correlation(key))
+            continue;
+        side->event[side->n] = rows[i];
+        side->keys[side->n++] = key;
     }
     if (!status)
         status = join(engine, &sides[0], &sides[1], partner, error);

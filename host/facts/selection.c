@@ -1,5 +1,6 @@
 /*
- * selection.c - one decision for each event; then arrows, by the events at which their ends begin (arrow_choice.c).
+ * selection.c - implements selection.h: one decision for each event, then for flow arrows (launches.c) by the events at
+ * which their ends begin.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,86 +15,25 @@
 #include "facts/times.h"
 #include "text/numbers.h"
 
-/*
- * Steps by their numbers, and the borders in time.
- */
-
-/* Whether a number stands between two, "3-5"; one alone is compared as text. */
-static bool is_among(const char *number, const char *steps) {
-    int64_t n, first, last;
-    const char *dash = strchr(steps, '-');
-    if (!dash || !integer_parse(steps, (size_t)(dash - steps), &first) ||
-        !integer_parse(dash + 1, strlen(dash + 1), &last))
-        return strcmp(number, steps) == 0;
-    return integer_parse(number, strlen(number), &n) && first <= n && n <= last;
-}
-
-/* Whether a name is that of a step which is wanted: it contains "ProfilerStep#", and its number is behind that. Of
- * those that are not, the stretch notes the numbers. */
-static bool stretch_is_step(struct time_stretch *stretch, const struct strings *strings, uint32_t name,
-                            const struct stretch_wish *wish) {
-    const char *found = strstr(strings_text(strings, name), STEP_NAME "#");
-    const char *number = found ? found + strlen(STEP_NAME "#") : NULL;
-    int64_t n;
-    if (!number || is_among(number, wish->steps))
-        return number != NULL;
-    if (integer_parse(number, strlen(number), &n)) {
-        stretch->n_steps++;
-        stretch->first_step = n < stretch->first_step ? n : stretch->first_step;
-        stretch->last_step = n > stretch->last_step ? n : stretch->last_step;
-    }
-    return false;
-}
-
-/* Widens the stretch to hold a step. */
-static void stretch_add_step(struct time_stretch *stretch, int64_t start, int64_t stop) {
-    stretch->from = !stretch->found || start < stretch->from ? start : stretch->from;
-    stretch->to = !stretch->found || stop > stretch->to ? stop : stretch->to;
-    stretch->found = true;
-}
-
-static enum sutra_status no_step(const struct time_stretch *stretch, const struct stretch_wish *wish,
-                                 struct sutra_error *error) {
-    if (stretch->n_steps == 0)
-        return error_set(error, SUTRA_DATA, "no annotation " STEP_NAME "#%.100s: the trace has no steps", wish->steps);
-    return error_set(error, SUTRA_DATA,
-                     "no annotation " STEP_NAME "#%.100s: the trace has steps %" PRId64 " to %" PRId64, wish->steps,
-                     stretch->first_step, stretch->last_step);
-}
-
-/* Narrows it to the times that are wanted, when all steps were added; `first` is the first start of the trace.
- * SUTRA_DATA: there is no such step; the message says which there are. */
-static enum sutra_status stretch_settle(struct time_stretch *stretch, const struct stretch_wish *wish, int64_t first,
-                                        struct sutra_error *error) {
-    if (wish->steps && !stretch->found)
-        return no_step(stretch, wish, error);
-    int64_t from = first + (int64_t)wish->from_us * NS_PER_US, to = first + (int64_t)wish->to_us * NS_PER_US;
-    if (wish->from_us > 0 && from > stretch->from)
-        stretch->from = from;
-    if (wish->to_us > 0 && to < stretch->to)
-        stretch->to = to;
-    return SUTRA_OK;
-}
-
-/* Names of the host, and of annotations on streams, that stand for communication. */
+/* Names on the host, and of annotations on streams, that mean communication. */
 #define NAME_COMMUNICATES NAME_OWN
 
-/* In state[]: correlation_partners() tells the sides apart by it. */
+/* In state[]: correlation_partners() distinguishes the sides by it. */
 #define ON_DEVICE 1
 
-struct selecting {
+struct choice {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
     const struct device_events *events;
     const struct sutra_selection *wish;
-    const uint8_t *fits; /* by event, or NULL: of events on devices, those that may stay */
+    const uint8_t *fits; /* by event, or NULL: GPU activity that may be kept */
     struct string_roles *roles;
     struct selection *selection;
-    struct arena *arena; /* given back at the end */
+    struct arena *arena; /* released at the end */
     struct exact_times times;
-    bool in_time;       /* only a stretch */
-    row_t *decides;     /* by event, if in_time: whose moment counts, or ROW_NONE: its own */
-    bool *communicates; /* by name: as a kernel; if that is asked for */
+    bool in_time;       /* only a time range */
+    row_t *decides;     /* by event, if in_time: the event whose start decides, or ROW_NONE: its own */
+    bool *communicates; /* by name, as a kernel; for SUTRA_ONLY_COMMUNICATION */
 };
 
 enum sutra_status selection_take(const struct sutra_selection *given, struct sutra_selection *taken,
@@ -102,9 +42,13 @@ enum sutra_status selection_take(const struct sutra_selection *given, struct sut
     return options_take(&form, given, taken, error);
 }
 
-/* ---- Kinds ---- */
-
-static enum selected_kind kind_by_category(uint32_t category) {
+static enum selected_kind kind_of(const struct choice *choice, row_t event) {
+    uint8_t phase = choice->events->phase[event];
+    if (phase == 'M')
+        return SELECTED_METADATA;
+    if (phase == 's' || phase == 't' || phase == 'f')
+        return SELECTED_ARROW;
+    uint32_t category = category_roles(choice->events, choice->roles, event);
     if (category & (CATEGORY_WORK | CATEGORY_SYNC))
         return SELECTED_WORK;
     if (category & CATEGORY_GPU_ANNOTATION)
@@ -118,223 +62,235 @@ static enum selected_kind kind_by_category(uint32_t category) {
     return category & CATEGORY_PYTHON ? SELECTED_PYTHON : SELECTED_OTHER;
 }
 
-static enum selected_kind kind_of(const struct selecting *work, row_t event) {
-    uint8_t phase = work->events->phase[event];
-    if (phase == 'M')
-        return SELECTED_METADATA;
-    if (phase == 's' || phase == 't' || phase == 'f')
-        return SELECTED_ARROW;
-    return kind_by_category(category_roles(work->events, work->roles, event));
-}
-
 /* ---- Time ---- */
 
-static int64_t start_of(const struct selecting *work, row_t event) {
-    return exact_start_ns(work->trace, &work->times, event);
+static int64_t start_of(const struct choice *choice, row_t event) {
+    return exact_start_ns(choice->trace, &choice->times, event);
 }
 
-static int64_t stop_of(const struct selecting *work, row_t event) {
-    return start_of(work, event) + ns_of_us(number_at(work->events->dur, event));
+static int64_t end_of(const struct choice *choice, row_t event) {
+    return start_of(choice, event) + ns_of_us(number_at(choice->events->dur, event));
 }
 
-/* Whether the trace's first start is among those of such events. */
-static bool counts_as_first(const struct selecting *work, row_t event) {
-    enum selected_kind kind = (enum selected_kind)work->selection->kind[event];
-    return (kind == SELECTED_WORK || (kind >= SELECTED_OPERATOR && kind <= SELECTED_PYTHON)) &&
-           work->events->flags[event] & EVENT_HAS_DUR && exact_time_is_known(work->events, event) &&
-           !(category_roles(work->events, work->roles, event) & CATEGORY_SYNC);
+/* Whether a step is in "3-5"; a single step is compared as text. */
+static bool step_is_selected(const char *number, const char *steps) {
+    int64_t n, first, last;
+    const char *dash = strchr(steps, '-');
+    if (!dash || !integer_parse(steps, (size_t)(dash - steps), &first) ||
+        !integer_parse(dash + 1, strlen(dash + 1), &last))
+        return strcmp(number, steps) == 0;
+    return integer_parse(number, strlen(number), &n) && first <= n && n <= last;
 }
 
-static enum sutra_status find_stretch(struct selecting *work, struct sutra_error *error) {
-    const struct stretch_wish wish = {work->wish->step, work->wish->from_us, work->wish->to_us};
-    const struct device_events *events = work->events;
-    int64_t first = INT64_MAX;
-    struct time_stretch *stretch = &work->selection->stretch;
-    enum sutra_status status = exact_times_find(work->context, work->trace, NULL, work->arena, &work->times, error);
-    for (row_t event = 0; event < events->n && !status; event++) {
-        if (!counts_as_first(work, event))
+/* The time range: of the selected steps, narrowed to the times from the first start of the trace. SUTRA_DATA: there is
+ * no such step; the message names the steps of the trace. */
+static enum sutra_status find_range(struct choice *choice, struct sutra_error *error) {
+    const struct device_events *events = choice->events;
+    const struct sutra_selection *wish = choice->wish;
+    struct time_range *range = &choice->selection->range;
+    int64_t trace_start = INT64_MAX, first_step = INT64_MAX, last_step = INT64_MIN;
+    bool found = false, has_steps = false;
+    enum sutra_status status =
+        exact_times_find(choice->context, choice->trace, NULL, choice->arena, &choice->times, error);
+    if (status)
+        return status;
+    for (row_t event = 0; event < events->n; event++) {
+        enum selected_kind kind = (enum selected_kind)choice->selection->kind[event];
+        if ((kind != SELECTED_WORK && (kind < SELECTED_OPERATOR || kind > SELECTED_PYTHON)) ||
+            !(events->flags[event] & EVENT_HAS_DUR) || !exact_time_is_known(events, event) ||
+            category_roles(events, choice->roles, event) & CATEGORY_SYNC)
             continue;
-        int64_t start = start_of(work, event);
-        first = start < first ? start : first;
-        if (work->selection->kind[event] == SELECTED_NOTE && wish.steps &&
-            stretch_is_step(stretch, &work->trace->strings, events->name[event], &wish))
-            stretch_add_step(stretch, start, stop_of(work, event));
+        int64_t start = start_of(choice, event), n;
+        trace_start = start < trace_start ? start : trace_start;
+        if (kind != SELECTED_NOTE || !wish->step)
+            continue;
+        const char *number = strstr(strings_text(&choice->trace->strings, events->name[event]), STEP_NAME "#");
+        if (!number)
+            continue;
+        number += strlen(STEP_NAME "#");
+        if (step_is_selected(number, wish->step)) {
+            int64_t end = end_of(choice, event);
+            range->from = !found || start < range->from ? start : range->from;
+            range->to = !found || end > range->to ? end : range->to;
+            found = true;
+        } else if (integer_parse(number, strlen(number), &n)) {
+            has_steps = true;
+            first_step = n < first_step ? n : first_step;
+            last_step = n > last_step ? n : last_step;
+        }
     }
-    return status ? status : stretch_settle(stretch, &wish, first == INT64_MAX ? 0 : first, error);
+    if (wish->step && !found && !has_steps)
+        return error_set(error, SUTRA_DATA, "no annotation " STEP_NAME "#%.100s: the trace has no steps", wish->step);
+    if (wish->step && !found)
+        return error_set(error, SUTRA_DATA,
+                         "no annotation " STEP_NAME "#%.100s: the trace has steps %" PRId64 " to %" PRId64, wish->step,
+                         first_step, last_step);
+    trace_start = trace_start == INT64_MAX ? 0 : trace_start;
+    int64_t from = trace_start + (int64_t)wish->from_us * NS_PER_US;
+    int64_t to = trace_start + (int64_t)wish->to_us * NS_PER_US;
+    if (wish->from_us > 0 && from > range->from)
+        range->from = from;
+    if (wish->to_us > 0 && to < range->to)
+        range->to = to;
+    return SUTRA_OK;
 }
 
-/* Work is decided about by its call. */
-static enum sutra_status find_calls(struct selecting *work, struct sutra_error *error) {
-    const struct selection *selection = work->selection;
+/* GPU activity is decided by its call, annotations on streams by the annotation on the host. */
+static enum sutra_status find_deciders(struct choice *choice, struct sutra_error *error) {
+    const struct selection *selection = choice->selection;
+    const struct device_events *events = choice->events;
     row_t n = selection->n[SELECTED_WORK] + selection->n[SELECTED_CALL], n_rows = 0;
-    row_t *rows = arena_take(work->arena, n, sizeof *rows);
-    uint8_t *state = arena_zeros(work->arena, work->events->n, sizeof *state);
-    enum sutra_status status = arena_status(work->arena, error);
-    for (row_t event = 0; event < work->events->n && !status; event++) {
+    choice->decides = rows_none(choice->arena, events->n);
+    row_t *rows = arena_take(choice->arena, n, sizeof *rows);
+    uint8_t *state = arena_zeros(choice->arena, events->n, sizeof *state);
+    enum sutra_status status = arena_status(choice->arena, error);
+    if (status)
+        return status;
+    for (row_t event = 0; event < events->n; event++) {
         uint8_t kind = selection->kind[event];
         state[event] = kind == SELECTED_WORK ? ON_DEVICE : 0;
         if (kind == SELECTED_WORK || kind == SELECTED_CALL)
             rows[n_rows++] = event;
     }
-    if (!status)
-        status = correlation_partners(work->events, rows, n_rows, state, ON_DEVICE, &work->context->engine, work->arena,
-                                      work->decides, error);
-    for (row_t i = 0; i < n_rows && !status; i++)
+    status = correlation_partners(events, rows, n_rows, state, ON_DEVICE, &choice->context->engine, choice->arena,
+                                  choice->decides, error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < n_rows; i++)
         if (!state[rows[i]])
-            work->decides[rows[i]] = ROW_NONE;
-    return status;
-}
+            choice->decides[rows[i]] = ROW_NONE;
+    if (selection->n[SELECTED_DEVICE_NOTE] == 0)
+        return SUTRA_OK;
 
-/* Annotations on streams are decided about by those of the host. */
-static bool find_notes(struct selecting *work) {
     struct pair_table notes;
-    const struct device_events *events = work->events;
-    const uint8_t *kind = work->selection->kind;
     bool ok = pair_table_init(&notes);
     for (row_t event = 0; event < events->n && ok; event++)
-        if (kind[event] == SELECTED_NOTE)
+        if (selection->kind[event] == SELECTED_NOTE)
             ok = pair_table_note(&notes, (uint64_t)events->external[event], events->name[event], event);
     for (row_t event = 0; event < events->n && ok; event++)
-        if (kind[event] == SELECTED_DEVICE_NOTE)
-            work->decides[event] = pair_table_find(&notes, (uint64_t)events->external[event], events->name[event]);
+        if (selection->kind[event] == SELECTED_DEVICE_NOTE)
+            choice->decides[event] = pair_table_find(&notes, (uint64_t)events->external[event], events->name[event]);
     pair_table_free(&notes);
-    return ok;
+    return ok ? SUTRA_OK : error_memory(error);
 }
 
-static enum sutra_status find_moments(struct selecting *work, struct sutra_error *error) {
-    work->decides = rows_none(work->arena, work->events->n);
-    enum sutra_status status = arena_status(work->arena, error);
-    if (!status)
-        status = find_stretch(work, error);
-    if (!status)
-        status = find_calls(work, error);
-    if (!status && work->selection->n[SELECTED_DEVICE_NOTE] && !find_notes(work))
-        status = error_memory(error);
-    return status;
-}
-
-/* Whether what runs when the stretch begins is kept, for the sake of what it does in it. */
-static bool is_around(const struct selection *selection, row_t event) {
-    return selected_is_operation(selection, event) || selection->kind[event] == SELECTED_PYTHON;
-}
-
-static bool is_in_time(const struct selecting *work, row_t event) {
-    const struct device_events *events = work->events;
-    row_t decides = work->decides[event] == ROW_NONE ? event : work->decides[event];
+/* Operators, annotations and Python functions of the host are also kept if they run when the range begins, since they
+ * enclose events in it. */
+static bool is_in_time(const struct choice *choice, row_t event) {
+    const struct device_events *events = choice->events;
+    const struct selection *selection = choice->selection;
+    row_t decides = choice->decides[event] == ROW_NONE ? event : choice->decides[event];
     if (!exact_time_is_known(events, decides))
         return !(events->flags[decides] & EVENT_HAS_TS);
-    if (stretch_has(&work->selection->stretch, start_of(work, decides)))
+    int64_t from = selection->range.from, start = start_of(choice, decides);
+    if (start >= from && start < selection->range.to)
         return true;
-    int64_t from = work->selection->stretch.from;
-    return is_around(work->selection, event) && start_of(work, event) < from && stop_of(work, event) > from;
+    return (selected_is_operation(selection, event) || selection->kind[event] == SELECTED_PYTHON) &&
+           start_of(choice, event) < from && end_of(choice, event) > from;
 }
 
-/* ---- Sides ---- */
+/* ---- Choice ---- */
 
-static bool is_on_device(uint8_t kind) {
-    return kind == SELECTED_WORK || kind == SELECTED_DEVICE_NOTE;
-}
-
-static enum sutra_status find_communication(struct selecting *work, struct sutra_error *error) {
-    static const char *const beginnings[] = {"nccl:", "gloo:", "ucc:", "mpi:", "c10d::", "record_param_comms"};
-    const struct strings *strings = &work->trace->strings;
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
-        names_mark(strings, work->roles, TEXT_BEGINS, beginnings[i], NAME_COMMUNICATES);
-    work->communicates = arena_take(work->arena, strings->n, sizeof *work->communicates);
-    if (!work->communicates)
+static enum sutra_status find_communication(struct choice *choice, struct sutra_error *error) {
+    static const char *const prefixes[] = {"nccl:", "gloo:", "ucc:", "mpi:", "c10d::", "record_param_comms"};
+    const struct strings *strings = &choice->trace->strings;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        names_mark(strings, choice->roles, TEXT_BEGINS, prefixes[i], NAME_COMMUNICATES);
+    choice->communicates = arena_take(choice->arena, strings->n, sizeof *choice->communicates);
+    if (!choice->communicates)
         return error_memory(error);
     for (uint32_t name = 0; name < strings->n; name++)
-        work->communicates[name] = device_class_of(CATEGORY_KERNEL, strings_text(strings, name),
-                                                   strings_length(strings, name)) == DEVICE_COMMUNICATION;
+        choice->communicates[name] = device_class_of(CATEGORY_KERNEL, strings_text(strings, name),
+                                                     strings_length(strings, name)) == DEVICE_COMMUNICATION;
     return SUTRA_OK;
 }
 
-static bool communicates(const struct selecting *work, row_t event) {
-    uint32_t name = work->events->name[event];
-    if (work->selection->kind[event] == SELECTED_WORK)
-        return work->communicates[name] && category_roles(work->events, work->roles, event) & CATEGORY_KERNEL;
-    return work->roles[name].name & NAME_COMMUNICATES;
-}
-
-static bool is_of_side(const struct selecting *work, row_t event) {
-    switch (work->wish->only) {
+static bool is_of_side(const struct choice *choice, row_t event) {
+    uint8_t kind = choice->selection->kind[event];
+    bool on_device = kind == SELECTED_WORK || kind == SELECTED_DEVICE_NOTE;
+    uint32_t name = choice->events->name[event];
+    switch (choice->wish->only) {
     case SUTRA_ONLY_GPU:
-        return is_on_device(work->selection->kind[event]);
+        return on_device;
     case SUTRA_ONLY_CPU:
-        return !is_on_device(work->selection->kind[event]);
+        return !on_device;
     case SUTRA_ONLY_COMMUNICATION:
-        return communicates(work, event);
+        if (kind == SELECTED_WORK)
+            return choice->communicates[name] && category_roles(choice->events, choice->roles, event) & CATEGORY_KERNEL;
+        return choice->roles[name].name & NAME_COMMUNICATES;
     case SUTRA_ONLY_ALL:
         break;
     }
     return true;
 }
 
-static bool is_long_enough(const struct selecting *work, row_t event) {
-    return !(work->wish->min_us > 0) || !(work->events->flags[event] & EVENT_HAS_DUR) ||
-           number_as_double(number_at(work->events->dur, event)) >= work->wish->min_us;
+static bool is_kept(const struct choice *choice, row_t event) {
+    const struct sutra_selection *wish = choice->wish;
+    uint8_t kind = choice->selection->kind[event];
+    if (kind == SELECTED_METADATA)
+        return true;
+    if (kind == SELECTED_PYTHON && wish->no_python)
+        return false;
+    if ((kind == SELECTED_WORK || kind == SELECTED_DEVICE_NOTE) && choice->fits && !choice->fits[event])
+        return false;
+    if (wish->min_us > 0 && choice->events->flags[event] & EVENT_HAS_DUR &&
+        !(number_as_double(number_at(choice->events->dur, event)) >= wish->min_us))
+        return false;
+    return is_of_side(choice, event) && (!choice->in_time || is_in_time(choice, event));
 }
 
-static bool is_kept(const struct selecting *work, row_t event) {
-    uint8_t kind = work->selection->kind[event];
-    return kind == SELECTED_METADATA ||
-           (!(kind == SELECTED_PYTHON && work->wish->no_python) &&
-            !(is_on_device(kind) && work->fits && !work->fits[event]) && is_long_enough(work, event) &&
-            is_of_side(work, event) && (!work->in_time || is_in_time(work, event)));
-}
-
-/* An end of an arrow that begins at no event. */
+/* Whether an end of a flow arrow at which no event begins is kept. */
 static bool lone_end_is_kept(const void *arg, row_t event) {
-    const struct selecting *work = arg;
-    enum sutra_only only = work->wish->only;
-    return (only == SUTRA_ONLY_ALL || only == SUTRA_ONLY_CPU) && (!work->in_time || is_in_time(work, event));
+    const struct choice *choice = arg;
+    enum sutra_only only = choice->wish->only;
+    return (only == SUTRA_ONLY_ALL || only == SUTRA_ONLY_CPU) && (!choice->in_time || is_in_time(choice, event));
 }
 
-/* ---- All of them ---- */
-
-static void count_kinds(struct selecting *work) {
-    for (row_t event = 0; event < work->events->n; event++) {
-        work->selection->kind[event] = (uint8_t)kind_of(work, event);
-        work->selection->n[work->selection->kind[event]]++;
+static enum sutra_status choose_events(struct choice *choice, struct sutra_error *error) {
+    struct selection *selection = choice->selection;
+    enum sutra_status status = SUTRA_OK;
+    if (choice->in_time) {
+        status = find_range(choice, error);
+        if (!status)
+            status = find_deciders(choice, error);
     }
-}
-
-static enum sutra_status choose_some(struct selecting *work, struct sutra_error *error) {
-    struct selection *selection = work->selection;
-    enum sutra_status status = work->in_time ? find_moments(work, error) : SUTRA_OK;
-    if (!status && work->wish->only == SUTRA_ONLY_COMMUNICATION)
-        status = find_communication(work, error);
-    for (row_t event = 0; event < work->events->n && !status; event++)
-        selection->kept[event] = selection->kind[event] != SELECTED_ARROW && is_kept(work, event);
-    if (!status && selection->n[SELECTED_ARROW])
-        status = arrows_choose(work->context, work->trace, selection, lone_end_is_kept, work, work->arena, error);
-    return status;
+    if (!status && choice->wish->only == SUTRA_ONLY_COMMUNICATION)
+        status = find_communication(choice, error);
+    if (status)
+        return status;
+    for (row_t event = 0; event < choice->events->n; event++)
+        selection->kept[event] = selection->kind[event] != SELECTED_ARROW && is_kept(choice, event);
+    if (selection->n[SELECTED_ARROW] == 0)
+        return SUTRA_OK;
+    return arrows_choose(choice->context, choice->trace, selection, lone_end_is_kept, choice, choice->arena, error);
 }
 
 enum sutra_status selection_make(struct sutra_context *context, const struct sutra_device_trace *trace,
                                  const struct sutra_selection *wish, const uint8_t *fits, struct arena *arena,
                                  struct selection *selection, struct sutra_error *error) {
-    const struct stretch_wish times = {wish->step, wish->from_us, wish->to_us};
     row_t n = trace->events.n;
     *selection = (struct selection){
-        .kept = arena_take(arena, n, 1), .kind = arena_take(arena, n, 1), .stretch = stretch_of_all()};
+        .kept = arena_take(arena, n, 1), .kind = arena_take(arena, n, 1), .range = {INT64_MIN, INT64_MAX}};
     struct arena_mark mark = arena_mark(arena);
-    struct selecting work = {.context = context,
-                             .trace = trace,
-                             .events = &trace->events,
-                             .wish = wish,
-                             .fits = fits,
-                             .roles = names_find(&trace->strings, READER_TREE, arena),
-                             .selection = selection,
-                             .arena = arena,
-                             .in_time = stretch_is_wanted(&times)};
+    struct choice choice = {.context = context,
+                            .trace = trace,
+                            .events = &trace->events,
+                            .wish = wish,
+                            .fits = fits,
+                            .roles = names_find(&trace->strings, READER_TREE, arena),
+                            .selection = selection,
+                            .arena = arena,
+                            .in_time = wish->step || wish->from_us > 0 || wish->to_us > 0};
     enum sutra_status status = arena_status(arena, error);
     if (status)
         return status;
-    count_kinds(&work);
+    for (row_t event = 0; event < n; event++) {
+        selection->kind[event] = (uint8_t)kind_of(&choice, event);
+        selection->n[selection->kind[event]]++;
+    }
     memset(selection->kept, 1, n);
-    if (work.in_time || fits || wish->only != SUTRA_ONLY_ALL || wish->no_python || wish->min_us > 0)
-        status = choose_some(&work, error);
+    if (choice.in_time || fits || wish->only != SUTRA_ONLY_ALL || wish->no_python || wish->min_us > 0)
+        status = choose_events(&choice, error);
     for (row_t event = 0; event < n && !status; event++)
         selection->n_kept[selection->kind[event]] += selection->kept[event];
     arena_release(arena, mark);

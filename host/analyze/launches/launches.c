@@ -512,8 +512,8 @@ enum sutra_status op_restrict(struct sutra_context *context, const struct sutra_
         restriction_choose(context, model->trace, restriction, model, scratch, &selection, error);
     if (status)
         return status;
-    model->from = selection.stretch.from;
-    model->to = selection.stretch.to;
+    model->from = selection.range.from;
+    model->to = selection.range.to;
 
     /* Keep the selected activities, and attribute them again. */
     row_t n = 0;
