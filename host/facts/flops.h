@@ -4,18 +4,18 @@
  *     aten::addmm   [512] [141, 512] [512, 30522]   -->   4.4e9 FLOPs, 40 MB, on matrix units, in bf16
  *
  * FLOPs count a multiplication and an addition as two; bytes count each input once and each output once, as if caches
- * kept all in between. Two rules: ours, and TraceLens' with what it leaves out or takes for something else:
+ * kept all intermediate results. There are two sets of rules, ours and TraceLens':
  *
  *                      TraceLens                              ours
  *     bool, short      bytes are unknown                      1 and 2 bytes
- *     expanded inputs  count in full                          count what is there
- *     convolution      no bias, both gradients always         bias and output_mask as they were
- *     attention        2 bytes an element                     as many as its type has
- *     reductions       one result                             as many as "dim" says
- *     norms            always train, with weight and bias     as the arguments say
- *     copies           compute                                move only
+ *     expanded inputs  count in full                          count stored elements
+ *     convolution      no bias, both gradients always         bias and output_mask as recorded
+ *     attention        2 bytes per element                    size of the recorded type
+ *     reductions       one result                             results by "dim"
+ *     norms            always train, with weight and bias     by the recorded arguments
+ *     copies           compute                                only move
  *
- * Where inputs are absent or do not fit, the result says why nothing is known. Cost: O(dimensions).
+ * If inputs are missing or do not match, the result has the reason. Cost: O(dimensions).
  */
 #ifndef FACTS_FLOPS_H
 #define FACTS_FLOPS_H
@@ -27,28 +27,26 @@
 
 enum flops_rules { FLOPS_OURS, FLOPS_TRACELENS };
 
-/* Which of the device's units compute. */
+/* The units of the device. */
 enum flops_unit { UNIT_VECTOR, UNIT_MATRIX };
 
 struct op_flops {
-    const char *missing; /* why nothing is known; NULL: flops are */
+    const char *missing; /* why the FLOPs are unknown; NULL: they are known */
     double flops;
-    double bytes; /* NaN: unknown, as are those of unknown types */
+    double bytes; /* NaN: unknown, as for unknown types */
     enum flops_unit unit;
     enum precision precision; /* of the first operand; PRECISION_NONE */
 };
 
-/* `kind` may be NULL: an operator that is not known. */
+/* `kind` may be NULL: an unknown operator. */
 struct op_flops op_flops_find(const struct op_kind *kind, const struct op_inputs *inputs, enum flops_rules rules);
 
-/* The same of the gradient of an operator of attention, told by the operator itself, by TraceLens' rules. */
+/* The same for the gradient of attention, from the forward operator, by TraceLens' rules. */
 struct op_flops op_flops_gradient(const struct op_kind *kind, const struct op_inputs *inputs);
 
-/*
- * What the families of operators share; inside of facts/flops.
- */
+/* ---- Internal to facts/flops*.c: shared by the families of operators ---- */
 
-/* An operator whose formula is asked for. */
+/* An operator and its formula. */
 struct flops_case {
     const struct op_kind *kind;
     const struct op_inputs *inputs;
@@ -65,36 +63,36 @@ flops_rule flops_elementwise, flops_copy, flops_foreach, flops_optimizer, flops_
 flops_rule flops_reduce, flops_softmax;
 flops_rule flops_norm, flops_norm_backward;
 
-/* What is known, and on which units, in the precision of the input at `place`. */
+/* A result, in the precision of the input at `position`. */
 struct op_flops flops_known(const struct flops_case *at, double flops, double bytes, enum flops_unit unit,
-                            uint32_t place);
+                            uint32_t position);
 struct op_flops flops_unknown(const char *why);
 
-/* The input at a place, and its type; NULL: no element type. */
-static inline struct operator_input case_input(const struct flops_case *at, uint32_t place) {
-    return op_input_at(at->inputs, place);
+/* The input at a position, and its type; NULL: not an element type. */
+static inline struct operator_input case_input(const struct flops_case *at, uint32_t position) {
+    return op_input_at(at->inputs, position);
 }
-const struct data_type *case_type(const struct flops_case *at, uint32_t place);
+const struct data_type *case_type(const struct flops_case *at, uint32_t position);
 
-/* Bytes of an element of the input at a place, NaN where its type is unknown. */
-double case_bytes(const struct flops_case *at, uint32_t place);
+/* Bytes of an element of the input, NaN for unknown types. */
+double case_bytes(const struct flops_case *at, uint32_t position);
 
-/* Whether the input is a tensor, and not a scalar, a list or nothing. */
-bool case_is_tensor(const struct flops_case *at, uint32_t place);
+/* Whether the input is a tensor (not a scalar, a list, or missing). */
+bool case_is_tensor(const struct flops_case *at, uint32_t position);
 
-/* Elements of a tensor; those of them that lie in memory: an expanded dimension is there once. */
+/* Elements of a tensor. */
 double tensor_elements(const struct input_tensor *tensor);
 
-/* Bytes that reading the input takes: of what lies in memory, or to TraceLens of all. */
-double case_read(const struct flops_case *at, uint32_t place);
+/* Bytes read of the input: of its stored elements (an expanded dimension counts once), for TraceLens of all. */
+double case_read(const struct flops_case *at, uint32_t position);
 
-/* Whether the value at a place is True. */
-bool case_is_true(const struct flops_case *at, uint32_t place);
+/* Whether the value is True. */
+bool case_is_true(const struct flops_case *at, uint32_t position);
 
-/* Numbers of the value at a place; false: it is no list of them. */
-bool case_numbers(const struct flops_case *at, uint32_t place, int64_t *numbers, uint32_t most, uint32_t *n);
+/* Numbers of the value; false: not a list of numbers. */
+bool case_numbers(const struct flops_case *at, uint32_t position, int64_t *numbers, uint32_t max_numbers, uint32_t *n);
 
-/* Most dimensions that are looked at. */
+/* Maximum number of dimensions. */
 #define FLOPS_RANK 64
 
 #endif

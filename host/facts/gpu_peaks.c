@@ -1,5 +1,5 @@
 /*
- * gpu_peaks.c - figures of data sheets, dense (without sparsity), at boost clocks.
+ * gpu_peaks.c - implements gpu_peaks.h; figures of data sheets, dense (without sparsity), at boost clocks.
  *
  * Sources, by their titles: NVIDIA V100 Tensor Core GPU data sheet (2020); A100 Tensor Core GPU data sheet (2021) and
  * A100 architecture white paper (fp16 and bf16 vectors); H100 Tensor Core GPU data sheet (2023) and Hopper architecture
@@ -18,25 +18,10 @@
 #include "read/document.h"
 #include "text/strings.h"
 
-/*
- * Peaks from a small JSON file. O(bytes).
- */
+/* ---- Peaks from a JSON file ---- */
 
 #define GIGABYTES_PER_S "mem_bw_gbps"
 #define TERAFLOPS       "max_achievable_tflops"
-
-/* "matrix_bf16" and so on. */
-static double *figure_of(struct device_peaks *peaks, const struct source *source, struct json_place key) {
-    static const char *const units[] = {[UNIT_VECTOR] = "vector_", [UNIT_MATRIX] = "matrix_"};
-    for (int unit = 0; unit < 2; unit++)
-        for (int precision = 0; precision < N_PRECISIONS; precision++) {
-            char name[32];
-            snprintf(name, sizeof name, "%s%s", units[unit], precision_names[precision]);
-            if (place_is(source, key, name))
-                return &peaks->flops_per_s[unit][precision];
-        }
-    return NULL;
-}
 
 /* A number above 0 at the walker. */
 static void read_figure(struct json_walker *walker, double unit, double *figure) {
@@ -51,12 +36,20 @@ static void read_figure(struct json_walker *walker, double unit, double *figure)
 }
 
 static void read_teraflops(struct json_walker *walker, struct device_peaks *peaks) {
+    static const char *const units[] = {[UNIT_VECTOR] = "vector_", [UNIT_MATRIX] = "matrix_"};
     for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
         size_t at = walker->at;
         struct json_place key = walk_key(walker);
         if (walker->expected)
             return;
-        double *figure = figure_of(peaks, walker->source, key);
+        double *figure = NULL;
+        for (int unit = 0; unit < 2; unit++)
+            for (int precision = 0; precision < N_PRECISIONS; precision++) {
+                char name[32]; /* "matrix_bf16" and so on */
+                snprintf(name, sizeof name, "%s%s", units[unit], precision_names[precision]);
+                if (place_is(walker->source, key, name))
+                    figure = &peaks->flops_per_s[unit][precision];
+            }
         if (figure) {
             read_figure(walker, 1e12, figure);
             continue;
@@ -66,38 +59,34 @@ static void read_teraflops(struct json_walker *walker, struct device_peaks *peak
     }
 }
 
-static void read_peaks(struct json_walker *walker, struct device_peaks *peaks, struct json_place *name) {
-    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
-        struct json_place key = walk_key(walker);
-        if (walker->expected)
-            return;
-        if (place_is(walker->source, key, GIGABYTES_PER_S))
-            read_figure(walker, 1e9, &peaks->bytes_per_s);
-        else if (place_is(walker->source, key, TERAFLOPS))
-            read_teraflops(walker, peaks);
-        else if (place_is(walker->source, key, "name") && walk_char(walker) == '"')
-            *name = walk_string(walker);
-        else
-            walk_value(walker);
-    }
-    if (!walker->expected && walker->at < walker->source->size)
-        walk_fail(walker, "the end of the file");
-}
-
 static enum sutra_status read_source(const struct source *source, struct device_peaks *peaks, char **name,
                                      struct sutra_error *error) {
-    struct json_place at = {0};
+    struct json_place name_text = {0};
     struct json_walker walker = walk_from(source, 0);
-    read_peaks(&walker, peaks, &at);
+    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+        struct json_place key = walk_key(&walker);
+        if (walker.expected)
+            break;
+        if (place_is(source, key, GIGABYTES_PER_S))
+            read_figure(&walker, 1e9, &peaks->bytes_per_s);
+        else if (place_is(source, key, TERAFLOPS))
+            read_teraflops(&walker, peaks);
+        else if (place_is(source, key, "name") && walk_char(&walker) == '"')
+            name_text = walk_string(&walker);
+        else
+            walk_value(&walker);
+    }
+    if (!walker.expected && walker.at < source->size)
+        walk_fail(&walker, "the end of the file");
     enum sutra_status status = walk_error(&walker, error);
-    if (!status && peaks->bytes_per_s <= 0)
+    if (status)
+        return status;
+    if (peaks->bytes_per_s <= 0)
         return error_file(error, SUTRA_DATA, source->name,
                           "'" GIGABYTES_PER_S "' (memory bandwidth in GB/s) is missing");
-    if (!status) {
-        *name = at.at ? strndup(source->bytes + at.at + 1, at.end - at.at - 1) : strdup(source->name);
-        status = *name ? SUTRA_OK : error_memory(error);
-    }
-    return status;
+    *name = name_text.at ? strndup(source->bytes + name_text.at + 1, name_text.end - name_text.at - 1)
+                         : strdup(source->name);
+    return *name ? SUTRA_OK : error_memory(error);
 }
 
 enum sutra_status device_peaks_read(struct sutra_context *context, const char *path, struct device_peaks *peaks,
@@ -116,11 +105,9 @@ enum sutra_status device_peaks_read(struct sutra_context *context, const char *p
     return status;
 }
 
-/*
- * Limits of devices from the trace's text, and the arithmetic.
- */
+/* ---- Occupancy ---- */
 
-/* Of NVIDIA's GPUs: registers are given out to warps, shared memory to blocks, in multiples of these. */
+/* NVIDIA's GPUs allocate registers to warps and shared memory to blocks in multiples of these. */
 #define REGISTER_UNIT   256
 #define SHARED_UNIT     128
 #define SHARED_UNIT_OLD 256
@@ -142,16 +129,6 @@ static const struct {
     {"sharedMemPerMultiprocessor", offsetof(struct device_limits, shared_memory)},
 };
 
-static void read_limits(const struct document *document, size_t at, struct device_limits *limits) {
-    *limits = (struct device_limits){0};
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-        struct json_place place = document_member_of(document, at, members[i].name);
-        int64_t value;
-        if (place.at && field_integer(document->source.bytes + place.at, &value) && value >= 0 && value < INT32_MAX)
-            memcpy((char *)limits + members[i].offset, &value, sizeof value);
-    }
-}
-
 size_t device_limits_read(const struct sutra_device_trace *trace, struct device_limits *limits) {
     const struct document *document = &trace->document;
     const struct document_member *found = document_find(document, "deviceProperties");
@@ -159,36 +136,42 @@ size_t device_limits_read(const struct sutra_device_trace *trace, struct device_
     if (!found || document->source.bytes[found->value] != '[')
         return 0;
     struct json_walker walker = walk_from(&document->source, found->value);
-    for (bool more = walk_array(&walker); more && n < DEVICES_MOST; more = walk_element_end(&walker))
-        read_limits(document, walk_value(&walker).at, &limits[n++]);
+    for (bool more = walk_array(&walker); more && n < DEVICES_MOST; more = walk_element_end(&walker), n++) {
+        size_t at = walk_value(&walker).at;
+        limits[n] = (struct device_limits){0};
+        for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+            struct json_place place = document_member_of(document, at, members[i].name);
+            int64_t value;
+            if (place.at && field_integer(document->source.bytes + place.at, &value) && value >= 0 && value < INT32_MAX)
+                memcpy((char *)&limits[n] + members[i].offset, &value, sizeof value);
+        }
+    }
     return n;
 }
 
-/* Blocks that a multiprocessor has places for. */
-static double places_for_blocks(const struct device_limits *limits) {
-    int64_t version = limits->major * 10 + limits->minor;
-    if (version == 75 || version == 86 || version == 87 || limits->major == 3)
-        return 16;
-    return version == 89 || limits->major == 11 || limits->major == 12 ? 24 : 32;
-}
-
-static double least(double a, double b) {
+static double smaller(double a, double b) {
     return a < b ? a : b;
 }
 
-/* Blocks of a kernel that a multiprocessor holds at once. */
-static double blocks_at_once(const struct device_limits *limits, const struct kernel_shape *shape) {
+/* Blocks of a kernel that are resident on a multiprocessor simultaneously. */
+static double resident_blocks(const struct device_limits *limits, const struct kernel_shape *shape) {
+    int64_t version = limits->major * 10 + limits->minor;
+    double max_blocks = 32;
+    if (version == 75 || version == 86 || version == 87 || limits->major == 3)
+        max_blocks = 16;
+    else if (version == 89 || limits->major == 11 || limits->major == 12)
+        max_blocks = 24;
     double warps = ceil(shape->threads / NVIDIA_WARP);
-    double blocks = least(places_for_blocks(limits), floor((double)limits->threads / NVIDIA_WARP / warps));
+    double blocks = smaller(max_blocks, floor((double)limits->threads / NVIDIA_WARP / warps));
     if (shape->registers > 0) {
         double of_warp = ceil(shape->registers * NVIDIA_WARP / REGISTER_UNIT) * REGISTER_UNIT;
         double fit = floor((double)limits->registers / of_warp / WARPS_AT_A_TIME) * WARPS_AT_A_TIME;
-        blocks = least(blocks, floor(fit / warps));
+        blocks = smaller(blocks, floor(fit / warps));
     }
     double unit = limits->major >= 8 ? SHARED_UNIT : SHARED_UNIT_OLD;
     double shared = shape->shared_memory + (limits->major >= 8 ? SHARED_RESERVED : 0);
     if (shared > 0)
-        blocks = least(blocks, floor((double)limits->shared_memory / (ceil(shared / unit) * unit)));
+        blocks = smaller(blocks, floor((double)limits->shared_memory / (ceil(shared / unit) * unit)));
     return blocks;
 }
 
@@ -199,25 +182,24 @@ struct kernel_occupancy occupancy_of(const struct device_limits *limits, const s
     if (!known || !(shape->threads > 0) || !(shape->blocks > 0) || isnan(shape->registers) ||
         isnan(shape->shared_memory))
         return occupancy;
-    double blocks = blocks_at_once(limits, shape), each = shape->blocks / (double)limits->n_multiprocessors;
+    double blocks = resident_blocks(limits, shape), each = shape->blocks / (double)limits->n_multiprocessors;
     if (!(blocks > 0))
         return occupancy;
     occupancy.limit = blocks * shape->threads / (double)limits->threads;
-    occupancy.occupied = least(blocks, each) * shape->threads / (double)limits->threads;
+    occupancy.occupied = smaller(blocks, each) * shape->threads / (double)limits->threads;
     occupancy.waves = each / blocks;
     return occupancy;
 }
 
-/* TFLOP/s in the order of enum precision: fp64, fp32, tf32, fp16, bf16, fp8, int8. */
-struct peaks_line {
-    const char *words[2]; /* that the name has, in any case; "": one suffices */
+/* ---- Data sheets ---- */
+
+/* TFLOP/s in the order of enum precision: fp64, fp32, tf32, fp16, bf16, fp8, int8. The first matching line counts. */
+static const struct peaks_line {
+    const char *words[2]; /* both are in the name, in any case */
     const char *name;
     double gigabytes_per_s;
     double vector[N_PRECISIONS], matrix[N_PRECISIONS];
-};
-
-/* Of lines that fit, the first counts. */
-static const struct peaks_line lines[] = {
+} lines[] = {
     {{"GB200", ""}, "NVIDIA GB200", 8000, {40, 80, 0, 160, 160, 0, 0}, {40, 80, 1250, 2500, 2500, 5000, 5000}},
     {{"GH200", ""},
      "NVIDIA GH200",
@@ -337,17 +319,13 @@ double device_link_of(const struct document *document) {
     return 0;
 }
 
-/* The peak of the unit, or where it has none in this precision that of vectors of fp32, which takes it as well. */
-static double peak_of(const struct device_peaks *peaks, const struct op_flops *work, bool tf32) {
+struct roofline roofline_of(const struct device_peaks *peaks, const struct op_flops *work, bool tf32) {
+    /* The peak of the unit; without one in this precision that of fp32 vectors, which can compute it too. */
     const double *unit = peaks->flops_per_s[work->unit];
     enum precision precision = work->precision == PRECISION_NONE ? PRECISION_FP32 : work->precision;
     if (tf32 && precision == PRECISION_FP32 && work->unit == UNIT_MATRIX && unit[PRECISION_TF32] > 0)
-        return unit[PRECISION_TF32];
-    return unit[precision] > 0 ? unit[precision] : peaks->flops_per_s[UNIT_VECTOR][PRECISION_FP32];
-}
-
-struct roofline roofline_of(const struct device_peaks *peaks, const struct op_flops *work, bool tf32) {
-    double peak = peak_of(peaks, work, tf32);
+        precision = PRECISION_TF32;
+    double peak = unit[precision] > 0 ? unit[precision] : peaks->flops_per_s[UNIT_VECTOR][PRECISION_FP32];
     struct roofline at = {.compute_s = peak > 0 ? work->flops / peak : (double)NAN,
                           .memory_s = peaks->bytes_per_s > 0 ? work->bytes / peaks->bytes_per_s : (double)NAN};
     at.by_compute = at.compute_s >= at.memory_s || isnan(at.memory_s);

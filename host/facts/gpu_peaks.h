@@ -1,15 +1,15 @@
 /*
- * gpu_peaks.h - what a device can do at most: operations by unit and precision, and bytes of memory a second.
+ * gpu_peaks.h - the peak rates of a device: operations by unit and precision, and bytes of memory per second.
  *
  *     "NVIDIA H100 80GB HBM3"  -->  989 TFLOP/s of bf16 products, 3.35 TB/s
  *
- *     TFLOP/s ^          .---------------  computing is the limit
+ *     TFLOP/s ^          .---------------  compute-bound
  *             |        .'
- *             |      .'  memory is: FLOPs per byte times its rate
+ *             |      .'  memory-bound: FLOPs per byte times the memory bandwidth
  *             +-----------------------> FLOPs per byte
  *
- * The roofline: an operator takes at least as long as computing takes at the peak, and at least as long as its bytes
- * take; the longer of the two is what it is bound by.
+ * The roofline: the minimum time of an operator is the longer of the time for its operations and the time for its bytes
+ * at the peak rates.
  */
 #ifndef FACTS_GPU_PEAKS_H
 #define FACTS_GPU_PEAKS_H
@@ -23,15 +23,15 @@
 #include "read/document.h"
 
 /*
- * How well a kernel's grid fills a GPU, from what the trace says of both.
+ * Occupancy: how well a kernel's grid fills a GPU.
  *
  *     deviceProperties of the trace --> struct device_limits      grid, block, registers, shared memory --> occupancy
  *
- * A multiprocessor holds so many blocks at once as its threads, registers, shared memory and places for blocks allow.
- * The sizes in which these are given out are those of NVIDIA's published occupancy calculator, by compute capability.
+ * Threads, registers, shared memory and the maximum number of blocks limit the blocks that are resident on a
+ * multiprocessor. Allocation granularity is that of NVIDIA's occupancy calculator, by compute capability.
  */
 
-/* Of one device; 0: not known. */
+/* Of one device; 0: unknown. */
 struct device_limits {
     int64_t id;
     int64_t major, minor; /* compute capability */
@@ -41,7 +41,7 @@ struct device_limits {
 
 #define DEVICES_MOST 64
 
-/* Reads the devices of a trace; returns how many there are, at most DEVICES_MOST. O(length of their text). */
+/* Reads the devices of a trace; returns their number, at most DEVICES_MOST. O(length of their text). */
 size_t device_limits_read(const struct sutra_device_trace *trace, struct device_limits *limits);
 
 struct kernel_shape {
@@ -49,49 +49,49 @@ struct kernel_shape {
     double registers, shared_memory; /* of a thread, and bytes of a block */
 };
 
-/* NaN where it cannot be told. */
+/* NaN: unknown. */
 struct kernel_occupancy {
-    double limit;    /* share of a multiprocessor's threads that can be there at once */
-    double occupied; /* the same, but no more than the grid has; what Kineto estimates */
-    double waves;    /* times that all multiprocessors are filled */
+    double limit;    /* share of a multiprocessor's threads that can be resident */
+    double occupied; /* the same, limited by the grid, as Kineto estimates */
+    double waves;    /* number of times that the grid fills all multiprocessors */
 };
 
 struct kernel_occupancy occupancy_of(const struct device_limits *limits, const struct kernel_shape *shape);
 
 struct device_peaks {
-    const char *name; /* of what the figures are of */
+    const char *name; /* of the device or the file */
     double bytes_per_s;
-    double flops_per_s[2][N_PRECISIONS]; /* by enum flops_unit; 0: none that is told, NaN nowhere */
+    double flops_per_s[2][N_PRECISIONS]; /* by enum flops_unit; 0: unknown; never NaN */
 };
 
-/* The figures of data sheets for a device of this name, as a trace tells it; false: the table has none. */
+/* The figures of data sheets for a device of this name, as traces record it; false: none. */
 bool device_peaks_find(const char *name, size_t length, struct device_peaks *peaks);
 
-/* Where a member of the first device that a trace describes stands; `at` is 0 where there is none. */
+/* The position of a member of the first device of a trace; `at` is 0 if it is missing. */
 struct json_place device_member(const struct document *document, const char *name);
 
-/* The same, of the device that a trace describes. */
+/* Figures of data sheets for the first device of a trace. */
 bool device_peaks_of(const struct document *document, struct device_peaks *peaks);
 
-/* Bytes a second that a device sends to the others of its machine, as data sheets have it, and takes at the same time;
- * 0: not known, as where the bus decides. */
+/* Bytes per second that a device sends to other devices of its machine while it receives as many, by data sheets; 0:
+ * unknown, as for devices on a PCIe bus. */
 double device_link_of(const struct document *document);
 
 /* Figures from a file, in the form of TraceLens' "arch" files:
  *     {"mem_bw_gbps": 3350, "max_achievable_tflops": {"matrix_bf16": 700, "vector_fp32": 60, ...}}
- * Other members are passed over; "name" (kept in *name, which is freed by the caller) is told. SUTRA_NO_INPUT.
- * SUTRA_DATA: malformed, no rate of memory, or a unit or precision that does not exist. SUTRA_SYSTEM. */
+ * Other members are skipped; *name is "name" or the path, and the caller frees it. SUTRA_NO_INPUT. SUTRA_DATA:
+ * malformed, no memory bandwidth, or an unknown unit or precision. SUTRA_SYSTEM. */
 enum sutra_status device_peaks_read(struct sutra_context *context, const char *path, struct device_peaks *peaks,
                                     char **name, struct sutra_error *error);
 
-/* The least time of an operator in seconds. */
+/* The minimum time of an operator in seconds. */
 struct roofline {
-    double compute_s, memory_s; /* NaN: not known */
-    double least_s;             /* the longer one; NaN: neither is known */
-    bool by_compute;            /* that is computing */
+    double compute_s, memory_s; /* NaN: unknown */
+    double least_s;             /* the longer one; NaN: both unknown */
+    bool by_compute;            /* compute-bound */
 };
 
-/* With TF32, products of fp32 have that peak. */
+/* With tf32, products of fp32 have the peak of TF32. */
 struct roofline roofline_of(const struct device_peaks *peaks, const struct op_flops *work, bool tf32);
 
 #endif

@@ -1,16 +1,16 @@
 /*
  * names.c - the table of names and categories, and the pass that finds them among the strings of a trace.
  *
- * A line is a text, how it is compared, what it means, and who knows it, a letter for each:
+ * A line has a text, a comparison, the meaning, and its readers, a letter for each:
  *
  *     L  the linker                      O  the older linker
- *     P  HTA's critical path             E  its extended rules, which know all that P knows
+ *     P  HTA's critical path             E  its extended rules, which include P
  *     H  HTA's tables                    Q  HTA's queues
- *     D  the notebook of analyze dlrm    X  our default rules for it, which know all that D knows
+ *     D  the notebook of analyze dlrm    X  our default rules for it, which include D
  *     T  the call tree                   S  the timeline for simulators
- *     I  what `sutra info` counts beside what L knows
+ *     I  `sutra info`, in addition to L
  *     C  TraceLens' tables of operators  V  the overview and its findings
- *     Q6 what HTA 0.6 knows beside Q, and P6 that of the critical path beside P
+ *     Q6 and P6: HTA 0.6, in addition to Q and P
  *
  * A name may have several lines: cudaMemcpy launches a copy to the linker, and blocks to the critical path.
  */
@@ -21,21 +21,14 @@
 #include "sutra/hta_version.h"
 #include "text/strings.h"
 
-/*
- * By category, and for kernels and sets by name:
- *
- *     COPY            MEMORY_COPY_HOST_TO_DEVICE and its like, __amd_rocclr_copyBuffer, with Rect and Aligned, and .kd
- *     COMPUTE         __amd_rocclr_fillBuffer, with Aligned, and .kd, whatever else it contains
- *     COMMUNICATION   contains nccl, rccl or cross_device_reduce, in any case
- *     COMPUTE         all the rest
- */
+/* ---- Classes of GPU activity ---- */
 
 struct name_rest {
     const char *text;
     size_t length;
 };
 
-/* Takes a word off the beginning, if it stands there. */
+/* Removes a prefix, if present. */
 static bool skip(struct name_rest *rest, const char *word) {
     size_t n = strlen(word);
     if (rest->length < n || memcmp(rest->text, word, n) != 0)
@@ -45,40 +38,42 @@ static bool skip(struct name_rest *rest, const char *word) {
     return true;
 }
 
-static bool is_over(struct name_rest rest) {
+static bool is_at_end(struct name_rest rest) {
     skip(&rest, ".kd");
     return rest.length == 0;
 }
 
-static bool is_copy(struct name_rest name) {
-    if (skip(&name, "MEMORY_COPY_"))
-        return (skip(&name, "HOST_TO_DEVICE") || skip(&name, "DEVICE_TO_HOST") || skip(&name, "DEVICE_TO_DEVICE")) &&
-               is_over(name);
-    if (!skip(&name, "__amd_rocclr_copyBuffer"))
-        return false;
-    skip(&name, "Rect");
-    skip(&name, "Aligned");
-    return is_over(name);
-}
-
-static bool is_fill(struct name_rest name) {
-    if (!skip(&name, "__amd_rocclr_fillBuffer"))
-        return false;
-    skip(&name, "Aligned");
-    return is_over(name);
-}
-
+/*
+ * By category, and for kernels and memsets by name:
+ *
+ *     COPY            MEMORY_COPY_HOST_TO_DEVICE and the like, __amd_rocclr_copyBuffer[Rect][Aligned][.kd]
+ *     COMPUTE         __amd_rocclr_fillBuffer[Aligned][.kd]
+ *     COMMUNICATION   contains nccl, rccl or cross_device_reduce, in any case
+ *     COMPUTE         otherwise
+ */
 enum device_class device_class_of(uint32_t category, const char *text, size_t length) {
     struct name_rest name = {text, length};
     if (!(category & CATEGORY_WORK))
         return DEVICE_NO_WORK;
-    if (category & CATEGORY_COPY || (category & CATEGORY_KERNEL && is_copy(name)))
+    if (category & CATEGORY_COPY)
         return DEVICE_COPY;
-    if (is_fill(name))
-        return DEVICE_COMPUTE;
-    bool talks = text_has_in_any_case(text, length, "nccl") || text_has_in_any_case(text, length, "rccl") ||
-                 text_has_in_any_case(text, length, "cross_device_reduce");
-    return talks ? DEVICE_COMMUNICATION : DEVICE_COMPUTE;
+    if (category & CATEGORY_KERNEL && skip(&name, "MEMORY_COPY_")) {
+        if ((skip(&name, "HOST_TO_DEVICE") || skip(&name, "DEVICE_TO_HOST") || skip(&name, "DEVICE_TO_DEVICE")) &&
+            is_at_end(name))
+            return DEVICE_COPY;
+    } else if (category & CATEGORY_KERNEL && skip(&name, "__amd_rocclr_copyBuffer")) {
+        skip(&name, "Rect");
+        skip(&name, "Aligned");
+        if (is_at_end(name))
+            return DEVICE_COPY;
+    } else if (skip(&name, "__amd_rocclr_fillBuffer")) {
+        skip(&name, "Aligned");
+        if (is_at_end(name))
+            return DEVICE_COMPUTE;
+    }
+    bool communicates = text_has_in_any_case(text, length, "nccl") || text_has_in_any_case(text, length, "rccl") ||
+                        text_has_in_any_case(text, length, "cross_device_reduce");
+    return communicates ? DEVICE_COMMUNICATION : DEVICE_COMPUTE;
 }
 
 bool device_is_collective(const char *text, size_t length) {
@@ -94,22 +89,22 @@ bool device_is_collective(const char *text, size_t length) {
 }
 
 /*
- * What kind of work a kernel does, from its name, by HTA's expressions. Those of 0.5:
+ * Types of kernels by HTA's regular expressions. HTA 0.5:
  *
  *     COMMUNICATION   ^nccl.*Kernel               so ncclKernel_..., ncclDevKernel_... and ncclSymKernel_...
  *     MEMORY          ^Memcpy, ^Memset, ^dma
- *     OTHER           Memcpy or Sync anywhere (Memset would have to stand first, and is memory then)
- *     COMPUTATION     all the rest
+ *     OTHER           Memcpy or Sync anywhere (Memset only matches at the beginning, which is MEMORY)
+ *     COMPUTATION     otherwise
  *
- * Those of 0.6:
+ * HTA 0.6:
  *
  *     COMMUNICATION   ^nccl, ^hip, ^hccl, ncclKernel anywhere
- *     MEMORY          ^Memcpy, ^Memset, ^dma (and ^hipMemcpy, ^hipMemset, were they no communication)
+ *     MEMORY          ^Memcpy, ^Memset, ^dma (and ^hipMemcpy, ^hipMemset unless ^hip is COMMUNICATION)
  *     OTHER           Memcpy, Memset, dma or Sync anywhere, ^Stream Wait Event, ^cuda.*LaunchKernel, ^runFunction, and
- *                     how kernels of MTIA begin
- *     COMPUTATION     all the rest
+ *                     prefixes of MTIA kernels
+ *     COMPUTATION     otherwise
  *
- * A dot does not match a line end, so what it stands for must be on the first line.
+ * A dot does not match a line end, so the text that it matches must be on the first line.
  */
 
 const char *const kernel_type_names[KERNEL_N_TYPES] = {"COMPUTATION", "COMMUNICATION", "MEMORY", "OTHER"};
@@ -133,16 +128,10 @@ enum kernel_type kernel_type_of(const char *name, size_t length) {
     return has(name, line, "Memcpy") || has(name, line, "Sync") ? KERNEL_OTHER : KERNEL_COMPUTATION;
 }
 
-static bool begins_with_any(const char *name, size_t length, const char *const *words, size_t n) {
+/* Whether a text begins with one of the words or, with `anywhere`, contains one. */
+static bool matches_any(const char *name, size_t length, const char *const *words, size_t n, bool anywhere) {
     for (size_t i = 0; i < n; i++)
-        if (begins_with(name, length, words[i]))
-            return true;
-    return false;
-}
-
-static bool has_any(const char *name, size_t length, const char *const *words, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (has(name, length, words[i]))
+        if (anywhere ? has(name, length, words[i]) : begins_with(name, length, words[i]))
             return true;
     return false;
 }
@@ -150,8 +139,7 @@ static bool has_any(const char *name, size_t length, const char *const *words, s
 #define N(words) (sizeof(words) / sizeof *(words))
 
 enum kernel_type kernel_type_of_0_6(const char *name, size_t length, bool hip_communicates) {
-    static const char *const memory[] = {"Memcpy", "Memset", "dma"};
-    static const char *const hip_memory[] = {"hipMemcpy", "hipMemset"};
+    static const char *const memory[] = {"Memcpy", "Memset", "dma", "hipMemcpy", "hipMemset"};
     static const char *const other[] = {"Memcpy", "Memset", "dma", "Sync"};
     static const char *const other_begins[] = {"Stream Wait Event",
                                                "runFunction",
@@ -166,17 +154,13 @@ enum kernel_type kernel_type_of_0_6(const char *name, size_t length, bool hip_co
     if (begins_with(name, length, "nccl") || begins_with(name, length, "hccl") || (hip && hip_communicates) ||
         has(name, line, "ncclKernel"))
         return KERNEL_COMMUNICATION;
-    if (begins_with_any(name, length, memory, N(memory)) || begins_with_any(name, length, hip_memory, N(hip_memory)))
+    if (matches_any(name, length, memory, N(memory), false))
         return KERNEL_MEMORY;
     bool launch = begins_with(name, line, "cuda") && has(name + 4, line - 4, "LaunchKernel");
-    bool is_other =
-        launch || has_any(name, line, other, N(other)) || begins_with_any(name, length, other_begins, N(other_begins));
+    bool is_other = launch || matches_any(name, line, other, N(other), true) ||
+                    matches_any(name, length, other_begins, N(other_begins), false);
     return is_other ? KERNEL_OTHER : KERNEL_COMPUTATION;
 }
-
-/*
- * Names of HTA versions.
- */
 
 const char *sutra_hta_version_name(enum sutra_hta_version hta_version) {
     static const char *const names[SUTRA_HTA_N_VERSIONS] = {"0.5", "0.6"};
@@ -296,7 +280,7 @@ static const struct name_line names[] = {
     {"StreamCreate", TEXT_HAS, NAME_SETS_UP, V},
 };
 
-/* Those with capitals and without a prefix are Kineto's until 2021; its flows from launches have had four names. */
+/* Capitalized names without a prefix are those of Kineto until 2021; its launch flows have had four names. */
 static const struct name_line categories[] = {
     {"cpu_op", TEXT_IS, CATEGORY_CPU_OP, L | O | P | H | D | T | S | C},
     {"Operator", TEXT_IS, CATEGORY_CPU_OP, E | D | T | I},
@@ -328,7 +312,7 @@ static const struct name_line categories[] = {
     {"", TEXT_IS, CATEGORY_EMPTY, P | H},
 };
 
-/* A string may hold NUL characters, all of it counts. */
+/* Strings may contain NUL characters. */
 bool text_compare(const struct strings *strings, uint32_t string, enum comparison comparison, const char *text) {
     const char *bytes = strings_text(strings, string);
     size_t length = strings_length(strings, string), n = strlen(text);
@@ -339,7 +323,7 @@ bool text_compare(const struct strings *strings, uint32_t string, enum compariso
     return (comparison == TEXT_BEGINS ? length >= n : length == n) && memcmp(bytes, text, n) == 0;
 }
 
-/* The string that is the text has its number at once; else all are compared. */
+/* A string that equals the text is found by hash; otherwise all strings are compared. */
 static void mark(const struct strings *strings, struct string_roles *roles, enum comparison comparison,
                  const char *text, struct string_roles given) {
     uint32_t first = 0, end = strings->n;
@@ -359,7 +343,7 @@ void names_mark(const struct strings *strings, struct string_roles *roles, enum 
     mark(strings, roles, comparison, text, (struct string_roles){.name = role});
 }
 
-/* What a line says to a reader: that a name is of HIP it says to all. */
+/* The role of a line for a reader; the roles `for_all` (that a name is of HIP) apply to all readers. */
 static uint32_t role_to(const struct name_line *line, enum reader reader, uint32_t for_all) {
     return line->readers & reader ? line->role : line->role & for_all;
 }

@@ -1,9 +1,9 @@
 /*
  * op_categories.c - the table of operators, sorted by name (as bytes), and the look-up.
  *
- * A line: name, category, TraceLens' formula, ours. NONE: the name is known, its arithmetic is not; FOREIGN: TraceLens
- * has a formula that sutra lacks; OWN: TraceLens does not know the operator. Where the two formulas differ, ours is
- * nearer to what the device does: a copy computes nothing, a power may have a tensor for its exponent.
+ * A line: name, category, TraceLens' formula, ours. NONE: only the name is known; FOREIGN: TraceLens has a formula that
+ * sutra lacks; OWN: TraceLens does not know the operator. If the two formulas differ, ours is closer to the device: a
+ * copy computes nothing, a power may have a tensor as its exponent.
  */
 #include "facts/op_categories.h"
 
@@ -516,18 +516,6 @@ static bool begins_with(const char *text, size_t length, const char *word) {
     return length >= n && memcmp(text, word, n) == 0;
 }
 
-static enum op_category kernel_category(const char *kernel, size_t length) {
-    static const enum op_category told[] = {OP_ELEMENTWISE, OP_REDUCE, OP_MULTI_TENSOR_APPLY};
-    if (!kernel || !begins_with(kernel, length, "void at::native"))
-        return OP_OTHER;
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
-        const char *word = op_category_names[told[i]];
-        if (memmem(kernel, length, word, strlen(word)))
-            return told[i];
-    }
-    return OP_OTHER;
-}
-
 enum op_category op_category_find(const char *name, size_t length, const char *kernel, size_t kernel_length,
                                   enum op_table table) {
     const struct op_kind *kind = op_kind_find(name, length, table);
@@ -538,5 +526,13 @@ enum op_category op_category_find(const char *name, size_t length, const char *k
     const char *record = op_category_names[OP_RECORD_PARAM_COMMS];
     if (length == strlen(record) && memcmp(name, record, length) == 0)
         return OP_RECORD_PARAM_COMMS;
-    return kernel_category(kernel, kernel_length);
+    static const enum op_category by_kernel[] = {OP_ELEMENTWISE, OP_REDUCE, OP_MULTI_TENSOR_APPLY};
+    if (!kernel || !begins_with(kernel, kernel_length, "void at::native"))
+        return OP_OTHER;
+    for (size_t i = 0; i < sizeof by_kernel / sizeof *by_kernel; i++) {
+        const char *word = op_category_names[by_kernel[i]];
+        if (memmem(kernel, kernel_length, word, strlen(word)))
+            return by_kernel[i];
+    }
+    return OP_OTHER;
 }

@@ -1,12 +1,12 @@
 /*
- * op_categories.h - what kind of work an operator stands for, told by its name: a category for tables, and by which
- * formula its arithmetic and its traffic follow from the shapes of its inputs (facts/flops.h).
+ * op_categories.h - the kind of an operator by its name: a category for tables, and the formula by which its arithmetic
+ * and its traffic follow from the shapes of its inputs (facts/flops.h).
  *
- *     "aten::mm" --bisection in a sorted table--> OP_GEMM, FORMULA_MM
+ *     "aten::mm" --binary search in a sorted table--> OP_GEMM, FORMULA_MM
  *     "aten::_my_op" that launches "void at::native::vectorized_elementwise_kernel..." --> OP_ELEMENTWISE
  *
- * TraceLens has a table of its own, with quirks: what it knows is told apart from what we know beside it, so that its
- * numbers can be had as they are.
+ * TraceLens has a table of its own, with quirks; each line has TraceLens' formula and ours, so that its numbers can be
+ * reproduced.
  *
  * Cost of a look-up: O(log lines) comparisons of names.
  */
@@ -58,12 +58,12 @@ enum op_category {
 /* "GEMM" and so on. */
 extern const char *const op_category_names[OP_N_CATEGORIES];
 
-/* By which rule FLOPs and bytes follow from the inputs. Where arguments stand depends on the operator, so operators of
- * one kind may have several formulas. */
+/* The rule by which FLOPs and bytes follow from the inputs. The positions of arguments depend on the operator, so
+ * operators of one kind may have several formulas. */
 enum op_formula {
-    FORMULA_NONE,    /* known by name only */
+    FORMULA_NONE,    /* only the name is known */
     FORMULA_FOREIGN, /* TraceLens has a formula, sutra has none */
-    FORMULA_OWN,     /* what TraceLens does not know at all */
+    FORMULA_OWN,     /* TraceLens does not know the operator */
     FORMULA_MM,      /* a, b */
     FORMULA_ADDMM,   /* bias, a, b */
     FORMULA_BMM,     /* the same for batches */
@@ -71,14 +71,14 @@ enum op_formula {
     FORMULA_SCALED_MM,
     FORMULA_LINEAR,         /* x, weights of (outputs, inputs), bias */
     FORMULA_LINEAR_OUT,     /* x, weights, output */
-    FORMULA_LINEAR_INTO,    /* x, weights, what it is to be, output */
+    FORMULA_LINEAR_INTO,    /* x, weights, dtype, output */
     FORMULA_LINEAR_SCALED,  /* x and weights of 8 bits, with scales, to 16 bits */
     FORMULA_CONV,           /* aten::convolution */
-    FORMULA_CONV_CUDNN,     /* those of libraries, below it */
+    FORMULA_CONV_CUDNN,     /* of libraries, below it */
     FORMULA_CONV_MIOPEN,    /* */
     FORMULA_CONV_BACKWARD,  /* aten::convolution_backward */
     FORMULA_SDPA_CUDNN,     /* query, key and value of (batch, heads, length, width) */
-    FORMULA_SDPA_EFFICIENT, /* another place for "causal" each */
+    FORMULA_SDPA_EFFICIENT, /* other positions of "causal" */
     FORMULA_SDPA_FLASH,     /* */
     FORMULA_FLASH,          /* (batch, length, heads, width) from here on */
     FORMULA_FLASH_ATEN,     /* */
@@ -97,10 +97,10 @@ enum op_formula {
     FORMULA_UNARY,     /* element by element of one input; a second one is the output */
     FORMULA_BINARY,    /* of two */
     FORMULA_GENERAL,   /* of any number */
-    FORMULA_COMPARE,   /* the same, with truth values for results */
-    FORMULA_COPY,      /* moves and computes nothing */
+    FORMULA_COMPARE,   /* the same with boolean results */
+    FORMULA_COPY,      /* moves only */
     FORMULA_FILL,      /* writes only */
-    FORMULA_RESIZE,    /* to a size in space that is told */
+    FORMULA_RESIZE,    /* to a recorded size in space */
     FORMULA_PAD,       /* by edges */
     FORMULA_GATED,     /* silu of one half, times the other */
     FORMULA_FOREACH,   /* element by element of lists of tensors */
@@ -123,21 +123,21 @@ enum op_formula {
     N_FORMULAS
 };
 
-/* Whose table. */
+/* The table to search. */
 enum op_table { OP_TABLE_ALL, OP_TABLE_TRACELENS };
 
 struct op_kind {
     const char *name;
     enum op_category category;
-    enum op_formula tracelens; /* FORMULA_OWN: it does not know the name */
+    enum op_formula tracelens; /* FORMULA_OWN: TraceLens does not know the name */
     enum op_formula formula;
 };
 
-/* The line of an operator; NULL: the table has none. */
+/* The line of an operator, or NULL. */
 const struct op_kind *op_kind_find(const char *name, size_t length, enum op_table table);
 
-/* The category of an operator, known or by its name's beginning, or else by its first kernel's name (which may be
- * NULL); OP_OTHER. */
+/* The category of an operator by its name, its name's prefix, or the name of its first kernel (which may be NULL); else
+ * OP_OTHER. */
 enum op_category op_category_find(const char *name, size_t length, const char *kernel, size_t kernel_length,
                                   enum op_table table);
 

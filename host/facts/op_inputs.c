@@ -1,8 +1,9 @@
 /*
- * op_inputs.c - four texts to one list of inputs.
+ * op_inputs.c - implements op_inputs.h.
  *
- * Shapes and strides are read into a flat list of records each: numbers lie in one array, and a record says which of
- * them are its own, or how many records behind it are its members. Pointers are set when nothing grows any more.
+ * Shapes and strides are read into a flat list of records each: numbers are in one array, and a record has the range of
+ * its numbers, or the number of its members, which are the following records. Pointers are set when no buffer grows any
+ * more.
  */
 #include <string.h>
 #include <strings.h>
@@ -10,9 +11,7 @@
 #include "facts/op_inputs.h"
 #include "text/quantities.h"
 
-/*
- * The table of element types.
- */
+/* ---- Element types ---- */
 
 const char *const precision_names[N_PRECISIONS] = {
 #define PRECISION_NAME(number, name) name,
@@ -61,23 +60,19 @@ static bool is_name(const char *name, size_t length, const char *of) {
     return strlen(of) == length && strncasecmp(name, of, length) == 0;
 }
 
-/* What stands in "Tensor(...)", or in the first one of a list of them, and behind "struct " or "class ", as some
- * compilers write it. */
-static void unwrap(const char **name, size_t *length) {
-    static const char *const before[] = {"GenericList[", "Tensor(", "struct ", "class "};
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
-        size_t n = strlen(before[i]);
-        if (*length < n || memcmp(*name, before[i], n) != 0)
-            continue;
-        *name += n;
-        *length -= n;
-        const char *end = i == 1 ? memchr(*name, ')', *length) : NULL;
-        *length = end ? (size_t)(end - *name) : *length;
-    }
-}
-
+/* The name may be in "Tensor(...)", in a list of tensors, of which the first counts, and after "struct " or "class ",
+ * as some compilers write it. */
 const struct data_type *data_type_find(const char *name, size_t length) {
-    unwrap(&name, &length);
+    static const char *const prefixes[] = {"GenericList[", "Tensor(", "struct ", "class "};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        size_t n = strlen(prefixes[i]);
+        if (length < n || memcmp(name, prefixes[i], n) != 0)
+            continue;
+        name += n;
+        length -= n;
+        const char *end = i == 1 ? memchr(name, ')', length) : NULL;
+        length = end ? (size_t)(end - name) : length;
+    }
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (is_name(name, length, types[i].name))
             return &types[i];
@@ -117,7 +112,9 @@ const struct data_type *data_type_of_number(long number) {
     return data_type_find(names[number], strlen(names[number]));
 }
 
-/* An element of the list of shapes, or of strides: its numbers, or its members, which are the records behind it. */
+/* ---- Lists ---- */
+
+/* An element of the list of shapes, or of strides: its numbers, or its members, which are the following records. */
 struct shape_record {
     uint32_t first, n;
     uint32_t n_members;
@@ -127,16 +124,16 @@ struct shape_record {
 struct shape_list {
     size_t first_record;
     uint32_t n, n_members; /* elements, and members of all of them */
-    bool there;
+    bool present;
 };
 
-/* Also over a text that is not there. */
-static struct list_cursor over(struct input_text text) {
+/* Also of a missing text. */
+static struct list_cursor cursor_of(struct input_text text) {
     const char *at = text.at ? text.at : "";
     return (struct list_cursor){at, at + (text.at ? text.length : 0)};
 }
 
-/* A whole number of at most 18 digits; anything else is no size. */
+/* An integer of at most 18 digits; anything else is not a size. */
 static bool read_number(struct list_cursor *cursor, int64_t *number) {
     const char *at = cursor->at;
     bool negative = at < cursor->end && *at == '-';
@@ -155,7 +152,7 @@ static bool read_number(struct list_cursor *cursor, int64_t *number) {
 /* The numbers of the list that was just entered, into a record. */
 static void read_numbers(struct op_inputs_parser *parser, struct list_cursor *cursor, struct shape_record *record) {
     record->first = (uint32_t)(parser->numbers.length / sizeof(int64_t));
-    for (bool there = list_first(cursor); there; there = list_more(cursor)) {
+    for (bool more = list_first(cursor); more; more = list_more(cursor)) {
         int64_t number;
         if (read_number(cursor, &number)) {
             buffer_append(&parser->numbers, &number, sizeof number);
@@ -164,44 +161,39 @@ static void read_numbers(struct op_inputs_parser *parser, struct list_cursor *cu
     }
 }
 
-/* The element at the cursor, and its members behind it. */
-static uint32_t read_shape(struct op_inputs_parser *parser, struct list_cursor *cursor) {
-    struct shape_record record = {0};
-    size_t place = parser->shapes.length;
-    buffer_append(&parser->shapes, &record, sizeof record);
-    if (!list_enter(cursor))
-        return 0;
-    struct list_cursor inside = *cursor;
-    list_skip_space(&inside);
-    record.is_list = inside.at < inside.end && list_opens(*inside.at);
-    if (!record.is_list) {
-        read_numbers(parser, cursor, &record);
-    } else {
-        for (bool there = list_first(cursor); there; there = list_more(cursor)) {
+static struct shape_list read_shapes(struct op_inputs_parser *parser, struct input_text text) {
+    struct shape_list list = {.first_record = parser->shapes.length / sizeof(struct shape_record)};
+    struct list_cursor cursor = cursor_of(text);
+    if (!list_enter(&cursor))
+        return list;
+    list.present = true;
+    for (bool more = list_first(&cursor); more; more = list_more(&cursor), list.n++) {
+        /* The element, and then its members. */
+        struct shape_record record = {0};
+        size_t offset = parser->shapes.length;
+        buffer_append(&parser->shapes, &record, sizeof record);
+        if (!list_enter(&cursor))
+            continue;
+        struct list_cursor inside = cursor;
+        list_skip_space(&inside);
+        record.is_list = inside.at < inside.end && list_opens(*inside.at);
+        if (!record.is_list)
+            read_numbers(parser, &cursor, &record);
+        for (bool next = record.is_list && list_first(&cursor); next; next = list_more(&cursor)) {
             struct shape_record member = {0};
-            if (list_enter(cursor))
-                read_numbers(parser, cursor, &member);
+            if (list_enter(&cursor))
+                read_numbers(parser, &cursor, &member);
             buffer_append(&parser->shapes, &member, sizeof member);
             record.n_members++;
         }
+        if (!parser->shapes.failed)
+            memcpy(parser->shapes.bytes + offset, &record, sizeof record);
+        list.n_members += record.n_members;
     }
-    if (!parser->shapes.failed)
-        memcpy(parser->shapes.bytes + place, &record, sizeof record);
-    return record.n_members;
-}
-
-static struct shape_list read_shapes(struct op_inputs_parser *parser, struct input_text text) {
-    struct shape_list list = {.first_record = parser->shapes.length / sizeof(struct shape_record)};
-    struct list_cursor cursor = over(text);
-    if (!list_enter(&cursor))
-        return list;
-    list.there = true;
-    for (bool there = list_first(&cursor); there; there = list_more(&cursor), list.n++)
-        list.n_members += read_shape(parser, &cursor);
     return list;
 }
 
-/* The value at the cursor: a string without its quotes, anything else as it is, without white space behind it. */
+/* The value at the cursor: a string without its quotes, other values verbatim without trailing white space. */
 static struct input_text read_text(struct list_cursor *cursor) {
     struct input_text text = {.at = cursor->at};
     if (list_quotes(*cursor->at)) {
@@ -219,13 +211,13 @@ static struct input_text read_text(struct list_cursor *cursor) {
     return text;
 }
 
-/* Places that the text has; where `to` is given, sets the type or the value of these inputs. */
+/* Returns the length of the list; with `to`, sets the type or the value of these inputs. */
 static uint32_t read_texts(struct input_text list, struct operator_input *to, bool want_types) {
-    struct list_cursor cursor = over(list);
+    struct list_cursor cursor = cursor_of(list);
     uint32_t n = 0;
     if (!list_enter(&cursor))
         return 0;
-    for (bool there = list_first(&cursor); there; there = list_more(&cursor), n++) {
+    for (bool more = list_first(&cursor); more; more = list_more(&cursor), n++) {
         struct input_text text = read_text(&cursor);
         if (to && want_types)
             to[n].type = text;
@@ -247,39 +239,35 @@ static void set_strides(const struct op_inputs_parser *parser, const struct shap
         tensor->strides = (const int64_t *)(const void *)parser->numbers.bytes + record->first;
 }
 
-/* Sets shapes and strides of the inputs, side by side. */
+/* Sets shapes and strides of the inputs in parallel. */
 static void set_shapes(const struct op_inputs_parser *parser, const struct shape_list *shapes,
                        const struct shape_list *strides, struct operator_input *inputs, struct input_tensor *members) {
     const struct shape_record *records = (const struct shape_record *)(const void *)parser->shapes.bytes;
     const struct shape_record *shape = records + shapes->first_record, *stride = records + strides->first_record;
     for (uint32_t i = 0; i < shapes->n; i++) {
-        const struct shape_record *beside = i < strides->n ? stride : NULL;
+        const struct shape_record *own = i < strides->n ? stride : NULL;
         struct operator_input *input = &inputs[i];
         input->tensor = tensor_of(parser, *shape);
-        set_strides(parser, beside, &input->tensor);
+        set_strides(parser, own, &input->tensor);
         input->is_list = shape->is_list;
         input->n_members = shape->n_members;
         input->members = members;
         for (uint32_t j = 0; j < shape->n_members; j++) {
             *members = tensor_of(parser, shape[1 + j]);
-            set_strides(parser, beside && j < beside->n_members ? beside + 1 + j : NULL, members++);
+            set_strides(parser, own && j < own->n_members ? own + 1 + j : NULL, members++);
         }
         shape += 1 + shape->n_members;
-        stride += beside ? 1 + beside->n_members : 0;
+        stride += own ? 1 + own->n_members : 0;
     }
 }
 
-static uint32_t larger(uint32_t a, uint32_t b) {
-    return a > b ? a : b;
-}
-
-/* Room for n elements of zeros, in place of what was there. */
-static void *take(struct buffer *buffer, uint32_t n, size_t size) {
+/* n zeroed elements, which replace the contents of the buffer. */
+static void *resize_zeroed(struct buffer *buffer, uint32_t n, size_t size) {
     buffer->length = 0;
-    char *room = buffer_reserve(buffer, n * size);
-    if (room)
-        memset(room, 0, n * size);
-    return room;
+    char *bytes = buffer_reserve(buffer, n * size);
+    if (bytes)
+        memset(bytes, 0, n * size);
+    return bytes;
 }
 
 bool op_inputs_parse(struct op_inputs_parser *parser, const struct op_input_texts *texts, struct op_inputs *inputs) {
@@ -289,17 +277,19 @@ bool op_inputs_parse(struct op_inputs_parser *parser, const struct op_input_text
                              .n_strides = strides.n,
                              .n_types = read_texts(texts->types, NULL, true),
                              .n_values = read_texts(texts->values, NULL, false),
-                             .has_strides = strides.there};
-    made.n = larger(larger(made.n_shapes, made.n_strides), larger(made.n_types, made.n_values));
-    struct operator_input *room = take(&parser->inputs, made.n, sizeof *room);
-    struct input_tensor *members = take(&parser->members, shapes.n_members, sizeof *members);
-    if (!room || !members || parser->numbers.failed || parser->shapes.failed)
+                             .has_strides = strides.present};
+    const uint32_t lengths[] = {made.n_shapes, made.n_strides, made.n_types, made.n_values};
+    for (int i = 0; i < 4; i++)
+        made.n = lengths[i] > made.n ? lengths[i] : made.n;
+    struct operator_input *list = resize_zeroed(&parser->inputs, made.n, sizeof *list);
+    struct input_tensor *members = resize_zeroed(&parser->members, shapes.n_members, sizeof *members);
+    if (!list || !members || parser->numbers.failed || parser->shapes.failed)
         return false;
     if (shapes.n)
-        set_shapes(parser, &shapes, &strides, room, members);
-    read_texts(texts->types, room, true);
-    read_texts(texts->values, room, false);
-    made.input = room;
+        set_shapes(parser, &shapes, &strides, list, members);
+    read_texts(texts->types, list, true);
+    read_texts(texts->values, list, false);
+    made.input = list;
     *inputs = made;
     return true;
 }
@@ -311,32 +301,30 @@ void op_inputs_parser_free(struct op_inputs_parser *parser) {
     buffer_free(&parser->members);
 }
 
-struct operator_input op_input_at(const struct op_inputs *inputs, uint32_t place) {
-    return place < inputs->n ? inputs->input[place] : (struct operator_input){0};
+struct operator_input op_input_at(const struct op_inputs *inputs, uint32_t position) {
+    return position < inputs->n ? inputs->input[position] : (struct operator_input){0};
 }
 
 bool input_is(struct input_text value, const char *word) {
     return value.length == strlen(word) && strncasecmp(value.at ? value.at : "", word, value.length) == 0;
 }
 
-/* The number or the word at the cursor. */
-static bool read_numeral(struct list_cursor *cursor, int64_t *number) {
-    if (read_number(cursor, number))
-        return true;
-    struct input_text word = read_text(cursor);
-    *number = input_is(word, "true");
-    return *number || input_is(word, "false");
-}
-
-bool input_numbers(struct input_text value, int64_t *numbers, uint32_t most, uint32_t *n) {
-    struct list_cursor cursor = over(value);
+bool input_numbers(struct input_text value, int64_t *numbers, uint32_t max_numbers, uint32_t *n) {
+    struct list_cursor cursor = cursor_of(value);
     uint32_t found = 0;
     if (!value.length)
         return false;
     bool list = list_enter(&cursor);
-    for (bool there = list_first(&cursor); there; there = list && list_more(&cursor), found++)
-        if (found == most || !read_numeral(&cursor, &numbers[found]))
+    for (bool more = list_first(&cursor); more; more = list && list_more(&cursor), found++) {
+        if (found == max_numbers)
             return false;
+        if (read_number(&cursor, &numbers[found]))
+            continue;
+        struct input_text word = read_text(&cursor);
+        numbers[found] = input_is(word, "true");
+        if (!numbers[found] && !input_is(word, "false"))
+            return false;
+    }
     *n = found;
     return true;
 }

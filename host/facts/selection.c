@@ -21,7 +21,7 @@
 /* In state[]: correlation_partners() distinguishes the sides by it. */
 #define ON_DEVICE 1
 
-struct choice {
+struct selection_choice {
     struct sutra_context *context;
     const struct sutra_device_trace *trace;
     const struct device_events *events;
@@ -42,7 +42,7 @@ enum sutra_status selection_take(const struct sutra_selection *given, struct sut
     return options_take(&form, given, taken, error);
 }
 
-static enum selected_kind kind_of(const struct choice *choice, row_t event) {
+static enum selected_kind kind_of(const struct selection_choice *choice, row_t event) {
     uint8_t phase = choice->events->phase[event];
     if (phase == 'M')
         return SELECTED_METADATA;
@@ -64,11 +64,11 @@ static enum selected_kind kind_of(const struct choice *choice, row_t event) {
 
 /* ---- Time ---- */
 
-static int64_t start_of(const struct choice *choice, row_t event) {
+static int64_t start_of(const struct selection_choice *choice, row_t event) {
     return exact_start_ns(choice->trace, &choice->times, event);
 }
 
-static int64_t end_of(const struct choice *choice, row_t event) {
+static int64_t end_of(const struct selection_choice *choice, row_t event) {
     return start_of(choice, event) + ns_of_us(number_at(choice->events->dur, event));
 }
 
@@ -84,7 +84,7 @@ static bool step_is_selected(const char *number, const char *steps) {
 
 /* The time range: of the selected steps, narrowed to the times from the first start of the trace. SUTRA_DATA: there is
  * no such step; the message names the steps of the trace. */
-static enum sutra_status find_range(struct choice *choice, struct sutra_error *error) {
+static enum sutra_status find_range(struct selection_choice *choice, struct sutra_error *error) {
     const struct device_events *events = choice->events;
     const struct sutra_selection *wish = choice->wish;
     struct time_range *range = &choice->selection->range;
@@ -136,7 +136,7 @@ static enum sutra_status find_range(struct choice *choice, struct sutra_error *e
 }
 
 /* GPU activity is decided by its call, annotations on streams by the annotation on the host. */
-static enum sutra_status find_deciders(struct choice *choice, struct sutra_error *error) {
+static enum sutra_status find_deciders(struct selection_choice *choice, struct sutra_error *error) {
     const struct selection *selection = choice->selection;
     const struct device_events *events = choice->events;
     row_t n = selection->n[SELECTED_WORK] + selection->n[SELECTED_CALL], n_rows = 0;
@@ -176,7 +176,7 @@ static enum sutra_status find_deciders(struct choice *choice, struct sutra_error
 
 /* Operators, annotations and Python functions of the host are also kept if they run when the range begins, since they
  * enclose events in it. */
-static bool is_in_time(const struct choice *choice, row_t event) {
+static bool is_in_time(const struct selection_choice *choice, row_t event) {
     const struct device_events *events = choice->events;
     const struct selection *selection = choice->selection;
     row_t decides = choice->decides[event] == ROW_NONE ? event : choice->decides[event];
@@ -191,7 +191,7 @@ static bool is_in_time(const struct choice *choice, row_t event) {
 
 /* ---- Choice ---- */
 
-static enum sutra_status find_communication(struct choice *choice, struct sutra_error *error) {
+static enum sutra_status find_communication(struct selection_choice *choice, struct sutra_error *error) {
     static const char *const prefixes[] = {"nccl:", "gloo:", "ucc:", "mpi:", "c10d::", "record_param_comms"};
     const struct strings *strings = &choice->trace->strings;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
@@ -205,7 +205,7 @@ static enum sutra_status find_communication(struct choice *choice, struct sutra_
     return SUTRA_OK;
 }
 
-static bool is_of_side(const struct choice *choice, row_t event) {
+static bool is_of_side(const struct selection_choice *choice, row_t event) {
     uint8_t kind = choice->selection->kind[event];
     bool on_device = kind == SELECTED_WORK || kind == SELECTED_DEVICE_NOTE;
     uint32_t name = choice->events->name[event];
@@ -224,7 +224,7 @@ static bool is_of_side(const struct choice *choice, row_t event) {
     return true;
 }
 
-static bool is_kept(const struct choice *choice, row_t event) {
+static bool is_kept(const struct selection_choice *choice, row_t event) {
     const struct sutra_selection *wish = choice->wish;
     uint8_t kind = choice->selection->kind[event];
     if (kind == SELECTED_METADATA)
@@ -241,12 +241,12 @@ static bool is_kept(const struct choice *choice, row_t event) {
 
 /* Whether an end of a flow arrow at which no event begins is kept. */
 static bool lone_end_is_kept(const void *arg, row_t event) {
-    const struct choice *choice = arg;
+    const struct selection_choice *choice = arg;
     enum sutra_only only = choice->wish->only;
     return (only == SUTRA_ONLY_ALL || only == SUTRA_ONLY_CPU) && (!choice->in_time || is_in_time(choice, event));
 }
 
-static enum sutra_status choose_events(struct choice *choice, struct sutra_error *error) {
+static enum sutra_status choose_events(struct selection_choice *choice, struct sutra_error *error) {
     struct selection *selection = choice->selection;
     enum sutra_status status = SUTRA_OK;
     if (choice->in_time) {
@@ -272,15 +272,15 @@ enum sutra_status selection_make(struct sutra_context *context, const struct sut
     *selection = (struct selection){
         .kept = arena_take(arena, n, 1), .kind = arena_take(arena, n, 1), .range = {INT64_MIN, INT64_MAX}};
     struct arena_mark mark = arena_mark(arena);
-    struct choice choice = {.context = context,
-                            .trace = trace,
-                            .events = &trace->events,
-                            .wish = wish,
-                            .fits = fits,
-                            .roles = names_find(&trace->strings, READER_TREE, arena),
-                            .selection = selection,
-                            .arena = arena,
-                            .in_time = wish->step || wish->from_us > 0 || wish->to_us > 0};
+    struct selection_choice choice = {.context = context,
+                                      .trace = trace,
+                                      .events = &trace->events,
+                                      .wish = wish,
+                                      .fits = fits,
+                                      .roles = names_find(&trace->strings, READER_TREE, arena),
+                                      .selection = selection,
+                                      .arena = arena,
+                                      .in_time = wish->step || wish->from_us > 0 || wish->to_us > 0};
     enum sutra_status status = arena_status(arena, error);
     if (status)
         return status;

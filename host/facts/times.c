@@ -1,5 +1,5 @@
 /*
- * times.c - looking at the times of a trace, and rounding one of them.
+ * times.c - implements times.h.
  */
 #include <math.h>
 
@@ -7,11 +7,7 @@
 #include "text/numbers.h"
 #include "text/quantities.h"
 
-/*
- * Nanoseconds from doubles, or from text.
- */
-
-/* From here on the steps of doubles are more than a nanosecond. */
+/* Microseconds from which the spacing of doubles exceeds a nanosecond. */
 #define US_COARSE 0x1p43
 
 static bool is_coarse(const struct device_events *events, row_t event) {
@@ -55,10 +51,6 @@ int64_t exact_start_of_text(const struct sutra_device_trace *trace, const struct
     return ns_of_us(number_at(trace->events.ts, event));
 }
 
-/*
- * Numbers for all tids at once, through the engine's index.
- */
-
 enum sutra_status threads_number(const struct device_events *events, const row_t *rows, row_t n,
                                  const struct engine *engine, struct arena *scratch, struct key_index *first,
                                  uint32_t *numbers, uint32_t *n_threads, struct sutra_error *error) {
@@ -86,9 +78,9 @@ struct time_forms times_look(const struct device_events *events) {
     return forms;
 }
 
-/* Not so for infinities and NaN. */
-static bool is_within(double value, double most) {
-    return fabs(value) <= most;
+/* False for infinities and NaN. */
+static bool is_within(double value, double limit) {
+    return fabs(value) <= limit;
 }
 
 enum time_state time_read(const struct device_events *events, row_t event, const struct time_rules *rules,

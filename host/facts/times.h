@@ -1,8 +1,8 @@
 /*
- * times.h - when an event began and how long it took, as HTA's table of events has it.
+ * times.h - start times and durations of events, exact and as in HTA's table of events, and numbers of threads.
  *
- * pandas keeps a column of numbers in one form. As soon as one start of a trace is missing or has a fraction, HTA
- * rounds all times to whole microseconds, starts up and ends down:
+ * pandas keeps a column of numbers in one type. If one start of a trace is missing or has a fraction, HTA rounds all
+ * times to whole microseconds, starts up and ends down:
  *
  *     file      ts 10.2, dur 3.5      [10.2 ....... 13.7]
  *     whole     start 11, dur 2         [11 ... 13]
@@ -20,41 +20,38 @@
 #include "read/device_trace.h"
 #include "text/numbers.h"
 
-/*
- * When events began and ended, in nanoseconds, also where microseconds as doubles are too coarse for
- * them: there the text of the file is read again.
- */
+/* ---- Exact times in nanoseconds. Where doubles of microseconds are too coarse, the text of the file is read again. */
 
-/* Doubles from here on are whole: what is added to it is rounded as llrint() does. */
+/* Doubles from here on are whole: adding it rounds as llrint() does. */
 #define ROUNDS_DOUBLE 0x1p52
 
-/* Times of a larger magnitude (some 95 years from 1970) are of no use: all sums of two fit 64 bits as nanoseconds. Not
- * so for NaN. */
+/* Times of a larger magnitude (some 95 years from 1970) are invalid: the sum of two fits 64 bits as nanoseconds. False
+ * for NaN. */
 static inline bool us_are_sound(double us) {
     return fabs(us) <= 3e15;
 }
 
 struct exact_times {
-    const struct json_place *text; /* by event: where the start stands; NULL: doubles will do */
+    const struct json_place *text; /* by event: the position of the start; NULL: doubles are exact enough */
 };
 
-/* Asks for what reading the starts of events needs, of those whose category has a role; `roles` NULL: of all. O(n), and
- * the length of events with a start that is coarse. */
+/* Finds the text of coarse starts, of events whose category has a role; `roles` NULL: of all. O(n), and the length of
+ * the events with coarse starts. */
 enum sutra_status exact_times_find(struct sutra_context *context, const struct sutra_device_trace *trace,
                                    const struct string_roles *roles, struct arena *scratch, struct exact_times *times,
                                    struct sutra_error *error);
 
-/* Whether an event has a start, a duration (0 where there is none) that is not negative, and neither is too large. */
+/* Whether an event has a start and a duration (0 if missing) that is not negative, and neither is too large. */
 static inline bool exact_time_is_known(const struct device_events *events, row_t event) {
     double dur = number_as_double(number_at(events->dur, event));
     return events->flags[event] & EVENT_HAS_TS && us_are_sound(number_as_double(number_at(events->ts, event))) &&
            us_are_sound(dur) && dur >= 0;
 }
 
-/* Warns of those without, if there are some: `one` or `several` of what "has" or "have" none. */
+/* Warns if n > 0 events have no valid time; `one` or `several` is the subject, with "has" or "have". */
 void untimed_warn(struct sutra_context *context, uint64_t n, const char *one, const char *several);
 
-/* Microseconds that are sound as nanoseconds, of which those that lie between two are rounded to the even one. */
+/* Sound microseconds as nanoseconds, rounded half to even. */
 static inline int64_t ns_of_us(struct number us) {
     if (!number_is_double(us))
         return (int64_t)us.bits * NS_PER_US;
@@ -64,7 +61,7 @@ static inline int64_t ns_of_us(struct number us) {
     return whole * NS_PER_US + (int64_t)((value - (double)whole) * NS_PER_US + ROUNDS_DOUBLE - ROUNDS_DOUBLE);
 }
 
-/* The start of an event whose time is known; of coarse ones where the text is there. */
+/* The start of an event whose time is known; from the text if times->text is set. */
 int64_t exact_start_of_text(const struct sutra_device_trace *trace, const struct exact_times *times, row_t event);
 static inline int64_t exact_start_ns(const struct sutra_device_trace *trace, const struct exact_times *times,
                                      row_t event) {
@@ -72,27 +69,23 @@ static inline int64_t exact_start_ns(const struct sutra_device_trace *trace, con
 }
 
 /*
- * Dense numbers for threads, in the order of first sight, so that what there is of each can stand in an
- * array.
+ * Dense numbers for threads, in the order of first occurrence, as indices of arrays.
  *
  *     tids       7  7  12  7  "main"  12
  *     numbers    0  0   1  0    2      1
  */
 
-/* ---- All at once ---- */
-
-/* numbers[i] = that of the tid of event rows[i], below *n_threads. The index, the caller's to free, is from tids to the
- * first i. O(n) or O(n log n), as the index is built. */
+/* All threads of a list of events: numbers[i] = number of the tid of event rows[i], below *n_threads. The index, which
+ * the caller frees, maps tids to their first i. O(n) or O(n log n), as the index is built. */
 enum sutra_status threads_number(const struct device_events *events, const row_t *rows, row_t n,
                                  const struct engine *engine, struct arena *scratch, struct key_index *first,
                                  uint32_t *numbers, uint32_t *n_threads, struct sutra_error *error);
 
-/* ---- One after the other, while events are read ---- */
-
+/* Numbers assigned one by one. */
 struct thread_numbers {
     struct pair_table table;
     uint32_t n;
-    uint64_t last_id; /* of the last number that was asked for: neighbours mostly are of one thread */
+    uint64_t last_id; /* of the last request: neighbouring events mostly have the same thread */
     uint32_t last_process, last;
 };
 
@@ -105,7 +98,7 @@ static inline void thread_numbers_free(struct thread_numbers *threads) {
     pair_table_free(&threads->table);
 }
 
-/* The number of a thread of a process, new if it was not seen before; PAIR_NONE: out of memory. */
+/* The number of a thread of a process, new at its first occurrence; PAIR_NONE: out of memory. */
 static inline uint32_t thread_number(struct thread_numbers *threads, uint64_t id, uint32_t process) {
     if (threads->last != PAIR_NONE && threads->last_id == id && threads->last_process == process)
         return threads->last;
@@ -140,10 +133,10 @@ static inline uint32_t event_thread(struct event_threads *numbers, const struct 
     return process == PAIR_NONE ? PAIR_NONE : thread_number(&numbers->threads, (uint64_t)events->tid[event], process);
 }
 
-/* What there is in the columns of a whole trace. */
+/* Properties of the time columns of a trace. */
 struct time_forms {
-    bool start_missing, start_real; /* an event has no start; one that is written as a real number */
-    bool dur_missing, dur_real;     /* as well */
+    bool start_missing, start_real; /* an event has no start; a start is written as a real number */
+    bool dur_missing, dur_real;     /* the same for durations */
 };
 
 /* O(n). */
@@ -156,7 +149,7 @@ static inline bool times_are_rounded(struct time_forms forms) {
 
 struct time_rules {
     bool whole;                  /* rounded */
-    double start_most, dur_most; /* times of a larger magnitude are of no use */
+    double start_most, dur_most; /* times of a larger magnitude are invalid */
 };
 
 enum time_state { TIME_KNOWN, TIME_NO_DURATION, TIME_NO_START, TIME_TOO_LARGE };
@@ -165,11 +158,11 @@ struct event_time {
     struct number start, dur; /* microseconds */
 };
 
-/* What is known of an event's time; *time is set if all is. O(1). */
+/* Reads an event's time; *time is set for TIME_KNOWN. O(1). */
 enum time_state time_read(const struct device_events *events, row_t event, const struct time_rules *rules,
                           struct event_time *time);
 
-/* Makes the starts of rows[0..n) count from the first of them, which is returned; 0: there are none. */
+/* Subtracts the earliest of the starts of rows[0..n) from them; returns it, or 0 without rows. */
 int64_t times_shift(int64_t *start, const row_t *rows, row_t n);
 
 #endif

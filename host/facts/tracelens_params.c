@@ -1,8 +1,8 @@
 /*
  * tracelens_params.c - parameters of TraceLens' performance models, as Python prints them.
  *
- * A family of models is a rule here: products of matrices, convolutions, attention, element-wise operators, reductions,
- * norms. Which inputs a model reads is in the table of models.
+ * Each family of models has a rule here: products of matrices, convolutions, attention, element-wise operators,
+ * reductions, norms. The table of models contains the positions of the inputs that a model reads.
  */
 #include "facts/tracelens_params.h"
 
@@ -12,18 +12,18 @@
 
 #define NOWHERE UINT32_MAX
 
-/* Most numbers of a list that is read. */
+/* Maximum numbers that are read of a list. */
 #define RANK_MAX 64
 
 struct params_case;
 
 typedef void params_rule(const struct params_case *at, struct model_params *params);
 
-/* A model: its rule and where its arguments are. */
+/* A model: its rule and the positions of its arguments. */
 struct params_model {
     params_rule *rule;
     uint32_t x;      /* the first operand */
-    uint32_t values; /* attention: dropout; convolutions: the first value; norms: what decides on training */
+    uint32_t values; /* attention: dropout; convolutions: the first value; norms: "train" */
     uint32_t causal; /* attention; norms: the list of gradients */
     uint32_t shape;  /* norms: the normalized shape, or the number of groups */
     bool bias, batch, flash;
@@ -98,18 +98,14 @@ static void add_real(struct model_params *params, const char *name, double value
     end(params, param);
 }
 
-static void append_tuple(struct buffer *text, const int64_t *numbers, uint32_t n) {
-    append_words(text, "(");
-    for (uint32_t i = 0; i < n; i++) {
-        append_words(text, i ? ", " : "");
-        append_integer(text, numbers[i]);
-    }
-    append_words(text, n == 1 ? ",)" : ")");
-}
-
 static void add_tuple(struct model_params *params, const char *name, const int64_t *numbers, uint32_t n) {
     struct model_param *param = begin(params, name, PARAM_OTHER);
-    append_tuple(&params->text, numbers, n);
+    append_words(&params->text, "(");
+    for (uint32_t i = 0; i < n; i++) {
+        append_words(&params->text, i ? ", " : "");
+        append_integer(&params->text, numbers[i]);
+    }
+    append_words(&params->text, n == 1 ? ",)" : ")");
     end(params, param);
 }
 
@@ -142,15 +138,6 @@ static void add_strides(const struct params_case *at, struct model_params *param
         add_tuple(params, name, input.tensor.strides, input.tensor.strides ? input.tensor.n_dims : 0);
 }
 
-static void append_type(const struct params_case *at, struct buffer *text, uint32_t place) {
-    struct input_text type = input_at(at, place).type;
-    append_words(text, place == NOWHERE ? "None" : "'");
-    if (place == NOWHERE)
-        return;
-    buffer_append(text, type.at ? type.at : "", type.length);
-    append_words(text, "'");
-}
-
 /* A tuple of types of inputs; NOWHERE means None. */
 static void add_types(const struct params_case *at, struct model_params *params, const char *name,
                       const uint32_t *places, uint32_t n) {
@@ -158,7 +145,14 @@ static void add_types(const struct params_case *at, struct model_params *params,
     append_words(&params->text, "(");
     for (uint32_t i = 0; i < n; i++) {
         append_words(&params->text, i ? ", " : "");
-        append_type(at, &params->text, places[i]);
+        if (places[i] == NOWHERE) {
+            append_words(&params->text, "None");
+            continue;
+        }
+        struct input_text type = input_at(at, places[i]).type;
+        append_words(&params->text, "'");
+        buffer_append(&params->text, type.at ? type.at : "", type.length);
+        append_words(&params->text, "'");
     }
     append_words(&params->text, n == 1 ? ",)" : ")");
     end(params, param);
@@ -181,7 +175,7 @@ static uint32_t read_numbers(const struct params_case *at, uint32_t place, int64
     return input_numbers(input_at(at, place).value, numbers, RANK_MAX, &n) ? n : 0;
 }
 
-/* Python's float() of a value; `otherwise` where it is nothing of that kind. */
+/* Python's float() of a value; `otherwise` if it is not a number. */
 static double read_real(const struct params_case *at, uint32_t place, double otherwise) {
     char text[NUMBER_TEXT_MAX * 3] = {0};
     struct input_text value = input_at(at, place).value;
@@ -197,20 +191,6 @@ static double read_real(const struct params_case *at, uint32_t place, double oth
 
 /* ---- Products of matrices ---- */
 
-static const char *const transposes_text[] = {"None", "False", "True"};
-
-static void add_transposes(const struct params_case *at, struct model_params *params) {
-    if (at->transposes.known == TRANSPOSE_UNKNOWN)
-        return;
-    struct model_param *param = begin(params, "param: transpose", PARAM_OTHER);
-    append_words(&params->text, "(");
-    append_words(&params->text, transposes_text[at->transposes.a]);
-    append_words(&params->text, ", ");
-    append_words(&params->text, transposes_text[at->transposes.b]);
-    append_words(&params->text, ")");
-    end(params, param);
-}
-
 static void params_gemm(const struct params_case *at, struct model_params *params) {
     uint32_t a = at->model->x, row = at->model->batch;
     if (at->model->batch)
@@ -225,12 +205,21 @@ static void params_gemm(const struct params_case *at, struct model_params *param
     add_type_pair(at, params, "param: dtype_A_B", a);
     if (!at->model->batch)
         add_integer(params, "param: B", 1);
-    add_transposes(at, params);
+    if (at->transposes.known == TRANSPOSE_UNKNOWN)
+        return;
+    static const char *const transposes[] = {"None", "False", "True"};
+    struct model_param *param = begin(params, "param: transpose", PARAM_OTHER);
+    append_words(&params->text, "(");
+    append_words(&params->text, transposes[at->transposes.a]);
+    append_words(&params->text, ", ");
+    append_words(&params->text, transposes[at->transposes.b]);
+    append_words(&params->text, ")");
+    end(params, param);
 }
 
 /* ---- Convolutions ---- */
 
-/* A list of a number for each dimension in space; "" stands for `otherwise`, one number for all. */
+/* A tuple of a number for each dimension in space; "" means `otherwise`, a single number applies to all. */
 static void add_space(const struct params_case *at, struct model_params *params, const char *name, uint32_t place,
                       int64_t otherwise) {
     int64_t numbers[RANK_MAX];
@@ -243,15 +232,6 @@ static void add_space(const struct params_case *at, struct model_params *params,
     add_tuple(params, name, numbers, n < 2 ? space : n);
 }
 
-static void add_convolution_bias(const struct params_case *at, struct model_params *params) {
-    bool backward = at->kind->tracelens == FORMULA_CONV_BACKWARD;
-    bool listed = backward && at->inputs->n_shapes > 3;
-    if (listed && !input_at(at, 3).tensor.n_dims && !input_at(at, 3).n_members)
-        add_words(params, "param: bias", PARAM_OTHER, "[]");
-    else
-        add_bool(params, "param: bias", backward ? listed : at->inputs->n_shapes == 3);
-}
-
 static void params_convolution(const struct params_case *at, struct model_params *params) {
     static const char *const names[] = {"conv1d", "conv2d", "conv3d"};
     int64_t groups[RANK_MAX] = {1};
@@ -262,7 +242,11 @@ static void params_convolution(const struct params_case *at, struct model_params
     add_type_pair(at, params, "param: dtype_input_weight", x);
     add_strides(at, params, "param: input_stride", x);
     add_strides(at, params, "param: weight_stride", x + 1);
-    add_convolution_bias(at, params);
+    bool backward = at->kind->tracelens == FORMULA_CONV_BACKWARD, listed = backward && at->inputs->n_shapes > 3;
+    if (listed && !input_at(at, 3).tensor.n_dims && !input_at(at, 3).n_members)
+        add_words(params, "param: bias", PARAM_OTHER, "[]");
+    else
+        add_bool(params, "param: bias", backward ? listed : at->inputs->n_shapes == 3);
     add_space(at, params, "param: stride", value, 1);
     add_space(at, params, "param: padding", value + 1, 0);
     add_space(at, params, "param: dilation", value + 2, 1);
@@ -274,7 +258,7 @@ static void params_convolution(const struct params_case *at, struct model_params
 
 /* ---- Attention ---- */
 
-/* Where length and heads are in the shapes. */
+/* The dimensions of length, heads and width in the shapes. */
 struct attention_dims {
     uint32_t length, heads, width;
     bool packed; /* sequences of several lengths in one dimension, without batches */
@@ -299,14 +283,6 @@ static void params_sdpa(const struct params_case *at, struct model_params *param
     add_type_pair(at, params, "param: dtype_A_B", 0);
 }
 
-static void add_sequences(const struct params_case *at, struct model_params *params) {
-    uint32_t starts = at->model->shape, longest = starts + 2;
-    add_integer(params, "param: num_seqs_q", wrapping_sum(dim_of(at, starts, 0), -1));
-    add_integer(params, "param: num_seqs_kv", wrapping_sum(dim_of(at, starts + 1, 0), -1));
-    add_real(params, "param: max_seqlen_q", read_real(at, longest, 0));
-    add_real(params, "param: max_seqlen_kv", read_real(at, longest + 1, 0));
-}
-
 static void params_flash(const struct params_case *at, struct model_params *params) {
     bool packed = at->model->shape != NOWHERE;
     struct input_text causal = input_at(at, at->model->causal).value;
@@ -320,8 +296,13 @@ static void params_flash(const struct params_case *at, struct model_params *para
     add_bool(params, "param: causal", !causal.length || input_is(causal, "true"));
     add_bool(params, "param: flash_impl", true);
     add_type_pair(at, params, "param: dtype_A_B", 0);
-    if (packed)
-        add_sequences(at, params);
+    if (!packed)
+        return;
+    uint32_t starts = at->model->shape, longest = starts + 2;
+    add_integer(params, "param: num_seqs_q", wrapping_sum(dim_of(at, starts, 0), -1));
+    add_integer(params, "param: num_seqs_kv", wrapping_sum(dim_of(at, starts + 1, 0), -1));
+    add_real(params, "param: max_seqlen_q", read_real(at, longest, 0));
+    add_real(params, "param: max_seqlen_kv", read_real(at, longest + 1, 0));
 }
 
 /* ---- Element-wise operators ---- */
@@ -355,25 +336,21 @@ static void params_binary(const struct params_case *at, struct model_params *par
         add_none(params, "param: stride_output");
 }
 
-/* The shape of the result: by edges, innermost first, or by a size in space. */
-static uint32_t resized_shape(const struct params_case *at, bool pads, const int64_t *numbers, uint32_t n,
-                              int64_t *shape) {
+static void params_resize(const struct params_case *at, struct model_params *params) {
+    static const uint32_t types[] = {0, 0};
+    int64_t numbers[RANK_MAX], shape[RANK_MAX] = {0};
+    bool pads = at->kind->tracelens == FORMULA_PAD;
     struct input_tensor x = input_at(at, 0).tensor;
-    uint32_t n_dims = x.n_dims < RANK_MAX ? x.n_dims : RANK_MAX;
+    uint32_t n = read_numbers(at, 1, numbers), n_dims = x.n_dims < RANK_MAX ? x.n_dims : RANK_MAX, n_shape = n_dims;
+    /* The shape of the result: by edges, innermost first, or by a size in space. */
     for (uint32_t i = 0; i < n_dims; i++)
         shape[i] = x.dims[i];
     for (uint32_t i = 0; pads && i < n / 2 && i < n_dims; i++)
         shape[n_dims - 1 - i] = wrapping_sum(shape[n_dims - 1 - i], wrapping_sum(numbers[2 * i], numbers[2 * i + 1]));
     for (uint32_t i = 0; !pads && i < n && i + 2 < RANK_MAX; i++)
         shape[2 + i] = numbers[i];
-    return pads ? n_dims : n + 2 < RANK_MAX ? n + 2 : RANK_MAX;
-}
-
-static void params_resize(const struct params_case *at, struct model_params *params) {
-    static const uint32_t types[] = {0, 0};
-    int64_t numbers[RANK_MAX], shape[RANK_MAX] = {0};
-    bool pads = at->kind->tracelens == FORMULA_PAD;
-    uint32_t n = read_numbers(at, 1, numbers), n_shape = resized_shape(at, pads, numbers, n, shape);
+    if (!pads)
+        n_shape = n + 2 < RANK_MAX ? n + 2 : RANK_MAX;
     add_shape(at, params, "param: input_shape", 0);
     add_tuple(params, "param: output_shape", shape, n_shape);
     if (pads) {
@@ -397,14 +374,6 @@ static int64_t elements_of(const struct params_case *at, uint32_t place) {
     return n;
 }
 
-static const char *reduce_type(const char *name) {
-    static const char *const types[] = {"mean", "max", "min", "norm"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strstr(name, types[i]))
-            return types[i];
-    return "sum";
-}
-
 static void params_reduce(const struct params_case *at, struct model_params *params) {
     const uint32_t types[] = {at->inputs->n_types ? 0 : NOWHERE, NOWHERE};
     static const uint32_t none[] = {NOWHERE, NOWHERE};
@@ -412,26 +381,16 @@ static void params_reduce(const struct params_case *at, struct model_params *par
     add_integer(params, "param: num_input_elems", known ? elements_of(at, 0) : 0);
     add_integer(params, "param: num_output_elems", !known ? 0 : cumulates ? elements_of(at, 0) : 1);
     add_types(at, params, "param: dtype_in_out", known ? types : none, 2);
-    if (known)
-        add_words(params, "param: reduce_type", PARAM_STRING, reduce_type(at->kind->name));
+    if (!known)
+        return;
+    static const char *const words[] = {"mean", "max", "min", "norm"};
+    const char *type = "sum";
+    for (size_t i = sizeof words / sizeof *words; i-- > 0;)
+        type = strstr(at->kind->name, words[i]) ? words[i] : type;
+    add_words(params, "param: reduce_type", PARAM_STRING, type);
 }
 
 /* ---- Norms ---- */
-
-static void add_channels(const struct params_case *at, struct model_params *params) {
-    int64_t numbers[RANK_MAX], channels = dim_of(at, at->model->x, 1);
-    bool groups = at->kind->tracelens == FORMULA_GROUP_NORM_BACKWARD;
-    uint32_t n = at->model->shape == NOWHERE ? 0 : read_numbers(at, at->model->shape, numbers);
-    if (groups && n == 1 && numbers[0]) {
-        add_real(params, "param: num_channels", (double)channels / (double)numbers[0]);
-        return;
-    }
-    if (at->model->shape != NOWHERE && !groups)
-        channels = 1;
-    for (uint32_t i = 0; i < n && !groups; i++)
-        channels = wrapping_product(channels, numbers[i]);
-    add_integer(params, "param: num_channels", channels);
-}
 
 static void params_norm(const struct params_case *at, struct model_params *params) {
     const uint32_t types[] = {at->model->x, NOWHERE};
@@ -445,7 +404,18 @@ static void params_norm(const struct params_case *at, struct model_params *param
     add_types(at, params, "param: dtype_in_out", types, 2);
     add_strides(at, params, "param: stride_input", at->model->x);
     add_none(params, "param: stride_output");
-    add_channels(at, params);
+    int64_t numbers[RANK_MAX], channels = dim_of(at, at->model->x, 1);
+    bool groups = formula == FORMULA_GROUP_NORM_BACKWARD;
+    uint32_t n_numbers = at->model->shape == NOWHERE ? 0 : read_numbers(at, at->model->shape, numbers);
+    if (groups && n_numbers == 1 && numbers[0]) {
+        add_real(params, "param: num_channels", (double)channels / (double)numbers[0]);
+    } else {
+        if (at->model->shape != NOWHERE && !groups)
+            channels = 1;
+        for (uint32_t i = 0; i < n_numbers && !groups; i++)
+            channels = wrapping_product(channels, numbers[i]);
+        add_integer(params, "param: num_channels", channels);
+    }
     add_bool(params, "param: has_bias", layer ? n > 2 && mask[2] : !root);
     add_bool(params, "param: is_affine", layer ? n > 1 && mask[1] : true);
     add_bool(params, "param: is_training",
@@ -571,34 +541,20 @@ bool tracelens_has_gradient(const struct op_kind *kind) {
 /* ---- Names of kernels ---- */
 
 static bool has_text(const char *name, size_t length, const char *text) {
-    size_t n = strlen(text);
-    for (size_t i = 0; i + n <= length; i++)
-        if (memcmp(name + i, text, n) == 0)
-            return true;
-    return false;
-}
-
-static bool is_lower(char c) {
-    return c >= 'a' && c <= 'z';
-}
-
-/* Whether a name has C, A and B, each with three small letters, and "_" between: Cijk_Ailk_Bljk. */
-static bool is_rocm_gemm(const char *name, size_t length) {
-    static const char pattern[] = "Cxxx_Axxx_Bxxx"; /* x: a small letter */
-    size_t n = sizeof pattern - 1, matched = 0;
-    for (size_t i = 0; i + n <= length; i++) {
-        for (matched = 0; matched < n; matched++)
-            if (pattern[matched] == 'x' ? !is_lower(name[i + matched]) : name[i + matched] != pattern[matched])
-                break;
-        if (matched == n)
-            return true;
-    }
-    return false;
+    return memmem(name, length, text, strlen(text)) != NULL;
 }
 
 struct gemm_transposes gemm_transposes_of(const char *kernel, size_t length) {
+    static const char pattern[] = "Cxxx_Axxx_Bxxx"; /* of ROCm, such as Cijk_Ailk_Bljk; x: a lower-case letter */
     struct gemm_transposes found = {TRANSPOSE_UNKNOWN, TRANSPOSE_NONE, TRANSPOSE_NONE};
-    if (is_rocm_gemm(kernel, length) && !has_text(kernel, length, "\n")) {
+    size_t n = sizeof pattern - 1, matched = 0;
+    for (size_t i = 0; i + n <= length && matched < n; i++) {
+        matched = 0;
+        while (matched < n && (pattern[matched] == 'x' ? kernel[i + matched] >= 'a' && kernel[i + matched] <= 'z'
+                                                       : kernel[i + matched] == pattern[matched]))
+            matched++;
+    }
+    if (matched == n && !has_text(kernel, length, "\n")) {
         found.known = TRANSPOSE_KNOWN;
         if (has_text(kernel, length, "_Ailk_"))
             found.a = TRANSPOSE_FALSE;

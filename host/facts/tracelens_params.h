@@ -13,7 +13,7 @@
 #include "facts/op_categories.h"
 #include "facts/op_inputs.h"
 
-/* What Python's value is. A string's text has no quotes. */
+/* The type of the Python value. A string's text has no quotes. */
 enum param_kind { PARAM_NONE, PARAM_INTEGER, PARAM_REAL, PARAM_STRING, PARAM_OTHER };
 
 #define PARAM_PREFIX "param: "
@@ -25,10 +25,10 @@ struct model_param {
     size_t begin, length; /* its str() in the text of all parameters */
 };
 
-/* Most parameters of one operator. */
+/* Maximum parameters of one operator. */
 #define PARAMS_MAX 24
 
-/* Begin with zeros; free with buffer_free(&text). */
+/* Zero-initialise; free with buffer_free(&text). */
 struct model_params {
     struct model_param list[PARAMS_MAX];
     uint32_t n;
@@ -44,15 +44,15 @@ struct gemm_transposes {
 /* As TraceLens reads names of rocBLAS' and cuBLAS' kernels. */
 struct gemm_transposes gemm_transposes_of(const char *kernel, size_t length);
 
-/* Fills in the parameters of an operator whose FLOPs are known by TraceLens' rules; none where sutra does not know the
- * model's parameters. False: out of memory. */
+/* Fills in the parameters of an operator whose FLOPs follow from TraceLens' rules; none if sutra does not support the
+ * model. False: out of memory. */
 bool tracelens_params_find(const struct op_kind *kind, const struct op_inputs *inputs,
                            struct gemm_transposes transposes, struct model_params *params);
 
 /* Appends {'M': 141, ...}. */
 void tracelens_params_append(const struct model_params *params, struct buffer *out);
 
-/* The unit and precision that TraceLens compares an operator with, such as "matrix_bf16"; "" where it knows none. */
+/* The unit and precision that TraceLens compares an operator with, such as "matrix_bf16"; "" if none. */
 const char *tracelens_compute_spec(const struct op_kind *kind, const struct op_inputs *inputs);
 
 /* Whether TraceLens has numbers for the model's gradient, and writes operators of the model a row for it. */
