@@ -1,11 +1,11 @@
 /*
- * rank_clocks.h - how far the clocks of ranks are ahead of each other, and how they drift, found from collectives that
- * end on all ranks at once.
+ * rank_clocks.h - offsets and drifts of the clocks of ranks, from collectives that end on all ranks at once; and waits
+ * of ranks for each other, with the rule for a straggler.
  *
- *     ends of each collective, less that of its smallest rank --line through medians--> edges between ranks
- *     --the surest way--> each rank against the smallest one that it is joined with
+ *     ends of each collective, less the end on its smallest rank --line through medians--> edges between ranks
+ *     --shortest path--> the clock of each rank against the smallest rank with which it is connected
  *
- * Messages and exchanges of uneven parts, whose ends may lie apart, join only what nothing else does.
+ * Messages and exchanges of uneven parts, whose ends may lie apart, connect only ranks that collectives do not connect.
  *
  * Cost: O(n log n).
  */
@@ -15,20 +15,20 @@
 #include "analyze/collective_matches.h"
 #include "facts/collectives.h"
 
-/* A clock is off where it is so many times further ahead, or behind, than what is left around its line. */
+/* A clock is off if its offset is at least this many times the spread around its line. */
 #define RANK_CLOCK_CLEARLY 5
 
-/* How far a rank's clock is ahead of that of `reference`: offset_ns at at_ns, by the rank's own clock, and `drift` more
- * each ns. */
+/* A rank's clock is ahead of the clock of `reference` by offset_ns at at_ns, by its own clock, and by `drift` more per
+ * ns. */
 struct rank_clock {
     int64_t rank;
-    int64_t reference;         /* the smallest rank that it is joined with; itself: its clock stays */
+    int64_t reference;         /* the smallest rank with which it is connected; itself: its clock stays */
     int64_t at_ns, offset_ns;  /* the median over its collectives */
     int64_t first_ns, last_ns; /* its collectives, by its own clock */
-    double drift;              /* 0 where none is seen clearly */
-    int64_t spread_ns;         /* the median of what is left on either side of the line */
-    row_t n;                   /* collectives that it was found from; 0: no such collective leads to it */
-    bool by_messages;          /* only messages and such lead to it: it is rough */
+    double drift;              /* 0 if none is clear */
+    int64_t spread_ns;         /* the median distance from the line */
+    row_t n;                   /* collectives from which it was found; 0: none connects it */
+    bool by_messages;          /* only messages or uneven exchanges connect it: it is rough */
 };
 
 /* A row for each rank of the table, by rank, in the arena. */
@@ -42,40 +42,39 @@ int64_t rank_clock_time(const struct rank_clock *clock, int64_t ns);
 /* Whether the clock is off by clearly more than its spread somewhere among its collectives. */
 bool rank_clock_is_off(const struct rank_clock *clock);
 
-/* The place of a rank in the list, which has it. O(log n). */
+/* The index of a rank in the list, which contains it. O(log n). */
 row_t rank_clock_place(const struct rank_clock *clocks, row_t n, int64_t rank);
 
-/* Calls that end before the last rank has come to their collective, by more than `tolerance_ns`, which cannot be.
- * `clocks` NULL: by the ranks' own clocks; only those that are off are corrected. */
+/* Counts impossible calls: they end before the last rank arrives at their collective, by more than `tolerance_ns`.
+ * `clocks` NULL: by the ranks' own clocks; only clocks that are off are corrected. */
 uint64_t rank_clocks_impossible(const struct collective_calls *calls, const struct collective_matches *matches,
                                 const struct rank_clock *clocks, row_t n, int64_t tolerance_ns);
 
-/* Whose times are taken as set right, by place, in the arena: of clocks that are off, unless that leaves more that
- * cannot be. n_impossible: how much that is before and after; NULL: not asked for. NULL: out of memory. */
+/* By index: whether a clock is to be corrected, in the arena. Clocks that are off are, unless this results in more
+ * impossible calls. n_impossible: their number before and after, or NULL. NULL: out of memory. */
 bool *rank_clocks_set(const struct collective_calls *calls, const struct collective_matches *matches,
                       const struct rank_clock *clocks, row_t n, struct arena *arena, uint64_t n_impossible[2]);
 
 /*
- * Who waits for whom: collectives of ranks by one clock, what each rank waits in them and is waited for,
- * and the one rule that says which rank holds the others up.
+ * Waits between ranks, by one clock.
  *
  *     rank 0  |-- waits ----|== transfer ==|
- *     rank 1       |- waits |==============|          comes last but one: so early could all be without rank 2
- *     rank 2                |==============|          comes last, and takes the shortest time for it
+ *     rank 1       |- waits |==============|          second-latest: so early could all be without rank 2
+ *     rank 2                |==============|          arrives last: shortest duration
  *
- * A rank holds the others up if they wait for it, on average, for at least HELD_UP_PERCENT of the time, and for
- * HELD_UP_TIMES as long as for half of all ranks, and if at least half of all that ranks wait is for it. Cost: O(n log
- * ranks) for n calls.
+ * A rank is the straggler if the other ranks wait for it, on average, for at least HELD_UP_PERCENT of the time, and for
+ * HELD_UP_TIMES as long as for half of all ranks, and if at least half of all waits are for it. Cost: O(n log ranks)
+ * for n calls.
  */
 
 #define HELD_UP_PERCENT 5
 #define HELD_UP_TIMES   3
 
-/* Ends of ranks that waited for each other lie no further apart than this; else the clocks are not known, or these are
- * not calls of one collective. */
+/* Ends of ranks that waited for each other lie no further apart; else the clocks are unknown, or the calls are not of
+ * one collective. */
 #define ENDS_AGREE_NS 100000
 
-/* From when to when a rank is looked at, by its own clock. */
+/* The part of a rank that is analyzed, by its own clock. */
 struct rank_window {
     int64_t from_ns, to_ns;
 };
@@ -85,9 +84,9 @@ struct job_collectives {
     const struct collective_calls *calls;
     const struct collective_matches *matches;
     const struct rank_clock *clocks;
-    const bool *clock_set; /* by place among the clocks, as rank_clocks_set() says */
+    const bool *clock_set; /* by index of the clock, from rank_clocks_set() */
     row_t n_clocks;
-    const struct rank_window *windows; /* by place among the clocks; NULL: all counts */
+    const struct rank_window *windows; /* by index of the clock; NULL: all counts */
 };
 
 /* A time of a call by the common clock. */
@@ -95,38 +94,38 @@ int64_t job_time(const struct job_collectives *job, const struct collective_call
 
 /* A match, by the common clock. */
 struct collective_moments {
-    row_t first, last;            /* places in it of who came first, and last */
-    int64_t first_ns, arrival_ns; /* when they came */
-    int64_t before_ns;            /* when the last but one came */
+    row_t first, last;            /* indices in it of the first and the last rank to arrive */
+    int64_t first_ns, arrival_ns; /* of these */
+    int64_t before_ns;            /* arrival of the second-latest rank */
     int64_t first_end_ns, last_end_ns;
-    int64_t transfer_ns; /* the shortest duration: who comes last waits for nobody */
-    row_t shortest;      /* its place */
-    double wait_ns;      /* of all ranks together */
+    int64_t transfer_ns; /* the shortest duration, without a wait */
+    row_t shortest;      /* its index */
+    double wait_ns;      /* sum over all ranks */
 };
 
 struct collective_moments collective_moments_of(const struct job_collectives *job,
                                                 const struct collective_match *match);
 
-/* Whether its ranks wait for each other, all of them for the last, within their windows. */
+/* Whether all ranks of a match wait for the last one, within their windows. */
 bool collective_is_met(const struct job_collectives *job, const struct collective_match *match,
                        const struct collective_moments *moments);
 
-/* Of a rank, by place among the clocks. */
+/* Of a rank, by index of its clock. */
 struct rank_waits {
     uint64_t n, n_last, n_first;
     double in_ns, waited_ns;
-    double waited_for_ns; /* by the others, on average */
-    double held_ns;       /* the same, of all of them together */
+    double waited_for_ns; /* mean wait of the other ranks for it */
+    double held_ns;       /* their summed wait */
 };
 
-/* Adds a match to what begins as zeros; whether it is met. */
+/* Adds a match to sums, which are zeros at first; returns whether its ranks wait for each other. */
 bool rank_waits_add(const struct job_collectives *job, const struct collective_match *match,
                     const struct collective_moments *moments, struct rank_waits *waits);
 
-/* The place of the rank that is waited for most. n > 0. */
+/* The index of the rank for which the others wait most. n > 0. */
 row_t rank_waits_most(const struct rank_waits *waits, row_t n);
 
-/* Whether this one, which is waited for most, holds the others up for so long a time. */
+/* Whether this rank is the straggler of a time span. */
 bool rank_waits_hold_up(const struct rank_waits *waits, row_t n, row_t most, double span_ns);
 
 #endif
