@@ -1,5 +1,8 @@
 /*
- * collective_checks.c - group by group, what its members have in common, and what not.
+ * collective_checks.c - implements collective_checks.h.
+ *
+ * Each group is checked by itself: the numbers that its members lack, the calls that differ under one number, and the
+ * split sizes of its exchanges. Messages are checked by sender and receiver.
  */
 #include "analyze/collective_checks.h"
 
@@ -17,258 +20,231 @@
 const char *const check_severity_names[] = {
     [CHECK_NOTE] = "note", [CHECK_WARNING] = "warning", [CHECK_ERROR] = "error"};
 
-/* So many numbers of a group are told where they differ. */
-#define DIFFERENT_TOLD 3
+/* Checks of one rule that are reported for a group; the others are counted. */
+#define MAX_REPORTED 3
 
-struct checking {
+struct checker {
     const struct collective_calls *calls;
     const struct collective_matches *matches;
-    const int64_t *ranks; /* whose traces are there */
+    const int64_t *ranks; /* with traces, ascending */
     size_t n_ranks;
-    bool *foreign;     /* by place among them: its trace is another rank's */
-    int64_t **members; /* of each group, as it tells them; n_members 0: it does not */
+    bool *foreign;     /* by index of these: the trace is another rank's */
+    int64_t **members; /* of each group, as recorded; n_members 0: not recorded */
     size_t *n_members;
     struct arena *arena;
     struct collective_checks *checks;
 };
 
-/* ---- Checks ---- */
+/* ---- Reports ---- */
 
-static const char *keep_text(struct arena *arena, const char *text) {
+static const char *copy_text(struct arena *arena, const char *text) {
     size_t size = strlen(text) + 1;
-    char *kept = arena_take(arena, size, 1);
-    return kept ? memcpy(kept, text, size) : "";
+    char *copy = arena_take(arena, size, 1);
+    return copy ? memcpy(copy, text, size) : "";
 }
 
-/* Adds a check, whose texts are copied. */
-__attribute__((format(printf, 3, 4))) static void find(const struct checking *checking, struct collective_check check,
-                                                       const char *format, ...) {
-    struct collective_checks *checks = checking->checks;
+/* Appends a check, whose texts are copied. */
+__attribute__((format(printf, 3, 4))) static void report(const struct checker *c, struct collective_check check,
+                                                         const char *format, ...) {
+    struct collective_checks *checks = c->checks;
     char text[800];
-    va_list words;
-    va_start(words, format);
-    vsnprintf(text, sizeof text, format, words);
-    va_end(words);
-    check.text = keep_text(checking->arena, text);
-    check.ranks = keep_text(checking->arena, check.ranks);
-    check.group = keep_text(checking->arena, check.group);
-    if (arena_grow(checking->arena, &checks->list, checks->n, &checks->capacity, sizeof *checks->list))
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    check.text = copy_text(c->arena, text);
+    check.ranks = copy_text(c->arena, check.ranks);
+    check.group = copy_text(c->arena, check.group);
+    if (arena_grow(c->arena, &checks->list, checks->n, &checks->capacity, sizeof *checks->list))
         checks->list[checks->n++] = check;
 }
 
-static const char *group_name(const struct checking *checking, uint32_t group) {
-    return strings_text(&checking->calls->strings, checking->calls->groups[group].name);
+static const char *group_name(const struct checker *c, uint32_t group) {
+    return strings_text(&c->calls->strings, c->calls->groups[group].name);
 }
 
-/* Where something is: a call of a group. */
-static struct collective_check check_at(const struct checking *checking, enum check_severity severity, const char *rule,
+/* A check of a call of a group. */
+static struct collective_check check_at(const struct checker *c, enum check_severity severity, const char *rule,
                                         const char *ranks, const struct collective_match *match,
                                         const struct collective_call *call) {
     return (struct collective_check){.severity = severity,
                                      .rule = rule,
-                                     .group = group_name(checking, match->group),
+                                     .group = group_name(c, match->group),
                                      .number = match->number,
                                      .ranks = ranks,
                                      .rank = call->rank,
                                      .at_ns = call->start_ns};
 }
 
-/* Something of a group as a whole. */
-static struct collective_check check_of(const struct checking *checking, enum check_severity severity, const char *rule,
+/* A check of a group, or of all (UINT32_MAX). */
+static struct collective_check check_of(const struct checker *c, enum check_severity severity, const char *rule,
                                         const char *ranks, uint32_t group) {
     return (struct collective_check){.severity = severity,
                                      .rule = rule,
-                                     .group = group == UINT32_MAX ? "" : group_name(checking, group),
+                                     .group = group == UINT32_MAX ? "" : group_name(c, group),
                                      .number = CALL_UNKNOWN,
                                      .ranks = ranks,
                                      .rank = CALL_UNKNOWN,
                                      .at_ns = CALL_UNKNOWN};
 }
 
-static const struct collective_call *call_at(const struct checking *checking, const struct collective_match *match,
-                                             row_t i) {
-    return collective_match_call(checking->calls, checking->matches, match, i);
+static const struct collective_call *call_at(const struct checker *c, const struct collective_match *match, row_t i) {
+    return collective_match_call(c->calls, c->matches, match, i);
 }
 
-/* The place of a rank in a rising list, or SIZE_MAX. */
-static size_t place_in(const int64_t *ranks, size_t n, int64_t rank) {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranks[middle] < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && ranks[low] == rank ? low : SIZE_MAX;
+/* The first index of a rank in an ascending list, or SIZE_MAX. */
+static size_t find_rank(const int64_t *ranks, size_t n, int64_t rank) {
+    struct bisection search = {0, (uint32_t)n};
+    while (search.low < search.high)
+        bisect(&search, ranks[bisect_middle(search)] < rank);
+    return search.low < n && ranks[search.low] == rank ? search.low : SIZE_MAX;
 }
 
-/* ---- Traces of another rank, and of none ---- */
+/* ---- Ranks ---- */
 
-static bool take_members(struct checking *checking) {
-    const struct collective_calls *calls = checking->calls;
-    checking->members = arena_take(checking->arena, calls->n_groups, sizeof *checking->members);
-    checking->n_members = arena_take(checking->arena, calls->n_groups, sizeof *checking->n_members);
-    checking->foreign = arena_zeros(checking->arena, checking->n_ranks, sizeof *checking->foreign);
-    for (uint32_t i = 0; i < calls->n_groups && !checking->arena->failed; i++)
-        checking->members[i] = collective_group_ranks(calls, i, checking->arena, &checking->n_members[i]);
-    return !checking->arena->failed;
-}
-
-/* Collectives of groups that their rank is not in. */
-static void find_foreign(struct checking *checking) {
-    const struct collective_calls *calls = checking->calls;
-    uint64_t *n = arena_zeros(checking->arena, checking->n_ranks, sizeof *n);
-    const struct collective_call **first = arena_take(checking->arena, checking->n_ranks, sizeof(void *));
-    for (uint64_t i = 0; i < calls->n && n && first; i++) {
+/* Reports traces with collectives of groups without their rank. */
+static void check_foreign_traces(struct checker *c) {
+    const struct collective_calls *calls = c->calls;
+    uint64_t *n = arena_zeros(c->arena, c->n_ranks, sizeof *n);
+    const struct collective_call **first = arena_take(c->arena, c->n_ranks, sizeof(void *));
+    if (c->arena->failed)
+        return;
+    for (uint64_t i = 0; i < calls->n; i++) {
         const struct collective_call *call = &calls->list[i];
-        size_t n_members = checking->n_members[call->group];
-        if (n_members == 0 || place_in(checking->members[call->group], n_members, call->rank) != SIZE_MAX)
+        size_t n_members = c->n_members[call->group];
+        if (n_members == 0 || find_rank(c->members[call->group], n_members, call->rank) != SIZE_MAX)
             continue;
-        size_t place = place_in(checking->ranks, checking->n_ranks, call->rank);
-        if (place != SIZE_MAX && n[place]++ == 0)
-            first[place] = call;
+        size_t rank = find_rank(c->ranks, c->n_ranks, call->rank);
+        if (rank != SIZE_MAX && n[rank]++ == 0)
+            first[rank] = call;
     }
-    for (size_t i = 0; i < checking->n_ranks && n && first; i++) {
+    for (size_t i = 0; i < c->n_ranks; i++) {
         struct rank_list ranks = {0};
         if (n[i] == 0)
             continue;
-        checking->foreign[i] = true;
-        rank_list_add(&ranks, checking->ranks[i]);
+        c->foreign[i] = true;
+        rank_list_add(&ranks, c->ranks[i]);
         struct collective_check check =
-            check_of(checking, CHECK_ERROR, "another rank's trace", rank_list_text(&ranks), first[i]->group);
+            check_of(c, CHECK_ERROR, "another rank's trace", rank_list_text(&ranks), first[i]->group);
         check.rank = first[i]->rank;
         check.at_ns = first[i]->start_ns;
-        find(checking, check,
-             "%" PRIu64
-             " of its collectives belong to groups without this rank, such as %.60s with ranks %.80s: check that the "
-             "device trace is of this rank",
-             n[i], check.group, strings_text(&calls->strings, calls->groups[first[i]->group].members));
+        report(c, check,
+               "%" PRIu64
+               " of its collectives belong to groups without this rank, such as %.60s with ranks %.80s: check that the "
+               "device trace is of this rank",
+               n[i], check.group, strings_text(&calls->strings, calls->groups[first[i]->group].members));
     }
 }
 
-/* Members of groups whose traces are not there. */
-static void find_missing(const struct checking *checking) {
+/* Reports members of groups without a trace. */
+static void check_missing_ranks(const struct checker *c) {
     uint64_t n = 0, capacity = 0, n_missing = 0;
     int64_t *missing = NULL;
     struct rank_list ranks = {0};
-    for (uint32_t group = 0; group < checking->calls->n_groups; group++)
-        for (size_t i = 0; i < checking->n_members[group]; i++) {
-            if (place_in(checking->ranks, checking->n_ranks, checking->members[group][i]) != SIZE_MAX)
+    for (uint32_t group = 0; group < c->calls->n_groups; group++)
+        for (size_t i = 0; i < c->n_members[group]; i++) {
+            if (find_rank(c->ranks, c->n_ranks, c->members[group][i]) != SIZE_MAX)
                 continue;
-            if (!arena_grow(checking->arena, &missing, n, &capacity, sizeof *missing))
+            if (!arena_grow(c->arena, &missing, n, &capacity, sizeof *missing))
                 return;
-            missing[n++] = checking->members[group][i];
+            missing[n++] = c->members[group][i];
         }
-    if (n > 0)
-        qsort(missing, n, sizeof *missing, compare_int64s);
-    for (uint64_t i = 0; i < n; i++) {
-        bool is_new = i == 0 || missing[i] != missing[i - 1];
-        n_missing += is_new;
-        if (is_new)
+    if (n == 0)
+        return;
+    qsort(missing, n, sizeof *missing, compare_int64s);
+    for (uint64_t i = 0; i < n; i++)
+        if (i == 0 || missing[i] != missing[i - 1]) {
+            n_missing++;
             rank_list_add(&ranks, missing[i]);
-    }
-    if (n > 0)
-        find(checking, check_of(checking, CHECK_WARNING, "missing rank", rank_list_text(&ranks), UINT32_MAX),
-             "%" PRIu64 " %s missing: waits for these ranks and waits of these ranks are unknown", n_missing,
-             n_missing == 1 ? "group member's trace is" : "group members' traces are");
-}
-
-static void find_sizes(const struct checking *checking) {
-    for (uint32_t i = 0; i < checking->calls->n_groups; i++) {
-        const struct collective_group *group = &checking->calls->groups[i];
-        if (checking->n_members[i] == 0 || group->size == CALL_UNKNOWN ||
-            group->size == (int64_t)checking->n_members[i])
-            continue;
-        find(checking, check_of(checking, CHECK_ERROR, "group size", "", i),
-             "group %.60s records a size of %" PRId64 ", but lists %zu members: %.80s", group_name(checking, i),
-             group->size, checking->n_members[i], strings_text(&checking->calls->strings, group->members));
-    }
+        }
+    report(c, check_of(c, CHECK_WARNING, "missing rank", rank_list_text(&ranks), UINT32_MAX),
+           "%" PRIu64 " %s missing: waits for these ranks and waits of these ranks are unknown", n_missing,
+           n_missing == 1 ? "group member's trace is" : "group members' traces are");
 }
 
 /* ---- Collectives of a group ---- */
 
-/* What a group's members have. */
-struct group_look {
-    const struct checking *checking;
+struct group_check {
+    const struct checker *c;
     uint32_t group;
     const struct collective_match *matches;
     row_t n_matches;
-    int64_t *ranks; /* members whose traces are there */
+    int64_t *ranks; /* members with traces */
     size_t n_ranks;
-    int64_t *first, *last; /* numbers, by member */
-    uint64_t *n_lost;      /* by member */
+    uint64_t *n_lost; /* by member */
     const struct collective_match **first_lost;
-    int64_t begin, end; /* numbers that all have, those between them */
+    int64_t begin, end; /* range of numbers that all members recorded */
     uint64_t n_outside, n_different;
 };
 
-/* Whether a rank's collectives can be compared with those of others. */
-static bool is_usable(const struct checking *checking, int64_t rank) {
-    size_t place = place_in(checking->ranks, checking->n_ranks, rank);
-    return place != SIZE_MAX && !checking->foreign[place];
+/* Whether a rank's collectives can be compared with other ranks. */
+static bool is_usable(const struct checker *c, int64_t rank) {
+    size_t i = find_rank(c->ranks, c->n_ranks, rank);
+    return i != SIZE_MAX && !c->foreign[i];
 }
 
-/* Members that the group tells and that are there; where it tells none, those that have collectives of it. */
-static void find_members(struct group_look *look) {
-    const struct checking *checking = look->checking;
-    size_t n = checking->n_members[look->group], most;
-    const struct collective_match *match = look->matches;
-    for (row_t i = 0; i < look->n_matches; i++)
-        if (look->matches[i].n > match->n)
-            match = &look->matches[i];
-    most = n > 0 ? n : match->n;
-    look->ranks = arena_take(checking->arena, most, sizeof *look->ranks);
-    for (size_t i = 0; look->ranks && i < most; i++) {
-        int64_t rank = n > 0 ? checking->members[look->group][i] : call_at(checking, match, (row_t)i)->rank;
-        if (is_usable(checking, rank))
-            look->ranks[look->n_ranks++] = rank;
+/* Lists the members with traces: those that the group records, else those of its largest match. Then finds the range of
+ * numbers that all of them recorded. */
+static void find_members(struct group_check *g) {
+    const struct checker *c = g->c;
+    size_t n_members = c->n_members[g->group], capacity;
+    const struct collective_match *largest = g->matches;
+    for (row_t i = 0; i < g->n_matches; i++)
+        if (g->matches[i].n > largest->n)
+            largest = &g->matches[i];
+    capacity = n_members > 0 ? n_members : largest->n;
+    g->ranks = arena_take(c->arena, capacity, sizeof *g->ranks);
+    int64_t *first = arena_take(c->arena, capacity, sizeof *first),
+            *last = arena_take(c->arena, capacity, sizeof *last);
+    g->n_lost = arena_zeros(c->arena, capacity, sizeof *g->n_lost);
+    g->first_lost = arena_take(c->arena, capacity, sizeof(void *));
+    if (c->arena->failed)
+        return;
+    for (size_t i = 0; i < capacity; i++) {
+        int64_t rank = n_members > 0 ? c->members[g->group][i] : call_at(c, largest, (row_t)i)->rank;
+        if (!is_usable(c, rank))
+            continue;
+        first[g->n_ranks] = INT64_MAX;
+        last[g->n_ranks] = INT64_MIN;
+        g->ranks[g->n_ranks++] = rank;
     }
-}
-
-static void find_range(struct group_look *look) {
-    for (size_t i = 0; i < look->n_ranks; i++) {
-        look->first[i] = INT64_MAX;
-        look->last[i] = INT64_MIN;
-    }
-    for (row_t i = 0; i < look->n_matches; i++) {
-        const struct collective_match *match = &look->matches[i];
+    for (row_t i = 0; i < g->n_matches; i++) {
+        const struct collective_match *match = &g->matches[i];
         for (row_t k = 0; k < match->n; k++) {
-            size_t place = place_in(look->ranks, look->n_ranks, call_at(look->checking, match, k)->rank);
-            if (place == SIZE_MAX)
+            size_t rank = find_rank(g->ranks, g->n_ranks, call_at(c, match, k)->rank);
+            if (rank == SIZE_MAX)
                 continue;
-            look->first[place] = match->number < look->first[place] ? match->number : look->first[place];
-            look->last[place] = match->number > look->last[place] ? match->number : look->last[place];
+            first[rank] = match->number < first[rank] ? match->number : first[rank];
+            last[rank] = match->number > last[rank] ? match->number : last[rank];
         }
     }
-    look->begin = INT64_MIN;
-    look->end = INT64_MAX;
-    for (size_t i = 0; i < look->n_ranks; i++) {
-        if (look->first[i] > look->last[i])
-            continue; /* it has none, which is told for itself */
-        look->begin = look->first[i] > look->begin ? look->first[i] : look->begin;
-        look->end = look->last[i] < look->end ? look->last[i] : look->end;
+    g->begin = INT64_MIN;
+    g->end = INT64_MAX;
+    for (size_t i = 0; i < g->n_ranks; i++) {
+        if (first[i] > last[i])
+            continue; /* a member without collectives lacks all of them */
+        g->begin = first[i] > g->begin ? first[i] : g->begin;
+        g->end = last[i] < g->end ? last[i] : g->end;
     }
 }
 
-/* Whether both ranks do the same. Sizes of some kinds are each rank's own. */
-static bool is_same(const struct checking *checking, const struct collective_call *a, const struct collective_call *b) {
+/* Whether two calls are equal. Sizes of some kinds differ between ranks. */
+static bool is_same(const struct checker *c, const struct collective_call *a, const struct collective_call *b) {
     if (a->what != b->what || a->type != b->type)
         return false;
     return (a->n_in == b->n_in && a->n_out == b->n_out) ||
-           collective_sizes_differ(strings_text(&checking->calls->strings, a->what));
+           collective_sizes_differ(strings_text(&c->calls->strings, a->what));
 }
 
-/* The call that most ranks agree with, by counting down: it is right where there is a majority. */
-static const struct collective_call *most_common(const struct checking *checking,
-                                                 const struct collective_match *match) {
-    const struct collective_call *kept = call_at(checking, match, 0);
+/* The call of most ranks, by majority vote. */
+static const struct collective_call *most_common(const struct checker *c, const struct collective_match *match) {
+    const struct collective_call *kept = call_at(c, match, 0);
     row_t n = 0;
     for (row_t i = 0; i < match->n; i++) {
-        const struct collective_call *call = call_at(checking, match, i);
+        const struct collective_call *call = call_at(c, match, i);
         if (n == 0)
             kept = call;
-        if (is_same(checking, kept, call))
+        if (is_same(c, kept, call))
             n++;
         else
             n--;
@@ -276,258 +252,240 @@ static const struct collective_call *most_common(const struct checking *checking
     return kept;
 }
 
-static void describe(const struct checking *checking, const struct collective_call *call, char *text, size_t size) {
-    const struct strings *strings = &checking->calls->strings;
+static void describe(const struct checker *c, const struct collective_call *call, char *text, size_t size) {
+    const struct strings *strings = &c->calls->strings;
     snprintf(text, size, "%.40s of %" PRId64 " %.20s", strings_text(strings, call->what),
              call->n_in > call->n_out ? call->n_in : call->n_out, strings_text(strings, call->type));
 }
 
-/* Whether a rank does at this number what the others do at one of its neighbours, and the other way round. */
-static bool is_swapped(const struct group_look *look, const struct collective_match *match,
-                       const struct collective_call *most, const struct collective_call *other) {
-    const struct collective_match *around[] = {match - 1, match + 1};
-    for (size_t i = 0; i < 2; i++) {
-        bool there = i ? around[i] < look->matches + look->n_matches : match > look->matches;
-        if (!there || !is_same(look->checking, most_common(look->checking, around[i]), other))
+/* Whether a rank runs this collective at a neighboring number, and the collective of that number at this one. */
+static bool is_swapped(const struct group_check *g, const struct collective_match *match,
+                       const struct collective_call *common, const struct collective_call *other) {
+    for (int side = 0; side < 2; side++) {
+        const struct collective_match *neighbor = side ? match + 1 : match - 1;
+        bool exists = side ? neighbor < g->matches + g->n_matches : match > g->matches;
+        if (!exists || !is_same(g->c, most_common(g->c, neighbor), other))
             continue;
-        for (row_t k = 0; k < around[i]->n; k++) {
-            const struct collective_call *call = call_at(look->checking, around[i], k);
+        for (row_t k = 0; k < neighbor->n; k++) {
+            const struct collective_call *call = call_at(g->c, neighbor, k);
             if (call->rank == other->rank)
-                return is_same(look->checking, call, most);
+                return is_same(g->c, call, common);
         }
     }
     return false;
 }
 
-static void compare_match(struct group_look *look, const struct collective_match *match) {
-    const struct checking *checking = look->checking;
-    const struct collective_call *most = most_common(checking, match), *other = NULL;
+/* Reports a match whose calls differ. */
+static void compare_calls(struct group_check *g, const struct collective_match *match) {
+    const struct checker *c = g->c;
+    const struct collective_call *common = most_common(c, match), *other = NULL;
     struct rank_list ranks = {0};
-    char as_most[100], as_other[100];
+    char common_text[100], other_text[100];
     for (row_t i = 0; i < match->n; i++) {
-        const struct collective_call *call = call_at(checking, match, i);
-        if (is_same(checking, most, call))
+        const struct collective_call *call = call_at(c, match, i);
+        if (is_same(c, common, call))
             continue;
         other = other ? other : call;
         rank_list_add(&ranks, call->rank);
     }
-    if (!other || look->n_different++ >= DIFFERENT_TOLD)
+    if (!other || g->n_different++ >= MAX_REPORTED)
         return;
-    describe(checking, most, as_most, sizeof as_most);
-    describe(checking, other, as_other, sizeof as_other);
-    bool swapped = is_swapped(look, match, most, other);
-    struct collective_check check = check_at(checking, CHECK_ERROR, swapped ? "other order" : "different collective",
+    describe(c, common, common_text, sizeof common_text);
+    describe(c, other, other_text, sizeof other_text);
+    bool swapped = is_swapped(g, match, common, other);
+    struct collective_check check = check_at(c, CHECK_ERROR, swapped ? "other order" : "different collective",
                                              rank_list_text(&ranks), match, other);
     check.hangs = true;
-    find(checking, check, "group %.60s, number %" PRId64 ": %s, but %s on the other ranks%s", check.group,
-         match->number, as_other, as_most, swapped ? ", which run the two in the opposite order" : "");
+    report(c, check, "group %.60s, number %" PRId64 ": %s, but %s on the other ranks%s", check.group, match->number,
+           other_text, common_text, swapped ? ", which run the two in the opposite order" : "");
 }
 
-/* Members that lack a collective that all others may have. Both lists are by rank. */
-static void count_lost(struct group_look *look, const struct collective_match *match) {
-    row_t at = 0;
-    if (match->number < look->begin || match->number > look->end) {
-        look->n_outside++;
+/* Counts members that lack a collective in the range of all. Both lists ascend by rank. */
+static void count_lost(struct group_check *g, const struct collective_match *match) {
+    if (match->number < g->begin || match->number > g->end) {
+        g->n_outside++;
         return;
     }
-    for (size_t i = 0; i < look->n_ranks; i++) {
-        while (at < match->n && call_at(look->checking, match, at)->rank < look->ranks[i])
-            at++;
-        if (at < match->n && call_at(look->checking, match, at)->rank == look->ranks[i])
+    for (size_t i = 0, k = 0; i < g->n_ranks; i++) {
+        while (k < match->n && call_at(g->c, match, (row_t)k)->rank < g->ranks[i])
+            k++;
+        if (k < match->n && call_at(g->c, match, (row_t)k)->rank == g->ranks[i])
             continue;
-        if (look->n_lost[i]++ == 0)
-            look->first_lost[i] = match;
+        if (g->n_lost[i]++ == 0)
+            g->first_lost[i] = match;
     }
 }
 
-static void tell_lost(const struct group_look *look) {
-    const struct checking *checking = look->checking;
-    for (size_t i = 0; i < look->n_ranks; i++) {
-        struct rank_list ranks = {0};
-        if (look->n_lost[i] == 0)
-            continue;
-        rank_list_add(&ranks, look->ranks[i]);
-        const struct collective_match *match = look->first_lost[i];
-        find(checking,
-             check_at(checking, CHECK_ERROR, "lost collective", rank_list_text(&ranks), match,
-                      call_at(checking, match, 0)),
-             "group %.60s: the rank lacks %" PRIu64 " of the other ranks' collectives, the first is number %" PRId64,
-             group_name(checking, look->group), look->n_lost[i], match->number);
-    }
-    if (look->n_different > DIFFERENT_TOLD)
-        find(checking, check_of(checking, CHECK_ERROR, "different collective", "", look->group),
-             "group %.60s: %" PRIu64 " more collectives differ between ranks", group_name(checking, look->group),
-             look->n_different - DIFFERENT_TOLD);
-    if (look->n_outside)
-        find(checking,
-             check_of(checking, checking->matches->by_order[look->group] ? CHECK_WARNING : CHECK_NOTE, "uneven profile",
-                      "", look->group),
-             "group %.60s: %" PRIu64 " collectives are before or after the range that all ranks recorded",
-             group_name(checking, look->group), look->n_outside);
-}
+/* ---- Split sizes ---- */
 
-/* ---- Parts of exchanges ---- */
-
-/* What each rank sends to each other must be what that receives from it. */
-struct exchange {
-    int64_t **in, **out; /* by place in the match; NULL: not told */
-    size_t *n_in, *n_out;
-};
-
-static int64_t *read_parts(const struct checking *checking, uint32_t string, size_t *n) {
-    const struct strings *strings = &checking->calls->strings;
+static int64_t *read_split(const struct checker *c, uint32_t string, size_t *n) {
+    const struct strings *strings = &c->calls->strings;
     *n = 0;
     return string ? collective_list_read(strings_text(strings, string - 1), strings_length(strings, string - 1),
-                                         checking->arena, n)
+                                         c->arena, n)
                   : NULL;
 }
 
-static int64_t sum_of(const int64_t *parts, size_t n) {
+/* Whether split sizes are unknown or add up to the total. */
+static bool adds_up(const int64_t *parts, size_t n, int64_t total) {
     int64_t sum = 0;
     for (size_t i = 0; i < n; i++)
         if (__builtin_add_overflow(sum, parts[i], &sum))
-            return CALL_UNKNOWN;
-    return sum;
+            return total == CALL_UNKNOWN;
+    return n == 0 || sum == total;
 }
 
-static void find_parts(const struct checking *checking, const struct collective_match *match, const int64_t *members,
-                       size_t n_members, uint64_t *n_bad) {
-    struct arena *arena = checking->arena;
-    struct exchange parts = {
-        arena_take(arena, match->n, sizeof *parts.in), arena_take(arena, match->n, sizeof *parts.out),
-        arena_take(arena, match->n, sizeof *parts.n_in), arena_take(arena, match->n, sizeof *parts.n_out)};
+/* Compares the parts that each rank sends with those that the receiving ranks expect. */
+static void check_splits(const struct checker *c, const struct collective_match *match, uint64_t *n_bad) {
+    struct arena *arena = c->arena;
+    const int64_t *members = c->members[match->group];
+    size_t n_members = c->n_members[match->group];
+    int64_t **in = arena_take(arena, match->n, sizeof *in), **out = arena_take(arena, match->n, sizeof *out);
+    size_t *n_in = arena_take(arena, match->n, sizeof *n_in), *n_out = arena_take(arena, match->n, sizeof *n_out);
     for (row_t i = 0; i < match->n && !arena->failed; i++) {
-        const struct collective_call *call = call_at(checking, match, i);
-        parts.in[i] = read_parts(checking, call->in_split, &parts.n_in[i]);
-        parts.out[i] = read_parts(checking, call->out_split, &parts.n_out[i]);
+        const struct collective_call *call = call_at(c, match, i);
+        in[i] = read_split(c, call->in_split, &n_in[i]);
+        out[i] = read_split(c, call->out_split, &n_out[i]);
     }
     for (row_t i = 0; i < match->n && !arena->failed; i++) {
-        const struct collective_call *call = call_at(checking, match, i), *other = NULL;
-        size_t to = place_in(members, n_members, call->rank);
-        bool sums = (parts.n_in[i] == 0 || sum_of(parts.in[i], parts.n_in[i]) == call->n_in) &&
-                    (parts.n_out[i] == 0 || sum_of(parts.out[i], parts.n_out[i]) == call->n_out);
-        for (row_t k = 0; k < match->n && parts.n_out[i] > 0 && sums && !other; k++) {
-            size_t from = place_in(members, n_members, call_at(checking, match, k)->rank);
-            if (to < parts.n_in[k] && from < parts.n_out[i] && parts.in[k][to] != parts.out[i][from])
-                other = call_at(checking, match, k);
+        const struct collective_call *call = call_at(c, match, i), *sender = NULL;
+        size_t to = find_rank(members, n_members, call->rank);
+        bool sums = adds_up(in[i], n_in[i], call->n_in) && adds_up(out[i], n_out[i], call->n_out);
+        for (row_t k = 0; k < match->n && n_out[i] > 0 && sums && !sender; k++) {
+            size_t from = find_rank(members, n_members, call_at(c, match, k)->rank);
+            if (to < n_in[k] && from < n_out[i] && in[k][to] != out[i][from])
+                sender = call_at(c, match, k);
         }
-        if ((sums && !other) || (*n_bad)++ >= DIFFERENT_TOLD)
+        if ((sums && !sender) || (*n_bad)++ >= MAX_REPORTED)
             continue;
         struct rank_list ranks = {0};
         rank_list_add(&ranks, call->rank);
-        struct collective_check check =
-            check_at(checking, CHECK_ERROR, "split sizes", rank_list_text(&ranks), match, call);
-        check.hangs = other != NULL;
-        if (other)
-            find(checking, check,
-                 "group %.60s, number %" PRId64 ": rank %" PRId64 " sends another size than this rank receives from it",
-                 check.group, match->number, other->rank);
+        struct collective_check check = check_at(c, CHECK_ERROR, "split sizes", rank_list_text(&ranks), match, call);
+        check.hangs = sender != NULL;
+        if (sender)
+            report(c, check,
+                   "group %.60s, number %" PRId64 ": rank %" PRId64
+                   " sends another size than this rank receives from it",
+                   check.group, match->number, sender->rank);
         else
-            find(checking, check, "group %.60s, number %" PRId64 ": the split sizes do not add up to the total",
-                 check.group, match->number);
+            report(c, check, "group %.60s, number %" PRId64 ": the split sizes do not add up to the total", check.group,
+                   match->number);
     }
 }
 
-static void find_exchanges(const struct group_look *look) {
-    const struct checking *checking = look->checking;
+static void check_collectives(const struct checker *c, const struct collective_match *matches, row_t n) {
+    struct group_check g = {.c = c, .group = matches->group, .matches = matches, .n_matches = n};
+    const char *name = group_name(c, g.group);
+    find_members(&g);
+    if (c->arena->failed)
+        return;
+    for (row_t i = 0; i < n; i++) {
+        compare_calls(&g, &matches[i]);
+        count_lost(&g, &matches[i]);
+    }
+    for (size_t i = 0; i < g.n_ranks; i++) {
+        struct rank_list ranks = {0};
+        if (g.n_lost[i] == 0)
+            continue;
+        rank_list_add(&ranks, g.ranks[i]);
+        const struct collective_match *match = g.first_lost[i];
+        report(c, check_at(c, CHECK_ERROR, "lost collective", rank_list_text(&ranks), match, call_at(c, match, 0)),
+               "group %.60s: the rank lacks %" PRIu64 " of the other ranks' collectives, the first is number %" PRId64,
+               name, g.n_lost[i], match->number);
+    }
+    if (g.n_different > MAX_REPORTED)
+        report(c, check_of(c, CHECK_ERROR, "different collective", "", g.group),
+               "group %.60s: %" PRIu64 " more collectives differ between ranks", name, g.n_different - MAX_REPORTED);
+    if (g.n_outside)
+        report(c,
+               check_of(c, c->matches->by_order[g.group] ? CHECK_WARNING : CHECK_NOTE, "uneven profile", "", g.group),
+               "group %.60s: %" PRIu64 " collectives are before or after the range that all ranks recorded", name,
+               g.n_outside);
     uint64_t n_bad = 0;
-    for (row_t i = 0; i < look->n_matches && n_bad <= DIFFERENT_TOLD; i++) {
-        const struct collective_match *match = &look->matches[i];
-        const struct collective_call *first = call_at(checking, match, 0);
-        struct arena_mark mark = arena_mark(checking->arena);
-        uint64_t before = n_bad;
+    for (row_t i = 0; i < n && n_bad <= MAX_REPORTED; i++) {
+        const struct collective_call *first = call_at(c, &matches[i], 0);
         if (!first->in_split && !first->out_split)
             continue;
-        find_parts(checking, match, checking->members[look->group], checking->n_members[look->group], &n_bad);
-        if (n_bad == before) /* what was found lies behind the mark */
-            arena_release(checking->arena, mark);
+        struct arena_mark mark = arena_mark(c->arena);
+        uint64_t n_before = n_bad;
+        check_splits(c, &matches[i], &n_bad);
+        if (n_bad == n_before) /* else a check was allocated after the mark */
+            arena_release(c->arena, mark);
     }
-}
-
-static void look_at_group(const struct checking *checking, const struct collective_match *matches, row_t n) {
-    struct group_look look = {.checking = checking, .group = matches->group, .matches = matches, .n_matches = n};
-    struct arena *arena = checking->arena;
-    find_members(&look);
-    look.first = arena_take(arena, look.n_ranks, sizeof *look.first);
-    look.last = arena_take(arena, look.n_ranks, sizeof *look.last);
-    look.n_lost = arena_zeros(arena, look.n_ranks, sizeof *look.n_lost);
-    look.first_lost = arena_take(arena, look.n_ranks, sizeof(void *));
-    if (arena->failed)
-        return;
-    find_range(&look);
-    for (row_t i = 0; i < n; i++) {
-        compare_match(&look, &matches[i]);
-        count_lost(&look, &matches[i]);
-    }
-    tell_lost(&look);
-    find_exchanges(&look);
 }
 
 /* ---- Messages ---- */
 
 /* Messages of a sender to a receiver in a group. */
-static void look_at_route(const struct checking *checking, const struct collective_match *matches, row_t n) {
-    uint64_t n_lonely = 0, n_different = 0;
-    const struct collective_match *lonely = NULL, *different = NULL;
+static void check_messages(const struct checker *c, const struct collective_match *matches, row_t n) {
+    uint64_t n_unmatched = 0, n_different = 0;
+    const struct collective_match *unmatched = NULL, *different = NULL;
     struct rank_list ranks = {0};
-    if (!is_usable(checking, matches->from) || !is_usable(checking, matches->to))
+    if (!is_usable(c, matches->from) || !is_usable(c, matches->to))
         return;
     for (row_t i = 0; i < n; i++) {
         const struct collective_match *match = &matches[i];
-        const struct collective_call *first = call_at(checking, match, 0);
-        if (match->n == 1 || first->is_send == call_at(checking, match, 1)->is_send) {
-            lonely = n_lonely++ ? lonely : match;
-        } else if (first->n_in != call_at(checking, match, 1)->n_in ||
-                   first->type != call_at(checking, match, 1)->type) {
+        const struct collective_call *first = call_at(c, match, 0);
+        if (match->n == 1 || first->is_send == call_at(c, match, 1)->is_send) {
+            unmatched = n_unmatched++ ? unmatched : match;
+        } else if (first->n_in != call_at(c, match, 1)->n_in || first->type != call_at(c, match, 1)->type) {
             different = n_different++ ? different : match;
         }
     }
     rank_list_add(&ranks, matches->from < matches->to ? matches->from : matches->to);
     rank_list_add(&ranks, matches->from < matches->to ? matches->to : matches->from);
-    const char *group = group_name(checking, matches->group), *told = rank_list_text(&ranks);
-    if (lonely)
-        find(checking,
-             check_at(checking, CHECK_WARNING, "unmatched message", told, lonely, call_at(checking, lonely, 0)),
-             "group %.60s: %" PRIu64 " sends or receives from rank %" PRId64 " to %" PRId64
-             " have no counterpart, the first is number %" PRId64,
-             group, n_lonely, matches->from, matches->to, lonely->number);
+    const char *group = group_name(c, matches->group), *rank_text = rank_list_text(&ranks);
+    if (unmatched)
+        report(c, check_at(c, CHECK_WARNING, "unmatched message", rank_text, unmatched, call_at(c, unmatched, 0)),
+               "group %.60s: %" PRIu64 " sends or receives from rank %" PRId64 " to %" PRId64
+               " have no counterpart, the first is number %" PRId64,
+               group, n_unmatched, matches->from, matches->to, unmatched->number);
     if (different)
-        find(checking,
-             check_at(checking, CHECK_ERROR, "different message", told, different, call_at(checking, different, 0)),
-             "group %.60s: %" PRIu64 " messages from rank %" PRId64 " to %" PRId64
-             " differ in size or type between sender and receiver, the first is number %" PRId64,
-             group, n_different, matches->from, matches->to, different->number);
+        report(c, check_at(c, CHECK_ERROR, "different message", rank_text, different, call_at(c, different, 0)),
+               "group %.60s: %" PRIu64 " messages from rank %" PRId64 " to %" PRId64
+               " differ in size or type between sender and receiver, the first is number %" PRId64,
+               group, n_different, matches->from, matches->to, different->number);
 }
 
-static bool is_of_run(const struct collective_match *a, const struct collective_match *b) {
+static bool is_same_run(const struct collective_match *a, const struct collective_match *b) {
     return a->group == b->group && a->is_message == b->is_message && a->from == b->from && a->to == b->to;
-}
-
-static void find_in_groups(const struct checking *checking) {
-    const struct collective_match *list = checking->matches->list;
-    for (row_t begin = 0, end; begin < checking->matches->n && !checking->arena->failed; begin = end) {
-        for (end = begin; end < checking->matches->n && is_of_run(&list[begin], &list[end]);)
-            end++;
-        (list[begin].is_message ? look_at_route : look_at_group)(checking, list + begin, end - begin);
-    }
-    if (checking->calls->n_untold)
-        find(checking, check_of(checking, CHECK_NOTE, "unrecorded collectives", "", UINT32_MAX),
-             "%" PRIu64
-             " communication kernels have no group, size and number (older PyTorch versions do not record them)",
-             checking->calls->n_untold);
 }
 
 enum sutra_status collective_checks_find(const struct collective_calls *calls, const struct collective_matches *matches,
                                          const int64_t *ranks, size_t n_ranks, struct arena *arena,
                                          struct collective_checks *checks, struct sutra_error *error) {
-    struct checking checking = {
-        .calls = calls, .matches = matches, .ranks = ranks, .n_ranks = n_ranks, .arena = arena, .checks = checks};
+    struct checker c = {.calls = calls,
+                        .matches = matches,
+                        .ranks = ranks,
+                        .n_ranks = n_ranks,
+                        .foreign = arena_zeros(arena, n_ranks, sizeof *c.foreign),
+                        .members = arena_take(arena, calls->n_groups, sizeof *c.members),
+                        .n_members = arena_take(arena, calls->n_groups, sizeof *c.n_members),
+                        .arena = arena,
+                        .checks = checks};
     *checks = (struct collective_checks){0};
-    if (take_members(&checking)) {
-        find_foreign(&checking);
-        find_missing(&checking);
-        find_sizes(&checking);
-        find_in_groups(&checking);
+    for (uint32_t i = 0; i < calls->n_groups && !arena->failed; i++)
+        c.members[i] = collective_group_ranks(calls, i, arena, &c.n_members[i]);
+    if (arena->failed)
+        return error_memory(error);
+    check_foreign_traces(&c);
+    check_missing_ranks(&c);
+    for (uint32_t i = 0; i < calls->n_groups; i++) {
+        const struct collective_group *group = &calls->groups[i];
+        if (c.n_members[i] != 0 && group->size != CALL_UNKNOWN && group->size != (int64_t)c.n_members[i])
+            report(&c, check_of(&c, CHECK_ERROR, "group size", "", i),
+                   "group %.60s records a size of %" PRId64 ", but lists %zu members: %.80s", group_name(&c, i),
+                   group->size, c.n_members[i], strings_text(&calls->strings, group->members));
     }
+    for (row_t begin = 0, end; begin < matches->n && !arena->failed; begin = end) {
+        for (end = begin; end < matches->n && is_same_run(&matches->list[begin], &matches->list[end]);)
+            end++;
+        (matches->list[begin].is_message ? check_messages : check_collectives)(&c, &matches->list[begin], end - begin);
+    }
+    if (calls->n_untold)
+        report(&c, check_of(&c, CHECK_NOTE, "unrecorded collectives", "", UINT32_MAX),
+               "%" PRIu64
+               " communication kernels have no group, size and number (older PyTorch versions do not record them)",
+               calls->n_untold);
     return arena_status(arena, error);
 }

@@ -1,12 +1,11 @@
 /*
- * collective_checks.h - what is wrong with the collectives of a job: ranks that are not there, collectives that ranks
- * lost, that differ under one number or come in another order, groups of another size than their members, parts that do
- * not meet, messages without their other half.
+ * collective_checks.h - errors in the collectives of a job: missing ranks, lost collectives, collectives that differ
+ * under one number or run in another order, wrong group sizes, split sizes that do not match, unmatched messages.
  *
- *     matches of all groups --> what all members should have alike --> checks, each with its first place
+ *     matches of all groups --compare members--> checks, each with the rank and time of its first case
  *
- * Profiles seldom begin and end at the same collective on all ranks. So a group's members are compared where all of
- * them have collectives; what lies before or behind is only told.
+ * Profiles rarely begin and end at the same collective on all ranks. So members are compared in the range of numbers
+ * that all of them recorded; collectives before and after it are only counted.
  *
  * Cost: O(n log n) in collectives.
  */
@@ -17,28 +16,28 @@
 
 enum check_severity { CHECK_NOTE, CHECK_WARNING, CHECK_ERROR };
 
-/* "note" and so on. */
+/* "note", "warning", "error". */
 extern const char *const check_severity_names[];
 
-/* What was found; texts are the arena's. */
+/* Texts are in the arena. */
 struct collective_check {
     enum check_severity severity;
-    bool hangs;        /* ranks that do this wait for each other for ever, or compute with what is not theirs */
+    bool hangs;        /* ranks deadlock, or compute with data of another collective */
     const char *rule;  /* such as "lost collective" */
-    const char *group; /* its name; "": it is about no group */
+    const char *group; /* name; "": none */
     int64_t number;    /* of the first collective; CALL_UNKNOWN */
-    const char *ranks; /* "3", "0-2, 7"; "" where it is about none */
-    int64_t rank;      /* the first place is on this rank, */
-    int64_t at_ns;     /* at this time of its trace; CALL_UNKNOWN: there is none */
+    const char *ranks; /* "3", "0-2, 7"; "": none */
+    int64_t rank;      /* of the first case, */
+    int64_t at_ns;     /* at this time of its trace; CALL_UNKNOWN */
     const char *text;
 };
 
 struct collective_checks {
-    struct collective_check *list; /* in the order in which they were found */
+    struct collective_check *list; /* in the order of detection */
     uint64_t n, capacity;
 };
 
-/* Checks what the ranks, in rising order, have; others are missing. SUTRA_SYSTEM: out of memory. */
+/* Checks the collectives of `ranks`, which ascend; other members are missing. SUTRA_SYSTEM: out of memory. */
 enum sutra_status collective_checks_find(const struct collective_calls *calls, const struct collective_matches *matches,
                                          const int64_t *ranks, size_t n_ranks, struct arena *arena,
                                          struct collective_checks *checks, struct sutra_error *error);
