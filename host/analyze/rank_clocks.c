@@ -274,7 +274,7 @@ struct clock_path {
     double cost;
 };
 
-struct path_search {
+struct clock_search {
     const struct clock_edge *edges;
     row_t *first_edge; /* by rank */
     struct clock_path *paths;
@@ -288,7 +288,7 @@ static bool is_shorter(const void *arg, row_t a, row_t b) {
     return paths[a].cost != paths[b].cost ? paths[a].cost < paths[b].cost : a < b;
 }
 
-static void push_edges(struct path_search *search, row_t from, double cost) {
+static void push_edges(struct clock_search *search, row_t from, double cost) {
     for (row_t i = search->first_edge[from]; search->edges && i < search->first_edge[from + 1]; i++) {
         const struct clock_edge *edge = &search->edges[i];
         if (search->reached[edge->rank])
@@ -315,11 +315,11 @@ static void set_clock(const struct clock_edge *edge, const struct rank_clock *fr
 /* Sets all clocks by the shortest path from the smallest rank that is connected. False: out of memory. */
 static bool follow_shortest_paths(struct clock_edge *edges, row_t n_edges, struct rank_clock *clocks, row_t n,
                                   struct arena *arena) {
-    struct path_search search = {.edges = edges,
-                                 .first_edge = arena_take(arena, (size_t)n + 1, sizeof *search.first_edge),
-                                 .paths = arena_take(arena, n_edges, sizeof *search.paths),
-                                 .heap.rows = arena_take(arena, n_edges, sizeof *search.heap.rows),
-                                 .reached = arena_zeros(arena, n, sizeof *search.reached)};
+    struct clock_search search = {.edges = edges,
+                                  .first_edge = arena_take(arena, (size_t)n + 1, sizeof *search.first_edge),
+                                  .paths = arena_take(arena, n_edges, sizeof *search.paths),
+                                  .heap.rows = arena_take(arena, n_edges, sizeof *search.heap.rows),
+                                  .reached = arena_zeros(arena, n, sizeof *search.reached)};
     if (arena->failed)
         return false;
     if (n_edges > 0)
