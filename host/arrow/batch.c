@@ -228,7 +228,7 @@ struct valid_rows valid_new(uint64_t n) {
 /* Writes the rows after the last complete word of n. */
 static void valid_end(struct valid_rows *valid, uint64_t n) {
     if (n % 64)
-        valid_put_word(valid, n, n % 64);
+        valid_write_word(valid, n, n % 64);
 }
 
 /* ---- Arrays ---- */
@@ -447,7 +447,7 @@ void batch_strings_but(struct batch *batch, const char *name, const uint32_t *nu
     for (uint64_t i = 0; i < n && place && made && !valid.failed; i++) {
         uint32_t string = numbers[i];
         bool is_valid = string != STRING_NONE && string != empty;
-        valid_put(&valid, i, is_valid);
+        valid_append(&valid, i, is_valid);
         if (!is_valid)
             continue;
         if (!place[string]) {

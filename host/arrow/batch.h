@@ -31,17 +31,17 @@ struct valid_rows {
 struct valid_rows valid_new(uint64_t n);
 
 /* Writes the bits of the latest `n` rows. Does nothing without memory. */
-static inline void valid_put_word(struct valid_rows *valid, uint64_t row, uint64_t n) {
+static inline void valid_write_word(struct valid_rows *valid, uint64_t row, uint64_t n) {
     if (!valid->bits)
         return;
     valid->bits[row / 64] = valid->word >> (64 - n);
     valid->n_null += n - (uint64_t)__builtin_popcountll(valid->bits[row / 64]);
 }
 
-static inline void valid_put(struct valid_rows *valid, uint64_t row, bool is_valid) {
+static inline void valid_append(struct valid_rows *valid, uint64_t row, bool is_valid) {
     valid->word = valid->word >> 1 | (uint64_t)is_valid << 63;
     if (row % 64 == 63)
-        valid_put_word(valid, row, 64);
+        valid_write_word(valid, row, 64);
 }
 
 /* The buffer of a column: its own memory, or memory of an owner whose reference is released at the end. */
@@ -79,7 +79,7 @@ struct batch {
 void batch_values(struct batch *batch, const char *name, const char *format, const char *unit,
                   struct batch_values values);
 
-/* Bits, made with valid_put(); bits of rows that are not valid are ignored. */
+/* Bits, made with valid_append(); bits of rows that are not valid are ignored. */
 void batch_bits(struct batch *batch, const char *name, struct valid_rows bits, struct valid_rows valid);
 
 /* A column without any value. */

@@ -73,7 +73,7 @@ static enum sutra_status make_tid(const void *of, const struct column_maker *mak
     struct batch_values values = values_held(events->tid, &source->owner);
     values.valid = valid_new(batch->n_rows);
     for (row_t i = 0; i < events->n && !values.valid.failed; i++)
-        valid_put(&values.valid, i, events->flags[i] & EVENT_HAS_TID && key_is_integer(events->tid[i]));
+        valid_append(&values.valid, i, events->flags[i] & EVENT_HAS_TID && key_is_integer(events->tid[i]));
     batch_values(batch, maker->name, "l", NULL, values);
     return SUTRA_OK;
 }
@@ -128,7 +128,7 @@ static enum sutra_status make_phase(const void *of, const struct column_maker *m
     for (row_t i = 0; i < events->n && numbers && !valid.failed; i++) {
         uint8_t phase = events->phase[i];
         bool plain = phase > PHASE_OTHER;
-        valid_put(&valid, i, plain);
+        valid_append(&valid, i, plain);
         if (plain && !number_of[phase]) {
             text_list_add(&texts, (const char *)&phase, 1);
             number_of[phase] = (uint8_t)texts.n;
@@ -191,7 +191,7 @@ static enum sutra_status make_device(const void *of, const struct column_maker *
         }
         if (key_is_integer(key))
             keys[i] = key;
-        valid_put(&values.valid, i, key_is_integer(key));
+        valid_append(&values.valid, i, key_is_integer(key));
     }
     batch->failed |= fields.failed;
     event_forms_free(&learned);

@@ -20,7 +20,7 @@ void batch_keys(struct batch *batch, const char *name, const value_key *keys, va
     struct batch_values values = values_held(keys, owner);
     values.valid = valid_new(batch->n_rows);
     for (uint64_t i = 0; i < batch->n_rows && !values.valid.failed; i++)
-        valid_put(&values.valid, i, key_is_integer(keys[i]) && keys[i] != none);
+        valid_append(&values.valid, i, key_is_integer(keys[i]) && keys[i] != none);
     batch_values(batch, name, "l", NULL, values);
 }
 
@@ -66,7 +66,7 @@ void batch_numbers(struct batch *batch, const char *name, const char *unit, stru
     }
     values.valid = valid_new(batch->n_rows);
     for (uint64_t i = 0; i < batch->n_rows && !values.valid.failed; i++)
-        valid_put(&values.valid, i, (flags[i] & flag) != 0);
+        valid_append(&values.valid, i, (flags[i] & flag) != 0);
     batch_values(batch, name, has_reals ? "g" : "l", unit, values);
 }
 
@@ -77,7 +77,7 @@ void member_real(const struct member_array *array, const char *name, size_t offs
     struct batch_values values = {.data = made, .valid = valid_new(array->batch->n_rows)};
     for (uint64_t i = 0; i < array->batch->n_rows && made && !values.valid.failed; i++) {
         made[i] = *(const double *)member_at(array, i, offset);
-        valid_put(&values.valid, i, isfinite(made[i]));
+        valid_append(&values.valid, i, isfinite(made[i]));
     }
     batch_values(array->batch, name, "g", unit, values);
 }
@@ -94,7 +94,7 @@ void member_text(const struct member_array *array, const char *name, size_t offs
     struct valid_rows valid = valid_new(array->batch->n_rows);
     for (uint64_t i = 0; i < array->batch->n_rows && !valid.failed; i++) {
         const char *text = *(const char *const *)member_at(array, i, offset);
-        valid_put(&valid, i, text != NULL);
+        valid_append(&valid, i, text != NULL);
         text_list_add(&texts, text ? text : "", text ? strlen(text) : 0);
     }
     batch_texts(array->batch, name, &texts, valid);
@@ -167,7 +167,7 @@ static void read_numbers(const struct places_read *read, bool real) {
     struct batch_values values = {.data = made, .valid = valid_new(n)};
     for (uint64_t i = 0; i < n && made && !values.valid.failed; i++) {
         bool there = place_is_there(read, i);
-        valid_put(&values.valid, i, there);
+        valid_append(&values.valid, i, there);
         if (there)
             made[i] = bits_at(read->document->source.bytes + read->places[i].at, real);
     }
@@ -179,8 +179,8 @@ static void read_booleans(const struct places_read *read) {
     struct valid_rows made = valid_new(n), valid = valid_new(n);
     for (uint64_t i = 0; i < n && !made.failed && !valid.failed; i++) {
         bool there = place_is_there(read, i);
-        valid_put(&valid, i, there);
-        valid_put(&made, i, there && read->document->source.bytes[read->places[i].at] == 't');
+        valid_append(&valid, i, there);
+        valid_append(&made, i, there && read->document->source.bytes[read->places[i].at] == 't');
     }
     batch_bits(read->batch, read->name, made, valid);
 }

@@ -288,7 +288,7 @@ static enum sutra_status make_integers(const void *of, const struct column_maker
     (void)error;
     for (uint64_t i = 0; i < batch->n_rows && made && !values.valid.failed; i++) {
         int64_t value = integer_of(source->linked, &source->entries[i], maker->which);
-        valid_put(&values.valid, i, value != PLUS_NONE);
+        valid_append(&values.valid, i, value != PLUS_NONE);
         if (value != PLUS_NONE && row)
             ((row_t *)(void *)made)[i] = (row_t)value;
         else if (value != PLUS_NONE)
@@ -377,7 +377,7 @@ static enum sutra_status make_gpu(const void *of, const struct column_maker *mak
     struct valid_rows made = valid_new(batch->n_rows);
     (void)error;
     for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
-        valid_put(&made, i, source->entries[i].gpu != ROW_NONE);
+        valid_append(&made, i, source->entries[i].gpu != ROW_NONE);
     batch_bits(batch, maker->name, made, (struct valid_rows){0});
     return SUTRA_OK;
 }
@@ -396,7 +396,7 @@ static enum sutra_status make_waits(const void *of, const struct column_maker *m
         const row_t *waits = linked_waits_for(source->linked, (row_t)source->entries[i].id, &n);
         if (n)
             buffer_append(&items, waits, n * sizeof *waits);
-        valid_put(&valid, i, n > 0);
+        valid_append(&valid, i, n > 0);
         ok = !items.failed && items.length / sizeof(row_t) <= INT32_MAX;
         starts[i + 1] = (int32_t)(items.length / sizeof(row_t));
     }

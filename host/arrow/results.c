@@ -85,7 +85,7 @@ static enum sutra_status make_ends(const void *of, const struct column_maker *ma
     struct valid_rows made = valid_new(batch->n_rows);
     (void)error;
     for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
-        valid_put(&made, i, node_is_end(node_of(source, i, maker->which)));
+        valid_append(&made, i, node_is_end(node_of(source, i, maker->which)));
     batch_bits(batch, maker->name, made, (struct valid_rows){0});
     return SUTRA_OK;
 }
@@ -96,7 +96,7 @@ static enum sutra_status make_critical(const void *of, const struct column_maker
     struct valid_rows made = valid_new(batch->n_rows);
     (void)error;
     for (uint64_t i = 0; i < batch->n_rows && !made.failed; i++)
-        valid_put(&made, i, edge_at(source, i)->critical);
+        valid_append(&made, i, edge_at(source, i)->critical);
     batch_bits(batch, maker->name, made, (struct valid_rows){0});
     return SUTRA_OK;
 }
@@ -332,7 +332,7 @@ static void add_text(const struct dlrm_array *array, const char *name, size_t of
     for (uint64_t i = 0; i < array->of.batch->n_rows && !valid.failed; i++) {
         uint32_t number = *(const uint32_t *)member_at(&array->of, i, offset);
         const char *text = number == SUTRA_DLRM_NONE ? "" : sutra_dlrm_text(array->dlrm, number);
-        valid_put(&valid, i, number != SUTRA_DLRM_NONE);
+        valid_append(&valid, i, number != SUTRA_DLRM_NONE);
         text_list_add(&texts, text, strlen(text));
     }
     batch_texts(array->of.batch, name, &texts, valid);
@@ -368,7 +368,7 @@ enum sutra_status sutra_dlrm_arrow(const struct sutra_dlrm *dlrm, enum sutra_dlr
                 of[report.streams[i].first_row + j] = report.streams[i].name + 1;
         for (uint64_t i = 0; i < report.n_rows && of && !valid.failed; i++) {
             const char *text = of[i] ? sutra_dlrm_text(array.dlrm, of[i] - 1) : "";
-            valid_put(&valid, i, of[i] != 0);
+            valid_append(&valid, i, of[i] != 0);
             text_list_add(&texts, text, strlen(text));
         }
         array.of.batch->failed |= !of;
@@ -464,7 +464,7 @@ enum sutra_status sutra_table_arrow(const struct sutra_table *table, struct Arro
             if (real)
                 values.valid = valid_new(table->n_rows);
             for (uint64_t row = 0; row < table->n_rows && real && !values.valid.failed; row++)
-                valid_put(&values.valid, row, !isnan(table_get_real(table, i, row)));
+                valid_append(&values.valid, row, !isnan(table_get_real(table, i, row)));
             batch_values(&batch, column->spec.name, real ? "g" : "l", NULL, values);
         }
     }

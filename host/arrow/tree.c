@@ -45,7 +45,7 @@ static enum sutra_status make_times(const void *of, const struct column_maker *m
     if (maker->which == TREE_END)
         values.valid = valid_new(batch->n_rows);
     for (uint64_t i = 0; i < batch->n_rows && maker->which == TREE_END && !values.valid.failed; i++)
-        valid_put(&values.valid, i, times[i] != SUTRA_NO_END);
+        valid_append(&values.valid, i, times[i] != SUTRA_NO_END);
     batch_values(batch, maker->name, "l", "ns", values);
     return SUTRA_OK;
 }
@@ -65,7 +65,7 @@ static enum sutra_status make_parent(const void *of, const struct column_maker *
     (void)error;
     values.valid = valid_new(batch->n_rows);
     for (uint64_t i = 0; i < batch->n_rows && !values.valid.failed; i++)
-        valid_put(&values.valid, i, source->tree->parent[i] != ROW_NONE);
+        valid_append(&values.valid, i, source->tree->parent[i] != ROW_NONE);
     batch_values(batch, maker->name, "I", NULL, values);
     return SUTRA_OK;
 }
@@ -232,7 +232,7 @@ static enum sutra_status make_flows(const void *of, const struct column_maker *m
     (void)error;
     for (uint64_t i = 0; i < batch->n_rows && made && !values.valid.failed; i++) {
         made[i] = source->pairs[i].flow;
-        valid_put(&values.valid, i, source->pairs[i].kind == PAIR_FWDBWD);
+        valid_append(&values.valid, i, source->pairs[i].kind == PAIR_FWDBWD);
     }
     batch_values(batch, maker->name, "l", NULL, values);
     return SUTRA_OK;

@@ -500,17 +500,6 @@ static void read_shard(void *arg, size_t number) {
     event_forms_free(&learned);
 }
 
-static bool number_shard(struct dlrm_work *work, struct shape_shard *shard) {
-    const struct strings *texts = &shard->texts;
-    shard->map = shard->failed ? NULL : arena_take(&work->scratch, texts->n, sizeof *shard->map);
-    bool ok = shard->map != NULL;
-    for (uint32_t text = 0; ok && text < texts->n; text++) {
-        shard->map[text] = strings_intern(work->texts, strings_text(texts, text), strings_length(texts, text));
-        ok = shard->map[text] != STRING_NONE;
-    }
-    return ok;
-}
-
 static void map_shard(void *arg, size_t number) {
     const struct shape_reader *reader = arg;
     const struct dlrm_shapes *shapes = reader->shapes;
@@ -536,8 +525,16 @@ enum sutra_status dlrm_shapes_read(struct dlrm_work *work, const struct dlrm_for
     bool ok = !work->arena->failed && reader.shards;
     if (ok) {
         pool_run(work->context->pool, reader.n_shards, read_shard, &reader);
-        for (size_t i = 0; i < reader.n_shards; i++)
-            ok = ok && number_shard(work, &reader.shards[i]);
+        for (size_t i = 0; i < reader.n_shards && ok; i++) {
+            struct shape_shard *shard = &reader.shards[i];
+            shard->map = shard->failed ? NULL : arena_take(&work->scratch, shard->texts.n, sizeof *shard->map);
+            ok = shard->map != NULL;
+            for (uint32_t text = 0; ok && text < shard->texts.n; text++) {
+                shard->map[text] =
+                    strings_intern(work->texts, strings_text(&shard->texts, text), strings_length(&shard->texts, text));
+                ok = shard->map[text] != STRING_NONE;
+            }
+        }
         if (ok)
             pool_run(work->context->pool, reader.n_shards, map_shard, &reader);
         for (size_t i = 0; i < reader.n_shards; i++) {

@@ -123,37 +123,6 @@ uint32_t dlrm_id_text(struct dlrm_work *work, value_key id) {
 
 /* ---- Input of the stages ---- */
 
-/* Sets the external ids: "External id", or "external id" for events without it. */
-static enum sutra_status find_external(struct dlrm_work *work, struct sutra_error *error) {
-    work->external = work->events->external;
-    if (!work->trace->n_lower_external)
-        return SUTRA_OK;
-    value_key *external = arena_take(&work->scratch, work->events->n, sizeof *external);
-    work->external = external;
-    if (!external)
-        return error_memory(error);
-    static const struct asked_field fields[] = {{"external id", ASK_INT, false}, {"External id", ASK_PLACE, false}};
-    const struct device_events *events = work->events;
-    struct arena_mark mark = arena_mark(&work->scratch);
-    row_t *without = arena_take(&work->scratch, events->n, sizeof *without), n = 0;
-    struct asked_column columns[2];
-    for (row_t event = 0; event < events->n && without; event++) {
-        external[event] = events->external[event];
-        if (external[event] == -1)
-            without[n++] = event;
-    }
-    enum sutra_status status =
-        without ? event_columns_ask(work->context, work->trace, fields, 2, without, n, columns, error)
-                : error_memory(error);
-    for (row_t i = 0; i < n && !status; i++) {
-        value_key lower = columns[0].key[without[i]];
-        if (lower != KEY_ABSENT && lower != KEY_UNHASHABLE && !columns[1].place[without[i]].at)
-            external[without[i]] = lower;
-    }
-    arena_release(&work->scratch, mark);
-    return status;
-}
-
 /* Allocates the caches of the stages first in the scratch memory, where they outlive each stage. */
 static enum sutra_status init_work(struct dlrm_work *work, struct sutra_dlrm *dlrm, struct sutra_error *error) {
     uint32_t n = dlrm->trace->strings.n;
@@ -176,7 +145,34 @@ static enum sutra_status init_work(struct dlrm_work *work, struct sutra_dlrm *dl
         return error_memory(error);
     memset(work->name_text, 0xff, n * sizeof *work->name_text);
     memset(work->short_text, 0xff, n * sizeof *work->short_text);
-    return find_external(work, error);
+    /* The external ids: "External id", or "external id" for events without it. */
+    work->external = work->events->external;
+    if (!work->trace->n_lower_external)
+        return SUTRA_OK;
+    value_key *external = arena_take(&work->scratch, work->events->n, sizeof *external);
+    work->external = external;
+    if (!external)
+        return error_memory(error);
+    static const struct asked_field fields[] = {{"external id", ASK_INT, false}, {"External id", ASK_PLACE, false}};
+    const struct device_events *events = work->events;
+    struct arena_mark mark = arena_mark(&work->scratch);
+    row_t *without = arena_take(&work->scratch, events->n, sizeof *without), n_without = 0;
+    struct asked_column columns[2];
+    for (row_t event = 0; event < events->n && without; event++) {
+        external[event] = events->external[event];
+        if (external[event] == -1)
+            without[n_without++] = event;
+    }
+    enum sutra_status status =
+        without ? event_columns_ask(work->context, work->trace, fields, 2, without, n_without, columns, error)
+                : error_memory(error);
+    for (row_t i = 0; i < n_without && !status; i++) {
+        value_key lower = columns[0].key[without[i]];
+        if (lower != KEY_ABSENT && lower != KEY_UNHASHABLE && !columns[1].place[without[i]].at)
+            external[without[i]] = lower;
+    }
+    arena_release(&work->scratch, mark);
+    return status;
 }
 
 /* ---- The stages ---- */

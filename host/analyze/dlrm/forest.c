@@ -221,34 +221,6 @@ static enum sutra_status find_parents(struct dlrm_work *work, struct dlrm_host *
 
 /* ---- Pre-order ---- */
 
-/* Sums the sizes of subtrees from the last event to the first, since a parent precedes its children. Then numbers the
- * nodes from the first to the last: each gets the next free one of its parent's range. The sizes are initially zero. */
-static void number_nodes(const struct dlrm_work *work, struct dlrm_host *host, row_t *size, row_t *next,
-                         struct dlrm_forest *forest) {
-    row_t next_root = 0;
-    for (row_t i = host->n; i-- > 0;) {
-        size[i]++;
-        if (host->parent[i] != ROW_NONE)
-            size[host->parent[i]] += size[i];
-    }
-    for (row_t i = 0; i < host->n; i++) {
-        row_t parent = host->parent[i], *free_node = parent == ROW_NONE ? &next_root : &next[parent];
-        host->node[i] = ROW_NONE;
-        if (host->root[i] == ROW_NONE)
-            continue;
-        row_t node = *free_node;
-        *free_node += size[i];
-        next[i] = node + 1;
-        host->node[i] = node;
-        forest->event[node] = host->event[i];
-        forest->parent[node] = parent == ROW_NONE ? ROW_NONE : host->node[parent];
-        forest->end[node] = node + size[i];
-        forest->flags[node] = event_in(work, host->event[i], CATEGORY_CPU_OP) ? NODE_OPERATOR : 0;
-        forest->n_roots += parent == ROW_NONE;
-        forest->n++;
-    }
-}
-
 enum sutra_status dlrm_forest_build(struct dlrm_work *work, const struct dlrm_window *window,
                                     struct dlrm_forest *forest, struct sutra_error *error) {
     struct arena *scratch = &work->scratch;
@@ -290,10 +262,34 @@ enum sutra_status dlrm_forest_build(struct dlrm_work *work, const struct dlrm_wi
     forest->parent = arena_take(work->arena, host.n, sizeof *forest->parent);
     forest->end = arena_take(work->arena, host.n, sizeof *forest->end);
     forest->flags = arena_take(work->arena, host.n, sizeof *forest->flags);
-    if (!work->arena->failed)
-        number_nodes(work, &host, size, next, forest);
-    else
+    if (!work->arena->failed) {
+        /* Sum the sizes of subtrees from the last event to the first, since a parent precedes its children. Then number
+         * the nodes from the first to the last: each gets the next free node of its parent. */
+        row_t next_root = 0;
+        for (row_t i = host.n; i-- > 0;) {
+            size[i]++;
+            if (host.parent[i] != ROW_NONE)
+                size[host.parent[i]] += size[i];
+        }
+        for (row_t i = 0; i < host.n; i++) {
+            row_t parent = host.parent[i], *free_node = parent == ROW_NONE ? &next_root : &next[parent];
+            host.node[i] = ROW_NONE;
+            if (host.root[i] == ROW_NONE)
+                continue;
+            row_t node = *free_node;
+            *free_node += size[i];
+            next[i] = node + 1;
+            host.node[i] = node;
+            forest->event[node] = host.event[i];
+            forest->parent[node] = parent == ROW_NONE ? ROW_NONE : host.node[parent];
+            forest->end[node] = node + size[i];
+            forest->flags[node] = event_in(work, host.event[i], CATEGORY_CPU_OP) ? NODE_OPERATOR : 0;
+            forest->n_roots += parent == ROW_NONE;
+            forest->n++;
+        }
+    } else {
         status = error_memory(error);
+    }
 out:
     arena_release(scratch, mark);
     return status;
@@ -359,22 +355,6 @@ static uint64_t find_launches(const struct dlrm_work *work, const struct dlrm_wi
     return n_orphans;
 }
 
-/* Sets the launch of each node. In the notebook all nodes with the launch's id have it; by our rules only the launching
- * call, so that no kernel counts twice if a driver call is nested in a runtime call. */
-static void link_nodes(const struct dlrm_work *work, const struct dlrm_window *window, const struct dlrm_forest *forest,
-                       const struct dlrm_calls *calls, struct dlrm_links *links) {
-    bool compat = work->options->compat;
-    for (row_t node = 0; node < forest->n; node++) {
-        bool is_op = (forest->flags[node] & NODE_OPERATOR) != 0;
-        value_key id = is_op && !compat ? -1 : launch_id(work, forest->event[node]);
-        row_t call = id == -1 ? ROW_NONE : key_index_find(&calls->index, id);
-        if (call != ROW_NONE && !compat && window->rows[calls->at[call]] != forest->event[node])
-            call = ROW_NONE;
-        links->of_node[node] = call == ROW_NONE ? ROW_NONE : calls->link[call];
-        links->n_colliding += is_op && call != ROW_NONE;
-    }
-}
-
 static enum sutra_status find_links(const struct dlrm_work *work, const struct dlrm_window *window,
                                     const struct dlrm_forest *forest, struct dlrm_calls *calls, row_t *caller_of,
                                     row_t *started_by, struct dlrm_links *links, struct sutra_error *error) {
@@ -432,7 +412,18 @@ static enum sutra_status find_links(const struct dlrm_work *work, const struct d
         links->executed_us += us;
         links->launched_us += event_is_work(work, links->started[i]) ? us : 0;
     }
-    link_nodes(work, window, forest, calls, links);
+    /* In the notebook all nodes with the id of a launch have it; by our rules only the launching call, so that no
+     * kernel counts twice if a driver call is nested in a runtime call. */
+    bool compat = work->options->compat;
+    for (row_t node = 0; node < forest->n; node++) {
+        bool is_op = (forest->flags[node] & NODE_OPERATOR) != 0;
+        value_key id = is_op && !compat ? -1 : launch_id(work, forest->event[node]);
+        row_t call = id == -1 ? ROW_NONE : key_index_find(&calls->index, id);
+        if (call != ROW_NONE && !compat && window->rows[calls->at[call]] != forest->event[node])
+            call = ROW_NONE;
+        links->of_node[node] = call == ROW_NONE ? ROW_NONE : calls->link[call];
+        links->n_colliding += is_op && call != ROW_NONE;
+    }
     return SUTRA_OK;
 }
 
@@ -476,19 +467,6 @@ static bool launch_counts(const struct dlrm_work *work, const struct dlrm_forest
            (!work->options->compat && number_compare(event_dur(work, forest->event[last]), number_integer(0)) != 0);
 }
 
-/* In compat mode a node of any kind counts as the operator with its id. */
-static enum sutra_status group_by_id(const struct dlrm_work *work, const struct dlrm_forest *forest,
-                                     struct dlrm_operators *ops, struct sutra_error *error) {
-    struct key_index index = {0};
-    enum sutra_status status = key_index_build(&index, work->engine, ops->id, ops->n, KEY_FIRST, NULL, error);
-    for (row_t op = 0; op < ops->n && !status; op++)
-        ops->group[op] = key_index_find(&index, ops->id[op]);
-    for (row_t node = 0; node < forest->n && !status; node++)
-        ops->node_group[node] = key_index_find(&index, work->external[forest->event[node]]);
-    key_index_free(&index);
-    return status;
-}
-
 enum sutra_status dlrm_operators_find(struct dlrm_work *work, const struct dlrm_links *links,
                                       struct dlrm_forest *forest, struct dlrm_operators *ops,
                                       struct sutra_error *error) {
@@ -525,8 +503,17 @@ enum sutra_status dlrm_operators_find(struct dlrm_work *work, const struct dlrm_
         }
         node = is_op ? forest->end[node] : node + 1;
     }
-    if (work->options->compat)
-        return group_by_id(work, forest, ops, error);
+    if (work->options->compat) {
+        /* In compat mode a node of any kind counts as the operator with its id. */
+        struct key_index index = {0};
+        enum sutra_status status = key_index_build(&index, work->engine, ops->id, ops->n, KEY_FIRST, NULL, error);
+        for (row_t op = 0; op < ops->n && !status; op++)
+            ops->group[op] = key_index_find(&index, ops->id[op]);
+        for (row_t node = 0; node < forest->n && !status; node++)
+            ops->node_group[node] = key_index_find(&index, work->external[forest->event[node]]);
+        key_index_free(&index);
+        return status;
+    }
     for (row_t node = 0; node < forest->n; node++)
         ops->node_group[node] = ROW_NONE;
     for (row_t op = 0; op < ops->n; op++)

@@ -58,19 +58,6 @@ static bool node_is(const struct measuring *measuring, row_t node, uint32_t role
     return event_is(measuring->work, measuring->tree->forest.event[node], role);
 }
 
-/* Returns the maximum number of samples: T1 to T3 and T5 of each operator, T4 and T5 of each launch. */
-static uint64_t count_events(struct measuring *measuring) {
-    const struct dlrm_forest *forest = &measuring->tree->forest;
-    uint64_t n_launches = 0;
-    for (row_t node = forest->n; node-- > 0;) {
-        measuring->n_events[node]++;
-        if (forest->parent[node] != ROW_NONE && !node_is(measuring, node, DLRM_NO_START))
-            measuring->n_events[forest->parent[node]] += measuring->n_events[node];
-        n_launches += node_is(measuring, node, measuring->launch_roles);
-    }
-    return 4 * (uint64_t)measuring->tree->ops.n + 2 * n_launches;
-}
-
 /* The text of both shapes, the key of an operator's calls in the variant by shape. */
 static uint32_t shapes_of(struct measuring *measuring, row_t op) {
     struct strings *texts = measuring->work->texts;
@@ -214,7 +201,18 @@ static bool collect_samples(struct dlrm_work *work, const struct dlrm_tree *tree
                                   .n_events = arena_zeros(scratch, n, sizeof *measuring.n_events),
                                   .launches = arena_take(scratch, n, sizeof *measuring.launches),
                                   .made = overheads};
-    uint64_t n_max = scratch->failed ? 0 : count_events(&measuring);
+    if (scratch->failed)
+        return false;
+    /* Count the nodes of each subtree, and the samples: at most T1 to T3 and T5 per operator, T4 and T5 per launch. */
+    const struct dlrm_forest *forest = &measuring.tree->forest;
+    uint64_t n_launches = 0;
+    for (row_t node = forest->n; node-- > 0;) {
+        measuring.n_events[node]++;
+        if (forest->parent[node] != ROW_NONE && !node_is(&measuring, node, DLRM_NO_START))
+            measuring.n_events[forest->parent[node]] += measuring.n_events[node];
+        n_launches += node_is(&measuring, node, measuring.launch_roles);
+    }
+    uint64_t n_max = 4 * (uint64_t)measuring.tree->ops.n + 2 * n_launches;
     overheads->samples.list = arena_take(work->arena, n_max, sizeof *overheads->samples.list);
     overheads->op_shapes = arena_take(work->arena, by_shape ? tree->ops.n : 0, sizeof *overheads->op_shapes);
     bool ok = !scratch->failed && !work->arena->failed;
@@ -447,15 +445,6 @@ static uint32_t copy_text(struct raw_copy *copy, uint32_t text) {
                : strings_intern(&copy->raw->texts, strings_text(texts, text), strings_length(texts, text));
 }
 
-static uint32_t own_shapes(struct raw_copy *copy, uint32_t text) {
-    struct buffer *shapes = &copy->shapes;
-    if (text == SUTRA_DLRM_NONE)
-        return strings_intern(&copy->raw->texts, NO_SHAPE, sizeof NO_SHAPE - 1);
-    shapes->length = 0;
-    shape_append_tuple(shapes, strings_text(&copy->dlrm->texts, text));
-    return shapes->failed ? STRING_NONE : strings_intern(&copy->raw->texts, shapes->bytes, shapes->length);
-}
-
 static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *error) {
     /* Sort the rows: T1, T4, operators by their first calls. */
     const struct sutra_dlrm *dlrm = copy->dlrm;
@@ -489,7 +478,14 @@ static enum sutra_status fill_raw(struct raw_copy *copy, struct sutra_error *err
     bool ok = raw->groups && raw->us;
     for (uint64_t i = 0; i < n && ok; i++) {
         const struct sutra_dlrm_overhead *row = &dlrm->by_shape.list[copy->order[i]];
-        uint32_t name = copy_text(copy, row->name), shapes = own_shapes(copy, row->shapes);
+        uint32_t name = copy_text(copy, row->name);
+        copy->shapes.length = 0;
+        if (row->shapes == SUTRA_DLRM_NONE)
+            buffer_append(&copy->shapes, NO_SHAPE, sizeof NO_SHAPE - 1);
+        else
+            shape_append_tuple(&copy->shapes, strings_text(&dlrm->texts, row->shapes));
+        uint32_t shapes =
+            copy->shapes.failed ? STRING_NONE : strings_intern(&raw->texts, copy->shapes.bytes, copy->shapes.length);
         ok = name != STRING_NONE && shapes != STRING_NONE;
         raw->groups[raw->n_groups++] = (struct dlrm_raw_group){row->kind, name, shapes, row->n};
         memcpy(raw->us + n_copied, dlrm->by_shape.kept + copy->first[copy->order[i]], row->n * sizeof *raw->us);

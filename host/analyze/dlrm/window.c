@@ -84,16 +84,6 @@ static uint64_t count_iterations(const struct dlrm_work *work, const struct dlrm
     return n;
 }
 
-/* The number of iterations in the kept events, at least 1. */
-static uint64_t iterations_shown(const struct dlrm_work *work, const struct dlrm_trimmed *trimmed) {
-    uint64_t n = count_iterations(work, trimmed, DLRM_LOADER, 100);
-    if (!n)
-        n = count_iterations(work, trimmed, DLRM_FORWARD, 0);
-    if (!n)
-        n = count_iterations(work, trimmed, NAME_STEP, 0);
-    return n ? n : 1;
-}
-
 static enum sutra_status keep_iterations(struct dlrm_work *work, struct dlrm_trimmed *trimmed,
                                          struct sutra_error *error) {
     const struct sutra_dlrm_options *options = work->options;
@@ -158,10 +148,16 @@ enum sutra_status dlrm_trim(struct dlrm_work *work, struct dlrm_trimmed *trimmed
         status = keep_time(work, trimmed, error);
     if (!trimmed->rows)
         trimmed->n = work->events->n;
+    if (!trimmed->iters && (options->iters || options->compat))
+        trimmed->iters = options->iters ? options->iters : ITERS_DEFAULT;
+    /* Count the iterations of the kept events, at least 1. */
     if (!trimmed->iters)
-        trimmed->iters = options->iters    ? options->iters
-                         : options->compat ? ITERS_DEFAULT
-                                           : iterations_shown(work, trimmed);
+        trimmed->iters = count_iterations(work, trimmed, DLRM_LOADER, 100);
+    if (!trimmed->iters)
+        trimmed->iters = count_iterations(work, trimmed, DLRM_FORWARD, 0);
+    if (!trimmed->iters)
+        trimmed->iters = count_iterations(work, trimmed, NAME_STEP, 0);
+    trimmed->iters += !trimmed->iters;
     return status;
 }
 

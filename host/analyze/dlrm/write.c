@@ -547,26 +547,6 @@ static void add_stream(const struct summary *summary, uint32_t name, double us) 
     out_step(out);
 }
 
-/* Adds every stream of the trace, also a stream without a known launch. */
-static void add_streams(const struct summary *summary) {
-    const struct sutra_dlrm *dlrm = summary->dlrm;
-    const struct dlrm_stream_times *times = &dlrm->stream_times;
-    struct arena arena = {0};
-    row_t *position =
-        arena_zeros(&arena, dlrm->texts.n, sizeof *position); /* per text: index in the list of times + 1 */
-    summary->out->out.failed |= !position;
-    for (uint32_t i = 0; position && i < times->n; i++)
-        position[times->list[i].name] = i + 1;
-    for (uint32_t i = 0; position && i < times->n_names; i++) {
-        row_t at = position[times->names[i]];
-        struct number us = at == 0               ? number_integer(0)
-                           : dlrm->report.compat ? times->list[at - 1].original
-                                                 : times->list[at - 1].sum;
-        add_stream(summary, times->names[i], number_as_double(us));
-    }
-    arena_free(&arena);
-}
-
 void dlrm_write_summary(const struct sutra_dlrm *dlrm, struct text_out *out) {
     const struct sutra_dlrm_report *report = &dlrm->report;
     struct summary summary = {.dlrm = dlrm, .out = out, .iters = (double)report->iters, .whole_us = report->host_us};
@@ -584,7 +564,22 @@ void dlrm_write_summary(const struct sutra_dlrm *dlrm, struct text_out *out) {
     out_add(out, "\nQPS: ");
     add_decimals(out, report->qps);
     out_format(out, "\n%u GPU stream(s) in total.", summary.dlrm->stream_times.n_names);
-    add_streams(&summary);
+    /* Adds every stream of the trace, also a stream without a known launch. */
+    const struct dlrm_stream_times *times = &dlrm->stream_times;
+    struct arena arena = {0};
+    row_t *position =
+        arena_zeros(&arena, dlrm->texts.n, sizeof *position); /* per text: index in the list of times + 1 */
+    summary.out->out.failed |= !position;
+    for (uint32_t i = 0; position && i < times->n; i++)
+        position[times->list[i].name] = i + 1;
+    for (uint32_t i = 0; position && i < times->n_names; i++) {
+        row_t at = position[times->names[i]];
+        struct number us = at == 0               ? number_integer(0)
+                           : dlrm->report.compat ? times->list[at - 1].original
+                                                 : times->list[at - 1].sum;
+        add_stream(&summary, times->names[i], number_as_double(us));
+    }
+    arena_free(&arena);
     out_add(out, "\nTotal per-batch GPU time and percentage: ");
     add_average(&summary, fmin(total, summary.whole_us));
     out_add(out, " (");

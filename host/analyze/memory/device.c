@@ -474,29 +474,6 @@ static uint32_t bins_before(const struct memory_layers *layers, uint32_t point) 
     return at.low;
 }
 
-/* Selects the point with most active bytes of each bin; a bin without points repeats the last point before it. */
-static void select_points(const struct memory_device *device, struct memory_layers *layers) {
-    uint32_t n = device->n_events;
-    const int64_t *times = device->time_ns;
-    layers->by_event = !device->has_time || times[n] <= times[0];
-    for (uint32_t i = 0; i < n && !layers->by_event; i++)
-        layers->by_event = times[i + 1] < times[i];
-    for (uint32_t bin = 0, point = 0; bin < layers->n; bin++) {
-        uint32_t best = point ? point - 1 : 0;
-        bool is_empty = true;
-        for (; point <= n; point++) {
-            double share = layers->by_event ? (double)point / ((double)n + 1)
-                                            : (double)(times[point] - times[0]) / ((double)(times[n] - times[0]) + 1);
-            if (share * layers->n >= bin + 1)
-                break;
-            if (is_empty || device->active[point] > device->active[best])
-                best = point;
-            is_empty = false;
-        }
-        layers->points[bin] = best;
-    }
-}
-
 static enum sutra_status fill_layers(struct sutra_memory *memory, struct memory_device *device,
                                      const struct memory_allocs *allocs, struct arena *scratch,
                                      struct sutra_error *error) {
@@ -506,7 +483,27 @@ static enum sutra_status fill_layers(struct sutra_memory *memory, struct memory_
     uint8_t *layer_of = arena_zeros(scratch, memory->names.n, 1); /* plus 1 */
     if (!layers->points || !layer_of)
         return error_memory(error);
-    select_points(device, layers);
+    /* Select the point with most active bytes of each bin; a bin without points repeats the last point before it. */
+    uint32_t n_events = device->n_events;
+    const int64_t *times = device->time_ns;
+    layers->by_event = !device->has_time || times[n_events] <= times[0];
+    for (uint32_t i = 0; i < n_events && !layers->by_event; i++)
+        layers->by_event = times[i + 1] < times[i];
+    for (uint32_t bin = 0, point = 0; bin < layers->n; bin++) {
+        uint32_t best = point ? point - 1 : 0;
+        bool is_empty = true;
+        for (; point <= n_events; point++) {
+            double share = layers->by_event
+                               ? (double)point / ((double)n_events + 1)
+                               : (double)(times[point] - times[0]) / ((double)(times[n_events] - times[0]) + 1);
+            if (share * layers->n >= bin + 1)
+                break;
+            if (is_empty || device->active[point] > device->active[best])
+                best = point;
+            is_empty = false;
+        }
+        layers->points[bin] = best;
+    }
     for (uint32_t i = 0; i < device->frames.n && i < MEMORY_N_LAYERS; i++) {
         layers->names[i] = device->frames.list[i].name;
         layer_of[layers->names[i]] = (uint8_t)++layers->n_layers;

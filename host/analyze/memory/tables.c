@@ -511,18 +511,6 @@ static void add_device_tables(const struct table_rows *rows, const char *path) {
     table_integer(table, d->n_lost_frees);
 }
 
-static void add_timeline(const struct table_rows *rows) {
-    const struct memory_device *d = rows->device;
-    for (uint32_t i = 0; i <= d->n_events; i++) {
-        struct sutra_table *table = begin(rows, SUTRA_MEMORY_TIMELINE);
-        table_integer(table, (int64_t)i - 1);
-        table_real(table, us(d->time_ns[i]));
-        table_integer(table, d->allocated[i]);
-        table_integer(table, d->active[i]);
-        table_integer(table, d->reserved[i]);
-    }
-}
-
 static void add_groups_tables(const struct table_rows *rows, const char *group_by, const struct memory_groups *groups) {
     for (uint32_t i = 0; i < groups->n; i++) {
         struct sutra_table *table = begin(rows, SUTRA_MEMORY_PEAK);
@@ -531,22 +519,6 @@ static void add_groups_tables(const struct table_rows *rows, const char *group_b
         table_integer(table, groups->list[i].count);
         table_integer(table, groups->list[i].bytes);
         table_real(table, memory_percent(groups->list[i].bytes, groups->bytes));
-    }
-}
-
-static void add_peak_tables(const struct table_rows *rows) {
-    const struct memory_device *d = rows->device;
-    add_groups_tables(rows, "category", &d->categories);
-    add_groups_tables(rows, "operator", &d->operators);
-    add_groups_tables(rows, "frame", &d->frames);
-    add_groups_tables(rows, "stack", &d->stacks);
-    for (size_t i = 0; i < MEMORY_N_SIZES; i++) {
-        struct sutra_table *table = begin(rows, SUTRA_MEMORY_PEAK);
-        table_words(table, "size");
-        table_words(table, memory_size_labels[i]);
-        table_integer(table, d->sizes[i].count);
-        table_integer(table, d->sizes[i].bytes);
-        table_real(table, memory_percent(d->sizes[i].bytes, d->live_bytes));
     }
 }
 
@@ -695,8 +667,27 @@ enum sutra_status memory_make_tables(struct sutra_memory *memory, struct sutra_e
         for (uint32_t k = 0; k < input->n_devices; k++) {
             const struct table_rows rows = {memory, (int64_t)i, &input->devices[k]};
             add_device_tables(&rows, input->path);
-            add_timeline(&rows);
-            add_peak_tables(&rows);
+            const struct memory_device *d = rows.device;
+            for (uint32_t point = 0; point <= d->n_events; point++) {
+                struct sutra_table *table = begin(&rows, SUTRA_MEMORY_TIMELINE);
+                table_integer(table, (int64_t)point - 1);
+                table_real(table, us(d->time_ns[point]));
+                table_integer(table, d->allocated[point]);
+                table_integer(table, d->active[point]);
+                table_integer(table, d->reserved[point]);
+            }
+            add_groups_tables(&rows, "category", &d->categories);
+            add_groups_tables(&rows, "operator", &d->operators);
+            add_groups_tables(&rows, "frame", &d->frames);
+            add_groups_tables(&rows, "stack", &d->stacks);
+            for (size_t range = 0; range < MEMORY_N_SIZES; range++) {
+                struct sutra_table *table = begin(&rows, SUTRA_MEMORY_PEAK);
+                table_words(table, "size");
+                table_words(table, memory_size_labels[range]);
+                table_integer(table, d->sizes[range].count);
+                table_integer(table, d->sizes[range].bytes);
+                table_real(table, memory_percent(d->sizes[range].bytes, d->live_bytes));
+            }
             add_steps_tables(&rows);
             add_lifetimes_tables(&rows);
             add_segments_tables(&rows);
