@@ -107,7 +107,11 @@ static void json_strings_are_ascii_for_any_bytes(void **state) {
         size_t size;
         FILE *file = open_memstream(&out, &size);
         assert_non_null(file);
-        json_string_print(file, cases[i].text);
+        struct text_out text = {.file = file};
+        struct json_out json = {.text = &text};
+        json_cstring(&json, cases[i].text);
+        out_flush(&text);
+        buffer_free(&text.out);
         fclose(file);
         assert_string_equal(out, cases[i].json);
         free(out);

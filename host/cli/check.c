@@ -58,45 +58,54 @@ static void print_linked_job(const struct job_whole *whole) {
            counted_text(whole->n_errors, "error", "errors").text);
 }
 
-static void print_linked_job_json(const struct job_whole *whole) {
-    printf("{\n  \"world_size\": %" PRId64 ",\n  \"linked\": %zu,\n  \"collectives\": %" PRIu64
-           ",\n  \"errors\": %" PRIu64 ",\n  \"findings\": [",
-           whole->world_size, whole->n_done, whole->calls.n, whole->n_errors);
+static int print_linked_job_json(const struct job_whole *whole) {
+    struct text_out text = {.file = stdout};
+    struct json_out json = {.text = &text, .indent = 2};
+    json_open(&json, '{');
+    json_add_format(&json, "world_size", "%" PRId64, whole->world_size);
+    json_add_count(&json, "linked", whole->n_done);
+    json_add_count(&json, "collectives", whole->calls.n);
+    json_add_count(&json, "errors", whole->n_errors);
+    json_add_open(&json, "findings", '[');
     for (uint64_t i = 0; i < whole->n_findings; i++) {
-        printf("%s\n    ", i ? "," : "");
         const struct job_finding *finding = &whole->findings[i];
-        const char *const texts[][2] = {{"{\"severity\": ", check_severity_names[finding->severity]},
-                                        {", \"rule\": ", finding->rule},
-                                        {", \"ranks\": ", finding->ranks},
-                                        {", \"text\": ", finding->text}};
-        for (size_t k = 0; k < COUNT_OF(texts); k++) {
-            fputs(texts[k][0], stdout);
-            json_string_print(stdout, texts[k][1]);
-        }
-        putchar('}');
+        json_open_line(&json);
+        json_add_text(&json, "severity", check_severity_names[finding->severity]);
+        json_add_text(&json, "rule", finding->rule);
+        json_add_text(&json, "ranks", finding->ranks);
+        json_add_text(&json, "text", finding->text);
+        json_close_line(&json);
     }
-    printf("%s],\n  \"clocks\": [", whole->n_findings ? "\n  " : "");
+    json_close(&json, ']');
+    json_add_open(&json, "clocks", '[');
     for (row_t i = 0; i < whole->n_hosts; i++) {
         const struct host_clock *host = &whole->hosts[i];
-        printf("%s\n    {\"host\": %" PRId64 ", \"first_rank\": %" PRId64 ", \"last_rank\": %" PRId64
-               ", \"offset_us\": %.3f, \"spread_us\": %.3f}",
-               i ? "," : "", host->host, host->first_rank, host->last_rank, (double)host->offset_ns / 1e3,
-               (double)host->spread_ns / 1e3);
+        json_open_line(&json);
+        json_add_format(&json, "host", "%" PRId64, host->host);
+        json_add_format(&json, "first_rank", "%" PRId64, host->first_rank);
+        json_add_format(&json, "last_rank", "%" PRId64, host->last_rank);
+        json_add_format(&json, "offset_us", "%.3f", (double)host->offset_ns / 1e3);
+        json_add_format(&json, "spread_us", "%.3f", (double)host->spread_ns / 1e3);
+        json_close_line(&json);
     }
-    printf("%s]\n}\n", whole->n_hosts ? "\n  " : "");
+    json_close(&json, ']');
+    json_close(&json, '}');
+    return json_finish(&json);
 }
 
 static int check_linked_job(const struct job *job) {
     struct job_whole whole;
     struct sutra_error error;
     enum sutra_status status = job_whole_read(&whole, job->operands.words[0], &error);
-    if (!status && !job->quiet)
-        (((const struct check_job *)job)->json ? print_linked_job_json : print_linked_job)(&whole);
-    bool good = whole.n_errors == 0;
+    int exit_code = status ? message_error(&error) : SUTRA_OK;
+    if (!status && !job->quiet && ((const struct check_job *)job)->json)
+        exit_code = print_linked_job_json(&whole);
+    else if (!status && !job->quiet)
+        print_linked_job(&whole);
+    if (exit_code == SUTRA_OK && whole.n_errors > 0)
+        exit_code = SUTRA_DATA;
     job_whole_free(&whole);
-    if (status)
-        return message_error(&error);
-    return good ? SUTRA_OK : SUTRA_DATA;
+    return exit_code;
 }
 
 /* ---- .et files: text ---- */
@@ -126,41 +135,35 @@ static void print_report(const struct sutra_et_check *check, const struct sutra_
 
 /* ---- .et files: JSON ---- */
 
-static void print_member(const char *name, const char *text) {
-    printf(", \"%s\": ", name);
-    json_string_print(stdout, text);
-}
-
-static void print_finding_json(const struct sutra_et_finding *finding) {
-    printf("{\"file\": ");
-    if (finding->file)
-        json_string_print(stdout, finding->file);
-    else
-        printf("null");
-    print_member("rule", finding->rule);
-    print_member("severity", finding->is_error ? "error" : "warning");
-    printf(", \"count\": %" PRIu64, finding->count);
-    print_member("unit", finding->unit);
-    printf(", \"ids\": [");
-    for (uint32_t i = 0; i < finding->n_ids; i++)
-        printf("%s%" PRIu64, i ? ", " : "", finding->ids[i]);
-    printf("]");
-    print_member("kind", finding->what);
-    print_member("detail", finding->detail);
-    print_member("why", finding->why);
-    print_member("remedy", finding->mend);
-    printf("}");
-}
-
-static void print_report_json(const struct sutra_et_check *check, const struct sutra_et_check_report *report) {
+static int print_report_json(const struct sutra_et_check *check, const struct sutra_et_check_report *report) {
+    struct text_out text = {.file = stdout};
+    struct json_out json = {.text = &text, .indent = 2};
     struct sutra_et_finding finding;
-    printf("{\n  \"files\": %" PRIu64 ",\n  \"errors\": %" PRIu64 ",\n  \"warnings\": %" PRIu64 ",\n  \"findings\": [",
-           report->n_files, report->n_errors, report->n_warnings);
+    json_open(&json, '{');
+    json_add_count(&json, "files", report->n_files);
+    json_add_count(&json, "errors", report->n_errors);
+    json_add_count(&json, "warnings", report->n_warnings);
+    json_add_open(&json, "findings", '[');
     for (uint64_t i = 0; sutra_et_check_finding(check, i, &finding); i++) {
-        printf("%s\n    ", i ? "," : "");
-        print_finding_json(&finding);
+        json_open_line(&json);
+        json_add_text(&json, "file", finding.file);
+        json_add_text(&json, "rule", finding.rule);
+        json_add_text(&json, "severity", finding.is_error ? "error" : "warning");
+        json_add_count(&json, "count", finding.count);
+        json_add_text(&json, "unit", finding.unit);
+        json_add_open(&json, "ids", '[');
+        for (uint32_t k = 0; k < finding.n_ids; k++)
+            json_format(&json, "%" PRIu64, finding.ids[k]);
+        json_close(&json, ']');
+        json_add_text(&json, "kind", finding.what);
+        json_add_text(&json, "detail", finding.detail);
+        json_add_text(&json, "why", finding.why);
+        json_add_text(&json, "remedy", finding.mend);
+        json_close_line(&json);
     }
-    printf("%s]\n}\n", report->n_errors + report->n_warnings > 0 ? "\n  " : "");
+    json_close(&json, ']');
+    json_close(&json, '}');
+    return json_finish(&json);
 }
 
 /* ---- The command ---- */
@@ -200,9 +203,12 @@ static int check_files(struct job *job) {
         return job_fail(job, &error);
     progress_clear(&job->watch.progress);
     sutra_et_check_report(check->check, &report);
-    if (!job->quiet)
-        (check->json ? print_report_json : print_report)(check->check, &report);
-    return report.n_errors > 0 ? SUTRA_DATA : SUTRA_OK;
+    int exit_code = SUTRA_OK;
+    if (!job->quiet && check->json)
+        exit_code = print_report_json(check->check, &report);
+    else if (!job->quiet)
+        print_report(check->check, &report);
+    return exit_code == SUTRA_OK && report.n_errors > 0 ? SUTRA_DATA : exit_code;
 }
 
 static void release(struct job *job) {

@@ -33,55 +33,65 @@ static void print_device(uint32_t number, const struct sutra_device_info *device
         printf(", %s free\n", bytes_text(device->free_memory).text);
 }
 
-static void print_device_json(uint32_t number, const struct sutra_device_info *device) {
-    printf("%s\n    {\"number\": %" PRIu32 ", \"name\": ", number ? "," : "", number);
-    json_string_print(stdout, device->name);
-    printf(", \"compute_capability\": \"%" PRIu32 ".%" PRIu32 "\", \"multiprocessors\": %" PRIu32
-           ", \"memory_bytes\": %" PRIu64 ", \"free_memory_bytes\": %" PRIu64 ", \"refused\": ",
-           device->major, device->minor, device->n_processors, device->memory, device->free_memory);
-    json_string_print(stdout, device->refused);
-    putchar('}');
+static void add_device(struct json_out *json, uint32_t number, const struct sutra_device_info *device) {
+    json_open_line(json);
+    json_add_count(json, "number", number);
+    json_add_text(json, "name", device->name);
+    json_add_format(json, "compute_capability", "\"%" PRIu32 ".%" PRIu32 "\"", device->major, device->minor);
+    json_add_count(json, "multiprocessors", device->n_processors);
+    json_add_count(json, "memory_bytes", device->memory);
+    json_add_count(json, "free_memory_bytes", device->free_memory);
+    json_add_text(json, "refused", device->refused);
+    json_close_line(json);
 }
 
-/* Prints the choice of --device auto. `none` is the reason why there is no device, or "". */
-static void print_auto(const char *none, bool json) {
+static int list_devices(struct job *job) {
+    bool is_json = ((const struct devices_job *)job)->json;
+    struct sutra_error error = {.message = ""};
+    struct text_out text = {.file = stdout};
+    struct json_out json = {.text = &text, .indent = 2};
+    uint32_t n = sutra_device_count(&error);
+    const char *none = n == 0 ? error.message : ""; /* the reason why there is no device */
+    if (is_json) {
+        json_open(&json, '{');
+        json_add_open(&json, "devices", '[');
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        struct sutra_device_info device = {.size = sizeof device};
+        if (sutra_device_describe(i, &device, &error)) {
+            buffer_free(&text.out);
+            return message_error(&error);
+        }
+        if (is_json)
+            add_device(&json, i, &device);
+        else
+            print_device(i, &device);
+    }
+
     char why[400];
     if (*none)
         snprintf(why, sizeof why, "%s", none);
     else
         gpu_faster_text(GPU_FASTER_EVENTS, why, sizeof why);
     bool cpu = *none || GPU_FASTER_EVENTS == NEVER_FASTER;
-    if (!json) {
+    if (!is_json) {
         printf(*none ? "%s\n--device auto uses the CPU\n"
                : cpu ? "--device auto uses the CPU: %s\n"
                      : "--device auto: %s\n",
                why);
-        return;
+        return SUTRA_OK;
     }
-    printf("%s],\n  \"auto\": {\"least_events\": ", *none ? "" : "\n  ");
+    json_close(&json, ']');
+    json_name(&json, "auto");
+    json_open_line(&json);
     if (cpu)
-        printf("null");
+        json_add_text(&json, "least_events", NULL);
     else
-        printf("%" PRIu64, GPU_FASTER_EVENTS);
-    printf(", \"why\": ");
-    json_string_print(stdout, why);
-    printf("}\n}\n");
-}
-
-static int list_devices(struct job *job) {
-    bool json = ((const struct devices_job *)job)->json;
-    struct sutra_error error = {.message = ""};
-    uint32_t n = sutra_device_count(&error);
-    if (json)
-        printf("{\n  \"devices\": [");
-    for (uint32_t i = 0; i < n; i++) {
-        struct sutra_device_info device = {.size = sizeof device};
-        if (sutra_device_describe(i, &device, &error))
-            return message_error(&error);
-        (json ? print_device_json : print_device)(i, &device);
-    }
-    print_auto(n ? "" : error.message, json);
-    return SUTRA_OK;
+        json_add_count(&json, "least_events", GPU_FASTER_EVENTS);
+    json_add_text(&json, "why", why);
+    json_close_line(&json);
+    json_close(&json, '}');
+    return json_finish(&json);
 }
 
 static const char *const synopses[] = {"[OPTIONS]", NULL};

@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "cli/analyze/analysis.h"
 #include "cli/terminal.h"
 #include "sutra/diff.h"
 #include "sutra/report.h"
 #include "text/names.h"
-#include "text/numbers.h"
 #include "text/quantities.h"
 #include "write/json.h"
 
@@ -463,12 +463,16 @@ static void print_markdown(const struct sutra_diff *diff, const struct diff_name
 
 /* ---- JSON ---- */
 
-static void json_real(const char *before, double value) {
-    char text[NUMBER_TEXT_MAX];
-    printf("%s%.*s", before, isfinite(value) ? (int)double_format(value, text) : 4, isfinite(value) ? text : "null");
+/* A member; NaN and infinity are null. */
+static void add_real(struct json_out *json, const char *name, double value) {
+    json_key(json, name, strlen(name));
+    if (isfinite(value))
+        json_double(json, value);
+    else
+        json_cstring(json, NULL);
 }
 
-/* Both sides, the decision of the gate, and all tables with the rows that their JSON files have. SUTRA_IO: standard
+/* Prints both sides, the decision of the gate, and all tables with the rows of their JSON files. SUTRA_IO: standard
  * output cannot be written. */
 static enum sutra_status print_json(struct sutra_context *context, const struct sutra_diff *diff,
                                     const struct diff_names *names, const struct diff_gate *gate,
@@ -476,35 +480,45 @@ static enum sutra_status print_json(struct sutra_context *context, const struct 
     static const char *const decisions[] = {
         [DIFF_PASS] = "pass", [DIFF_REGRESSION] = "regression", [DIFF_UNCLEAR] = "unclear"};
     struct sutra_diff_summary summary = {.size = sizeof summary};
+    struct text_out text = {.file = stdout};
+    struct json_out json = {.text = &text, .indent = JSON_ONE_LINE};
     enum sutra_status status = SUTRA_OK;
     sutra_diff_summary(diff, &summary);
+    json_open(&json, '{');
     for (int side = 0; side < 2; side++) {
-        printf("%s\"%c\": {\"path\": ", side ? ",\n" : "{", side ? 'b' : 'a');
-        json_string_print(stdout, names->sides[side]);
-        printf(", \"n_ranks\": %" PRIu64 ", \"n_steps\": %" PRIu64 ", \"has_steps\": %s", summary.n_ranks[side],
-               summary.n_steps[side], summary.has_steps[side] ? "true" : "false");
-        json_real(", \"step_us\": ", summary.step_us[side]);
-        putchar('}');
+        json_add_open(&json, side ? "b" : "a", '{');
+        json_add_text(&json, "path", names->sides[side]);
+        json_add_count(&json, "n_ranks", summary.n_ranks[side]);
+        json_add_count(&json, "n_steps", summary.n_steps[side]);
+        json_add_format(&json, "has_steps", "%s", summary.has_steps[side] ? "true" : "false");
+        add_real(&json, "step_us", summary.step_us[side]);
+        json_close(&json, '}');
+        json_break(&json, 0);
     }
-    printf(",\n\"step\": {\"decision\": \"%s\"", decisions[gate->decision]);
-    json_real(", \"diff_us\": ", gate->growth_us);
-    json_real(", \"diff_percent\": ", gate->growth_percent);
-    json_real(", \"noise_us\": ", gate->noise_us);
-    json_real(", \"noise_percent\": ", gate->noise_percent);
+    json_add_open(&json, "step", '{');
+    json_add_text(&json, "decision", decisions[gate->decision]);
+    add_real(&json, "diff_us", gate->growth_us);
+    add_real(&json, "diff_percent", gate->growth_percent);
+    add_real(&json, "noise_us", gate->noise_us);
+    add_real(&json, "noise_percent", gate->noise_percent);
     if (gate->n_steps_needed)
-        printf(", \"steps_needed\": %" PRIu64 "}", gate->n_steps_needed);
+        json_add_count(&json, "steps_needed", gate->n_steps_needed);
     else
-        printf(", \"steps_needed\": null}");
+        json_add_text(&json, "steps_needed", NULL);
+    json_close(&json, '}');
     for (int id = 0; id < SUTRA_DIFF_N_TABLES && !status; id++) {
         const struct sutra_table *table = sutra_diff_table(diff, (enum sutra_diff_table)id);
         if (!table)
             continue;
-        printf(",\n\"%s\": ", sutra_table_name(table));
+        json_break(&json, 0);
+        json_key(&json, sutra_table_name(table), strlen(sutra_table_name(table)));
+        out_flush(&text);
         fflush(stdout); /* the table is written below the stream */
         status = sutra_table_write(context, table, SUTRA_TABLE_JSON, "-", NULL, error);
+        json.after_key = false;
     }
-    printf("}\n");
-    return status;
+    json_close(&json, '}');
+    return json_end(&json) || status ? status : error_memory(error);
 }
 
 /* ---- The analysis ---- */

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "cli/command.h"
@@ -39,11 +40,44 @@ static const struct option_row options[] = {
     {0},
 };
 
+/* ---- Rows of counts, as text or, if `json` is not NULL, as members of an object ---- */
+
+struct info_row {
+    const char *name;  /* in JSON */
+    const char *words; /* in text */
+    uint64_t count;
+};
+
+static void print_head(struct json_out *json, const char *path, const char *kind) {
+    if (json) {
+        json_open(json, '{');
+        json_add_text(json, "file", path);
+        json_add_text(json, "kind", kind);
+    } else {
+        printf("%s: %s trace\n", short_path(path, screen_columns() - (unsigned)strlen(kind) - 8).text, kind);
+    }
+}
+
+static void print_schema(struct json_out *json, const char *schema) {
+    if (json)
+        json_add_text(json, "schema", schema);
+    else
+        printf("  schema %s\n", *schema ? short_text(schema, screen_columns() - 9).text : "not recorded");
+}
+
+static void print_rows(struct json_out *json, const struct info_row *rows, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (json)
+            json_add_count(json, rows[i].name, rows[i].count);
+        else
+            printf("%16s  %s\n", count_text(rows[i].count).text, rows[i].words);
+}
+
 /* ---- A pair of traces: the command that links it ---- */
 
 static const char *const linkers[] = {"none", "link", "link-legacy --exact-match", "link-legacy"};
 
-static void print_reason(const struct sutra_advice *advice) {
+static void print_advice(const struct sutra_advice *advice, const char *command) {
     printf("%16s  host nodes with a record-function id\n", count_text(advice->n_host_rf).text);
     if (advice->n_host_rf_zero && !advice->n_host_rf)
         printf("%16s    with record-function id 0 (not linkable)\n", count_text(advice->n_host_rf_zero).text);
@@ -51,16 +85,12 @@ static void print_reason(const struct sutra_advice *advice) {
     if (advice->n_device_rf_zero && !advice->n_device_rf)
         printf("%16s    with record-function id 0 (not linkable)\n", count_text(advice->n_device_rf_zero).text);
     printf("%16s  host nodes with an id in common with the device trace\n", count_text(advice->n_common_rf).text);
-    if (advice->linker == SUTRA_LINKER_IDS || advice->linker == SUTRA_LINKER_NONE)
-        return;
-    printf("%16s  of %s host operators match by name and %s\n", count_text(advice->n_matched).text,
-           count_text(advice->n_host_ops).text,
-           advice->linker == SUTRA_LINKER_EXACT ? "position, one to one" : "position in the call tree");
-    printf("%16s  GPU operators are linked by this match\n", count_text(advice->n_gpu_nodes).text);
-}
-
-static void print_text(const struct sutra_advice *advice, const char *command) {
-    print_reason(advice);
+    if (advice->linker == SUTRA_LINKER_EXACT || advice->linker == SUTRA_LINKER_APPROXIMATE) {
+        printf("%16s  of %s host operators match by name and %s\n", count_text(advice->n_matched).text,
+               count_text(advice->n_host_ops).text,
+               advice->linker == SUTRA_LINKER_EXACT ? "position, one to one" : "position in the call tree");
+        printf("%16s  GPU operators are linked by this match\n", count_text(advice->n_gpu_nodes).text);
+    }
     if (*advice->cause)
         wrapped_print(advice->cause, printf("%s:", advice->misfit ? "warning" : "cause"), 2);
     if (advice->linker == SUTRA_LINKER_NONE)
@@ -69,18 +99,21 @@ static void print_text(const struct sutra_advice *advice, const char *command) {
         printf("to link them%s:\n  %s\n", advice->misfit ? " despite the warning" : "", command);
 }
 
-static void print_json(const struct sutra_advice *advice, const char *command) {
-    printf("{\n  \"linker\": \"%s\",\n  \"command\": ", linkers[advice->linker]);
-    json_string_print(stdout, command);
-    printf(",\n  \"annotation\": ");
-    json_string_print(stdout, advice->annotation);
-    printf(",\n  \"host_rf_ids\": %" PRIu64 ",\n  \"device_rf_ids\": %" PRIu64 ",\n  \"common_rf_ids\": %" PRIu64,
-           advice->n_host_rf, advice->n_device_rf, advice->n_common_rf);
-    printf(",\n  \"host_rf_zeros\": %" PRIu64 ",\n  \"device_rf_zeros\": %" PRIu64 ",\n  \"fits\": %s,\n  \"cause\": ",
-           advice->n_host_rf_zero, advice->n_device_rf_zero, advice->misfit ? "false" : "true");
-    json_string_print(stdout, advice->cause);
-    printf(",\n  \"host_ops\": %" PRIu64 ",\n  \"matched\": %" PRIu64 ",\n  \"gpu_nodes\": %" PRIu64 "\n}\n",
-           advice->n_host_ops, advice->n_matched, advice->n_gpu_nodes);
+static void add_advice(struct json_out *json, const struct sutra_advice *advice, const char *command) {
+    json_open(json, '{');
+    json_add_text(json, "linker", linkers[advice->linker]);
+    json_add_text(json, "command", command);
+    json_add_text(json, "annotation", advice->annotation);
+    json_add_count(json, "host_rf_ids", advice->n_host_rf);
+    json_add_count(json, "device_rf_ids", advice->n_device_rf);
+    json_add_count(json, "common_rf_ids", advice->n_common_rf);
+    json_add_count(json, "host_rf_zeros", advice->n_host_rf_zero);
+    json_add_count(json, "device_rf_zeros", advice->n_device_rf_zero);
+    json_add_format(json, "fits", "%s", advice->misfit ? "false" : "true");
+    json_add_text(json, "cause", advice->cause);
+    json_add_count(json, "host_ops", advice->n_host_ops);
+    json_add_count(json, "matched", advice->n_matched);
+    json_add_count(json, "gpu_nodes", advice->n_gpu_nodes);
 }
 
 /* ---- An .et file ---- */
@@ -98,20 +131,23 @@ static void print_traffic(const struct sutra_et_info *info) {
     }
 }
 
-static void print_traffic_json(const struct sutra_et_info *info) {
-    printf(",\n  \"communication\": [");
+static void add_traffic(struct json_out *json, const struct sutra_et_info *info) {
+    json_add_open(json, "communication", '[');
     for (uint64_t i = 0; i < info->n_traffic; i++) {
         const struct sutra_et_traffic *row = &info->traffic[i];
-        printf("%s\n    {\"type\": \"%s\", \"group\": ", i ? "," : "", row->type);
-        json_string_print(stdout, row->group);
-        printf(", \"count\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"bytes_least\": %" PRIu64
-               ", \"bytes_most\": %" PRIu64 "}",
-               row->count, row->bytes, row->bytes_least, row->bytes_most);
+        json_open_line(json);
+        json_add_text(json, "type", row->type);
+        json_add_text(json, "group", row->group);
+        json_add_count(json, "count", row->count);
+        json_add_count(json, "bytes", row->bytes);
+        json_add_count(json, "bytes_least", row->bytes_least);
+        json_add_count(json, "bytes_most", row->bytes_most);
+        json_close_line(json);
     }
-    printf("%s]", info->n_traffic ? "\n  " : "");
+    json_close(json, ']');
 }
 
-static void print_info(const char *path, const struct sutra_et_info *info, bool json) {
+static void print_et(struct json_out *json, const char *path, const struct sutra_et_info *info) {
     const uint64_t *types = info->n_of_type;
     const struct info_row counts[] = {
         {"bytes", "bytes", info->n_bytes},
@@ -138,18 +174,19 @@ static void print_info(const char *path, const struct sutra_et_info *info, bool 
         {"us_total", "us: total duration", info->us_total},
         {"critical_us", "us: longest dependency chain by duration", info->critical_us},
     };
-    info_head_print(path, json ? "et" : "Chakra", json);
-    info_schema_print(info->schema, json);
-    info_rows_print(counts, COUNT_OF(counts), json);
-    info_rows_print(times, COUNT_OF(times), json);
-    (json ? print_traffic_json : print_traffic)(info);
+    print_head(json, path, json ? "et" : "Chakra");
+    print_schema(json, info->schema);
+    print_rows(json, counts, COUNT_OF(counts));
+    print_rows(json, times, COUNT_OF(times));
     if (json)
-        printf("\n}\n");
+        add_traffic(json, info);
+    else
+        print_traffic(info);
 }
 
 /* ---- A trace ---- */
 
-static void print_host(const char *path, const struct sutra_host_summary *summary, bool json) {
+static void print_host(struct json_out *json, const char *path, const struct sutra_host_summary *summary) {
     const struct info_row rows[] = {
         {"bytes", "bytes of JSON", summary->n_bytes},
         {"nodes", "nodes", summary->n_nodes},
@@ -159,42 +196,19 @@ static void print_host(const char *path, const struct sutra_host_summary *summar
         {"timed", "nodes with a duration from linking", summary->n_timed},
         {"gpu_nodes", "  GPU operators", summary->n_gpu_nodes},
     };
-    info_head_print(path, !summary->linked ? "host" : json ? "ET+" : "linked (ET+)", json);
-    info_schema_print(summary->schema, json);
-    info_rows_print(rows, COUNT_OF(rows) - (summary->linked ? 0 : 2), json);
-    if (json)
-        printf("\n}\n");
+    print_head(json, path, !summary->linked ? "host" : json ? "ET+" : "linked (ET+)");
+    print_schema(json, summary->schema);
+    print_rows(json, rows, COUNT_OF(rows) - (summary->linked ? 0 : 2));
 }
 
-static void print_categories(const struct sutra_device_summary *summary, bool json) {
-    if (json)
-        printf(",\n  \"categories\": {");
-    else
-        printf("%16s  %s\n", "events", "category");
-    for (uint64_t i = 0; i < summary->n_categories; i++) {
-        const struct sutra_count *category = &summary->categories[i];
-        if (json) {
-            printf("%s\n    ", i ? "," : "");
-            json_string_print(stdout, category->name);
-            printf(": %" PRIu64, category->count);
-        } else {
-            printf("%16s  %s\n", count_text(category->count).text,
-                   *category->name ? short_text(category->name, screen_columns() - WORDS_COLUMN).text : "(none)");
-        }
-    }
-    if (json)
-        printf("\n  }");
-}
-
-/* JSON has no infinities. */
-static void print_json_real(const char *name, double value) {
+static void add_real(struct json_out *json, const char *name, double value) {
     if (isfinite(value))
-        printf(",\n  \"%s\": %.17g", name, value);
+        json_add_format(json, name, "%.17g", value);
     else
-        printf(",\n  \"%s\": null", name);
+        json_add_text(json, name, NULL);
 }
 
-static void print_device(const char *path, const struct sutra_device_summary *summary, bool json) {
+static void print_device(struct json_out *json, const char *path, const struct sutra_device_summary *summary) {
     const struct info_row rows[] = {
         {"bytes", "bytes of JSON", summary->n_bytes},
         {"events", "events", summary->n_events},
@@ -211,26 +225,38 @@ static void print_device(const char *path, const struct sutra_device_summary *su
         {"streams", "streams", summary->n_streams},
         {"steps", "profiler steps", summary->n_steps},
     };
-    info_head_print(path, "device", json);
-    info_rows_print(rows, COUNT_OF(rows), json);
+    print_head(json, path, "device");
+    print_rows(json, rows, COUNT_OF(rows));
     if (json) {
-        print_json_real("ts_begin_us", summary->ts_begin);
-        print_json_real("ts_end_us", summary->ts_end);
+        add_real(json, "ts_begin_us", summary->ts_begin);
+        add_real(json, "ts_end_us", summary->ts_end);
     } else {
         printf("%14.6f s  from %.3f to %.3f microseconds\n", (summary->ts_end - summary->ts_begin) / 1e6,
                summary->ts_begin, summary->ts_end);
     }
     for (uint64_t i = 0; i < summary->n_facts; i++) {
         const struct sutra_trace_fact *fact = &summary->facts[i];
-        if (json) {
-            printf(",\n  \"%s\": ", fact->name);
-            json_string_print(stdout, fact->text);
-        } else
+        if (json)
+            json_add_text(json, fact->name, fact->text);
+        else
             printf("%16s  %s\n", fact->words, short_text(fact->text, screen_columns() - WORDS_COLUMN).text);
     }
-    print_categories(summary, json);
     if (json)
-        printf("\n}\n");
+        json_add_open(json, "categories", '{');
+    else
+        printf("%16s  %s\n", "events", "category");
+    for (uint64_t i = 0; i < summary->n_categories; i++) {
+        const struct sutra_count *category = &summary->categories[i];
+        if (json) {
+            json_cstring_key(json, category->name);
+            json_format(json, "%" PRIu64, category->count);
+        } else {
+            printf("%16s  %s\n", count_text(category->count).text,
+                   *category->name ? short_text(category->name, screen_columns() - WORDS_COLUMN).text : "(none)");
+        }
+    }
+    if (json)
+        json_close_lines(json, '}');
 }
 
 /* ---- The command ---- */
@@ -246,7 +272,7 @@ static int check(struct job *job) {
     return SUTRA_OK;
 }
 
-static enum sutra_status show_pair(struct info_job *info, struct sutra_error *error) {
+static enum sutra_status show_pair(struct info_job *info, struct json_out *json, struct sutra_error *error) {
     struct job *job = &info->job;
     struct sutra_advice advice = {.size = sizeof advice};
     char command[COMMAND_MAX] = "";
@@ -259,11 +285,14 @@ static enum sutra_status show_pair(struct info_job *info, struct sutra_error *er
         return status;
     progress_clear(&job->watch.progress);
     advice_command(&advice, job->inputs[0], job->inputs[1], NULL, command, sizeof command);
-    (info->json ? print_json : print_text)(&advice, command);
+    if (json)
+        add_advice(json, &advice, command);
+    else
+        print_advice(&advice, command);
     return SUTRA_OK;
 }
 
-static enum sutra_status show_et(struct info_job *info, struct sutra_error *error) {
+static enum sutra_status show_et(struct info_job *info, struct json_out *json, struct sutra_error *error) {
     struct job *job = &info->job;
     struct sutra_et_info summary = {.size = sizeof summary};
     enum sutra_status status = sutra_et_read(job->context, job->inputs[0], NULL, &info->et, error);
@@ -272,11 +301,11 @@ static enum sutra_status show_et(struct info_job *info, struct sutra_error *erro
     if (status)
         return status;
     progress_clear(&job->watch.progress);
-    print_info(job->inputs[0], &summary, info->json);
+    print_et(json, job->inputs[0], &summary);
     return SUTRA_OK;
 }
 
-static enum sutra_status show_trace(struct info_job *info, struct sutra_error *error) {
+static enum sutra_status show_trace(struct info_job *info, struct json_out *json, struct sutra_error *error) {
     static const struct stage_share host_stages[] = {STAGES_READ("host trace", 1), {0}},
                                     device_stages[] = {STAGES_READ("device trace", 1), {0}};
     struct job *job = &info->job;
@@ -292,7 +321,7 @@ static enum sutra_status show_trace(struct info_job *info, struct sutra_error *e
             return status;
         progress_clear(&job->watch.progress);
         sutra_host_trace_summary(info->host, &summary);
-        print_host(path, &summary, info->json);
+        print_host(json, path, &summary);
         return SUTRA_OK;
     }
     struct sutra_device_summary summary = {.size = sizeof summary};
@@ -300,20 +329,27 @@ static enum sutra_status show_trace(struct info_job *info, struct sutra_error *e
         (status = sutra_device_trace_summary(job->context, info->device, &summary, error)))
         return status;
     progress_clear(&job->watch.progress);
-    print_device(path, &summary, info->json);
+    print_device(json, path, &summary);
     return SUTRA_OK;
 }
 
 static int show(struct job *job) {
     struct info_job *info = (struct info_job *)job;
+    struct text_out text = {.file = stdout};
+    struct json_out document = {.text = &text, .indent = 2}, *json = info->json ? &document : NULL;
     struct sutra_error error;
     bool is_et = false;
     enum sutra_status status = job_open(job, NULL, &error);
     if (!status && job->n_inputs == 2)
-        status = show_pair(info, &error);
+        status = show_pair(info, json, &error);
     else if (!status && !(status = sutra_is_et(job->context, job->inputs[0], &is_et, &error)))
-        status = (is_et ? show_et : show_trace)(info, &error);
-    return status ? job_fail(job, &error) : SUTRA_OK;
+        status = (is_et ? show_et : show_trace)(info, json, &error);
+    if (status)
+        return job_fail(job, &error);
+    if (!json)
+        return SUTRA_OK;
+    json_close(json, '}');
+    return json_finish(json);
 }
 
 static void release(struct job *job) {

@@ -214,6 +214,10 @@ const char *output_name(const char *path) {
     return path_is_stream(path) ? "standard output" : path;
 }
 
+int json_finish(struct json_out *json) {
+    return json_end(json) ? SUTRA_OK : message_fail(SUTRA_SYSTEM, "out of memory");
+}
+
 int job_write_stats(const struct job *job, const char *match, const struct named_count *counts, size_t n,
                     const struct named_count *more, size_t n_more) {
     const struct run_figures *figures = &job->figures;
@@ -224,36 +228,42 @@ int job_write_stats(const struct job *job, const char *match, const struct named
     if (!file)
         return message_fail(SUTRA_NO_OUTPUT, "%s: %s", path, strerror(errno));
 
-    fprintf(file, "{\n  \"version\": \"%s\",\n", sutra_version());
+    struct text_out text = {.file = file};
+    struct json_out json = {.text = &text, .indent = 2};
+    json_open(&json, '{');
+    json_add_text(&json, "version", sutra_version());
     if (match)
-        fprintf(file, "  \"match\": \"%s\",\n", match);
-    fputs("  \"counts\": {", file);
+        json_add_text(&json, "match", match);
+    json_add_open(&json, "counts", '{');
     for (size_t i = 0; i < n + n_more; i++) {
         const struct named_count *count = i < n ? &counts[i] : &more[i - n];
-        fprintf(file, "%s\n    \"%s\": %" PRIu64, i ? "," : "", count->name, count->count);
+        json_add_count(&json, count->name, count->count);
     }
-    fputs("\n  },\n  \"seconds\": {\n", file);
-    for (size_t i = 0; i < figures->n_stages; i++) {
-        fputs("    ", file);
-        json_string_print(file, figures->stages[i].name);
-        fprintf(file, ": %.6f,\n", figures->stages[i].seconds);
-    }
-    fprintf(file, "    \"total\": %.6f\n  },\n", figures->seconds);
-    fprintf(file, "  \"input_bytes\": %" PRIu64 ",\n", figures->input_bytes);
-    fprintf(file, "  \"output_bytes\": %" PRIu64 ",\n", figures->output_bytes);
-    fprintf(file, "  \"peak_memory_bytes\": %" PRIu64 ",\n", figures->peak_memory);
-    fprintf(file, "  \"peak_rss_bytes\": %" PRIu64 ",\n", figures->peak_rss);
-    fprintf(file, "  \"threads\": %u,\n", job->options.n_threads);
-    fprintf(file, "  \"engine\": \"%s\"", figures->engine);
+    json_close(&json, '}');
+    json_add_open(&json, "seconds", '{');
+    for (size_t i = 0; i < figures->n_stages; i++)
+        json_add_format(&json, figures->stages[i].name, "%.6f", figures->stages[i].seconds);
+    json_add_format(&json, "total", "%.6f", figures->seconds);
+    json_close(&json, '}');
+    json_add_count(&json, "input_bytes", figures->input_bytes);
+    json_add_count(&json, "output_bytes", figures->output_bytes);
+    json_add_count(&json, "peak_memory_bytes", figures->peak_memory);
+    json_add_count(&json, "peak_rss_bytes", figures->peak_rss);
+    json_add_count(&json, "threads", job->options.n_threads);
+    json_add_text(&json, "engine", figures->engine);
+    if (figures->n_device_stages)
+        json_add_open(&json, "device_seconds", '{');
     for (size_t i = 0; i < figures->n_device_stages; i++)
-        fprintf(file, "%s    \"%s\": %.6f", i ? ",\n" : ",\n  \"device_seconds\": {\n", figures->device_stages[i].name,
-                figures->device_stages[i].seconds);
-    fputs(figures->n_device_stages ? "\n  }\n}\n" : "\n}\n", file);
+        json_add_format(&json, figures->device_stages[i].name, "%.6f", figures->device_stages[i].seconds);
+    if (figures->n_device_stages)
+        json_close(&json, '}');
+    json_close(&json, '}');
+    int exit_code = json_finish(&json);
 
     if (file == stdout)
-        return SUTRA_OK;
+        return exit_code;
     int failed = ferror(file);
     if (fclose(file) != 0 || failed)
         return message_fail(SUTRA_IO, "%s: %s", path, strerror(errno));
-    return SUTRA_OK;
+    return exit_code;
 }

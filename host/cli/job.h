@@ -218,6 +218,10 @@ struct named_count {
 int job_write_stats(const struct job *job, const char *match, const struct named_count *counts, size_t n,
                     const struct named_count *more, size_t n_more);
 
+/* Ends a document, see json_end(). Returns the exit code. */
+struct json_out;
+int json_finish(struct json_out *json);
+
 #define COUNT_OF(rows) (sizeof(rows) / sizeof *(rows))
 
 #endif

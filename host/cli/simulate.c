@@ -242,12 +242,16 @@ static int simulate(struct job *job) {
         uint64_t n = sutra_simulation_n_names(simulate->simulation);
         result.n_sensitivity = n < N_SENSITIVITY ? n : N_SENSITIVITY;
     }
-    (simulate->format ? simulate_json_print : simulate_page_print)(&result);
+    int exit_code = SUTRA_OK;
+    if (simulate->format)
+        exit_code = simulate_json_print(&result);
+    else
+        simulate_page_print(&result);
     fflush(stdout);
     if (!job->quiet)
         simulate_warn_missing_ranks(simulate->simulation);
-    if (sutra_simulation_n_deadlocked(simulate->simulation) == 0)
-        return SUTRA_OK;
+    if (exit_code != SUTRA_OK || sutra_simulation_n_deadlocked(simulate->simulation) == 0)
+        return exit_code;
     simulate_warn_deadlock(simulate->simulation);
     return SUTRA_DATA;
 }

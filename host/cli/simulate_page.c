@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/job.h"
 #include "cli/simulate_page.h"
@@ -258,119 +259,144 @@ void simulate_page_print(const struct simulate_result *result) {
 
 /* ---- JSON ---- */
 
-static void json_ranks(const struct sutra_simulation *simulation) {
-    printf("  \"ranks\": [");
+static void add_us(struct json_out *json, const char *name, uint64_t ns) {
+    json_add_format(json, name, "%.3f", us_of(ns));
+}
+
+static void add_ranks(struct json_out *json, const struct sutra_simulation *simulation) {
+    json_add_open(json, "ranks", '[');
     for (uint32_t i = 0; i < sutra_simulation_ranks(simulation); i++) {
         struct sutra_simulated_rank rank = rank_at(simulation, i);
-        printf("%s\n    {\"rank\": %" PRIu64 ", \"time_us\": %.3f, \"nodes\": %" PRIu64 ", \"ran\": %" PRIu64,
-               i ? "," : "", rank.rank, us_of(rank.time_ns), rank.n_nodes, rank.n_ran);
-        printf(", \"processor_us\": %.3f, \"computation_us\": %.3f, \"communication_us\": %.3f", us_of(rank.cpu_ns),
-               us_of(rank.compute_ns), us_of(rank.comm_ns));
-        printf(", \"wait_us\": %.3f, \"collectives\": %" PRIu64 ", \"absent_dependencies\": %" PRIu64,
-               us_of(rank.wait_ns), rank.n_meetings, rank.n_absent);
-        printf(", \"gpu_slowness\": %.4f, \"processor_slowness\": %.4f}", rank.gpu_slowness, rank.cpu_slowness);
+        json_open_line(json);
+        json_add_count(json, "rank", rank.rank);
+        add_us(json, "time_us", rank.time_ns);
+        json_add_count(json, "nodes", rank.n_nodes);
+        json_add_count(json, "ran", rank.n_ran);
+        add_us(json, "processor_us", rank.cpu_ns);
+        add_us(json, "computation_us", rank.compute_ns);
+        add_us(json, "communication_us", rank.comm_ns);
+        add_us(json, "wait_us", rank.wait_ns);
+        json_add_count(json, "collectives", rank.n_meetings);
+        json_add_count(json, "absent_dependencies", rank.n_absent);
+        json_add_format(json, "gpu_slowness", "%.4f", rank.gpu_slowness);
+        json_add_format(json, "processor_slowness", "%.4f", rank.cpu_slowness);
+        json_close_line(json);
     }
-    printf("\n  ],\n");
-}
-
-static void json_waits(const struct sutra_simulation *simulation) {
-    printf("  \"waits\": [");
+    json_close_lines(json, ']');
+    json_add_open(json, "waits", '[');
     for (uint64_t i = 0; i < sutra_simulation_n_waits(simulation); i++) {
         struct sutra_simulated_wait wait = wait_at(simulation, i);
-        printf("%s\n    {\"rank\": %" PRIu64 ", \"for\": %" PRIu64 ", \"times\": %" PRIu64 ", \"us\": %.3f}",
-               i ? "," : "", wait.rank, wait.awaited, wait.n, us_of(wait.ns));
+        json_open_line(json);
+        json_add_count(json, "rank", wait.rank);
+        json_add_count(json, "for", wait.awaited);
+        json_add_count(json, "times", wait.n);
+        add_us(json, "us", wait.ns);
+        json_close_line(json);
     }
-    printf("\n  ],\n");
+    json_close_lines(json, ']');
 }
 
-static void json_meetings(const struct sutra_simulation *simulation) {
-    printf("  \"collectives\": [");
+static void add_collectives(struct json_out *json, const struct sutra_simulation *simulation) {
+    json_add_open(json, "collectives", '[');
     for (uint64_t i = 0; i < sutra_simulation_n_collectives(simulation); i++) {
-        struct sutra_simulated_collective meeting = {.size = sizeof meeting};
-        sutra_simulation_collective(simulation, i, &meeting);
-        printf("%s\n    {\"name\": ", i ? "," : "");
-        json_string_print(stdout, meeting.name);
-        printf(", \"kind\": \"%s\", \"ranks\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"last_rank\": %" PRIu64,
-               meeting.kind, meeting.n_ranks, meeting.bytes, meeting.last);
-        printf(", \"start_us\": %.3f, \"transfer_us\": %.3f, \"end_us\": %.3f, \"wait_us\": %.3f}",
-               us_of(meeting.start_ns), us_of(meeting.run_ns), us_of(meeting.end_ns), us_of(meeting.wait_ns));
+        struct sutra_simulated_collective collective = {.size = sizeof collective};
+        sutra_simulation_collective(simulation, i, &collective);
+        json_open_line(json);
+        json_add_text(json, "name", collective.name);
+        json_add_text(json, "kind", collective.kind);
+        json_add_count(json, "ranks", collective.n_ranks);
+        json_add_count(json, "bytes", collective.bytes);
+        json_add_count(json, "last_rank", collective.last);
+        add_us(json, "start_us", collective.start_ns);
+        add_us(json, "transfer_us", collective.run_ns);
+        add_us(json, "end_us", collective.end_ns);
+        add_us(json, "wait_us", collective.wait_ns);
+        json_close_line(json);
     }
-    printf("\n  ],\n");
-}
-
-static void json_network(const struct sutra_simulation *simulation) {
-    printf("  \"network\": [");
+    json_close_lines(json, ']');
+    json_add_open(json, "network", '[');
     for (uint64_t i = 0; i < sutra_simulation_n_links(simulation); i++) {
         struct sutra_network_link link = link_at(simulation, i);
-        printf("%s\n    {\"kind\": \"%s\", \"ranks\": %" PRIu64 ", \"transfers\": %" PRIu64 ", \"alpha_us\": %.3f",
-               i ? "," : "", link.kind, link.n_ranks, link.n_transfers, link.alpha_us);
+        json_open_line(json);
+        json_add_text(json, "kind", link.kind);
+        json_add_count(json, "ranks", link.n_ranks);
+        json_add_count(json, "transfers", link.n_transfers);
+        json_add_format(json, "alpha_us", "%.3f", link.alpha_us);
         if (isfinite(link.bytes_per_s))
-            printf(", \"gb_per_s\": %.3f", link.bytes_per_s / 1e9);
-        printf(", \"residual_us\": %.3f, \"fitted\": %s}", link.residual_us, link.is_fitted ? "true" : "false");
+            json_add_format(json, "gb_per_s", "%.3f", link.bytes_per_s / 1e9);
+        json_add_format(json, "residual_us", "%.3f", link.residual_us);
+        json_add_format(json, "fitted", "%s", link.is_fitted ? "true" : "false");
+        json_close_line(json);
     }
-    printf("\n  ],\n");
+    json_close_lines(json, ']');
 }
 
-static void json_worth(const struct simulate_result *result) {
+static void add_what_ifs(struct json_out *json, const struct simulate_result *result) {
     static const char *const keys[N_WHAT_IFS] = {"no_straggler", "network_x2", "no_communication"};
     double end = us_of(sutra_simulation_time_ns(result->simulation));
-    printf("  \"what_if\": {");
-    for (int worth = 0; worth < N_WHAT_IFS; worth++) {
-        double us = us_of(result->what_if_ns[worth]);
-        double bound = what_if_errors[result->per_stream][worth];
-        printf("%s\n    \"%s\": {\"time_us\": %.3f, \"change_percent\": %.3f, \"error_percent\": ", worth ? "," : "",
-               keys[worth], us, end > 0 ? 100 * (us / end - 1) : 0);
-        if (isnan(bound))
-            printf("null}");
+    json_add_open(json, "what_if", '{');
+    for (int what_if = 0; what_if < N_WHAT_IFS; what_if++) {
+        double us = us_of(result->what_if_ns[what_if]), error = what_if_errors[result->per_stream][what_if];
+        json_key(json, keys[what_if], strlen(keys[what_if]));
+        json_open_line(json);
+        json_add_format(json, "time_us", "%.3f", us);
+        json_add_format(json, "change_percent", "%.3f", end > 0 ? 100 * (us / end - 1) : 0);
+        if (isnan(error))
+            json_add_text(json, "error_percent", NULL);
         else
-            printf("%.1f}", bound);
+            json_add_format(json, "error_percent", "%.1f", error);
+        json_close_line(json);
     }
-    printf("\n  },\n");
+    json_close_lines(json, '}');
 }
 
-static void json_names(const struct simulate_result *result) {
-    uint64_t n = sutra_simulation_n_names(result->simulation);
-    printf("  \"names\": [");
-    for (uint64_t i = 0; i < n; i++) {
-        struct sutra_simulated_name name = name_at(result->simulation, i);
-        printf("%s\n    {\"name\": ", i ? "," : "");
-        json_string_print(stdout, name.name);
-        printf(", \"work\": \"%s\", \"nodes\": %" PRIu64
-               ", \"execution_us\": %.3f, \"path_us\": %.3f, \"wait_us\": %.3f",
-               works[name.work], name.n_nodes, us_of(name.run_ns), us_of(name.path_ns), us_of(name.wait_ns));
+static void add_names_and_path(struct json_out *json, const struct simulate_result *result) {
+    const struct sutra_simulation *simulation = result->simulation;
+    json_add_open(json, "names", '[');
+    for (uint64_t i = 0; i < sutra_simulation_n_names(simulation); i++) {
+        struct sutra_simulated_name name = name_at(simulation, i);
+        json_open_line(json);
+        json_add_text(json, "name", name.name);
+        json_add_text(json, "work", works[name.work]);
+        json_add_count(json, "nodes", name.n_nodes);
+        add_us(json, "execution_us", name.run_ns);
+        add_us(json, "path_us", name.path_ns);
+        add_us(json, "wait_us", name.wait_ns);
         if (i < result->n_sensitivity)
-            printf(", \"time_if_free_us\": %.3f", us_of(name.free_ns));
-        putchar('}');
+            add_us(json, "time_if_free_us", name.free_ns);
+        json_close_line(json);
     }
-    printf("\n  ],\n");
-}
-
-static void json_path(const struct sutra_simulation *simulation) {
-    printf("  \"critical_path\": [");
+    json_close_lines(json, ']');
+    json_add_open(json, "critical_path", '[');
     for (uint64_t i = 0; i < sutra_simulation_n_steps(simulation); i++) {
         struct sutra_simulated_step step = path_step_at(simulation, i);
-        printf("%s\n    {\"rank\": %" PRIu64 ", \"node\": %" PRIu64 ", \"name\": ", i ? "," : "", step.rank, step.id);
-        json_string_print(stdout, step.name);
-        printf(", \"work\": \"%s\", \"start_us\": %.3f, \"end_us\": %.3f}", works[step.work], us_of(step.start_ns),
-               us_of(step.end_ns));
+        json_open_line(json);
+        json_add_count(json, "rank", step.rank);
+        json_add_count(json, "node", step.id);
+        json_add_text(json, "name", step.name);
+        json_add_text(json, "work", works[step.work]);
+        add_us(json, "start_us", step.start_ns);
+        add_us(json, "end_us", step.end_ns);
+        json_close_line(json);
     }
-    printf("\n  ]\n");
+    json_close_lines(json, ']');
 }
 
-void simulate_json_print(const struct simulate_result *result) {
-    printf("{\n  \"time_us\": %.3f,\n", us_of(sutra_simulation_time_ns(result->simulation)));
+int simulate_json_print(const struct simulate_result *result) {
+    struct text_out text = {.file = stdout};
+    struct json_out json = {.text = &text, .indent = 2};
+    json_open(&json, '{');
+    add_us(&json, "time_us", sutra_simulation_time_ns(result->simulation));
     if (result->before)
-        printf("  \"time_before_us\": %.3f,\n", us_of(sutra_simulation_time_ns(result->before)));
-    printf("  \"never_ran\": %" PRIu64 ",\n", sutra_simulation_n_deadlocked(result->simulation));
-    json_ranks(result->simulation);
-    json_waits(result->simulation);
-    json_meetings(result->simulation);
-    json_network(result->simulation);
+        add_us(&json, "time_before_us", sutra_simulation_time_ns(result->before));
+    json_add_count(&json, "never_ran", sutra_simulation_n_deadlocked(result->simulation));
+    add_ranks(&json, result->simulation);
+    add_collectives(&json, result->simulation);
     if (result->what_if_ns)
-        json_worth(result);
-    json_names(result);
-    json_path(result->simulation);
-    printf("}\n");
+        add_what_ifs(&json, result);
+    add_names_and_path(&json, result);
+    json_close(&json, '}');
+    return json_finish(&json);
 }
 
 /* ---- Missing ranks ---- */

@@ -21,7 +21,8 @@ struct simulate_result {
 };
 
 void simulate_page_print(const struct simulate_result *result);
-void simulate_json_print(const struct simulate_result *result);
+/* Returns the exit code. */
+int simulate_json_print(const struct simulate_result *result);
 
 /* Warns if ranks of collectives have no file. */
 void simulate_warn_missing_ranks(const struct sutra_simulation *simulation);

@@ -2,7 +2,6 @@
  * terminal.c - determines the terminal width.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +11,7 @@
 
 #include "cli/paths.h"
 #include "cli/terminal.h"
-#include "text/quantities.h"
 #include "text/strings.h"
-#include "write/json.h"
 
 /*
  * Replaces standard output and standard error by streams that escape control characters.
@@ -64,37 +61,6 @@ void streams_start(void) {
     static struct stream output = {.file = STDOUT_FILENO}, error = {.file = STDERR_FILENO};
     stdout = show(&output, stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
     stderr = show(&error, stderr, _IOLBF);
-}
-
-/*
- * Prints rows of counts as text or JSON.
- */
-
-void info_rows_print(const struct info_row *rows, size_t n, bool json) {
-    for (size_t i = 0; i < n; i++)
-        if (json)
-            printf(",\n  \"%s\": %" PRIu64, rows[i].name, rows[i].count);
-        else
-            printf("%16s  %s\n", count_text(rows[i].count).text, rows[i].words);
-}
-
-void info_head_print(const char *path, const char *kind, bool json) {
-    if (!json) {
-        printf("%s: %s trace\n", short_path(path, screen_columns() - (unsigned)strlen(kind) - 8).text, kind);
-        return;
-    }
-    printf("{\n  \"file\": ");
-    json_string_print(stdout, path);
-    printf(",\n  \"kind\": \"%s\"", kind);
-}
-
-void info_schema_print(const char *schema, bool json) {
-    if (json) {
-        printf(",\n  \"schema\": ");
-        json_string_print(stdout, schema);
-    } else {
-        printf("  schema %s\n", *schema ? short_text(schema, screen_columns() - 9).text : "not recorded");
-    }
 }
 
 /* Bytes that stand for themselves in an address. */

@@ -19,23 +19,6 @@
 void streams_start(void);
 
 /*
- * Output of `sutra info` for all file formats: text, or the start of a JSON object.
- *
- * Both forms use one list of rows: JSON name, description, count.
- */
-
-struct info_row {
-    const char *name;  /* in JSON */
-    const char *words; /* for people */
-    uint64_t count;
-};
-
-/* The file and its kind, which people see as "KIND trace". */
-void info_head_print(const char *path, const char *kind, bool json);
-void info_schema_print(const char *schema, bool json);
-void info_rows_print(const struct info_row *rows, size_t n, bool json);
-
-/*
  * Location of an HTML report, as path and as URL.
  */
 

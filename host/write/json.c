@@ -1,12 +1,15 @@
 /*
  * json.c - JSON of our own making.
  */
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "write/json.h"
 
-/* Length of the UTF-8 sequence at `text` and its code point; 0 where there is none. Lone surrogates count as one. */
+/* The length of the UTF-8 sequence at `text`, and its code point; 0: none. A lone surrogate is a sequence. */
 static unsigned decode(const unsigned char *text, uint32_t *code) {
     static const struct {
         unsigned char mask, lead;
@@ -24,28 +27,6 @@ static unsigned decode(const unsigned char *text, uint32_t *code) {
         return *code >= forms[n - 1].smallest && *code <= 0x10ffff ? n : 0;
     }
     return 0;
-}
-
-static void print_code(FILE *file, uint32_t code) {
-    if (code == '"' || code == '\\')
-        fprintf(file, "\\%c", (char)code);
-    else if (code >= ' ' && code < 0x7f)
-        putc((int)code, file);
-    else if (code < 0x10000)
-        fprintf(file, "\\u%04x", code);
-    else
-        fprintf(file, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
-}
-
-void json_string_print(FILE *file, const char *text) {
-    putc('"', file);
-    for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        uint32_t code;
-        unsigned length = decode(at, &code);
-        print_code(file, length ? code : 0xdc00u + *at);
-        at += length ? length : 1;
-    }
-    putc('"', file);
 }
 
 static void line(struct json_out *json) {
@@ -135,4 +116,102 @@ void json_list(struct json_out *json, const char *text) {
         }
         text += n;
     }
+}
+
+void json_cstring(struct json_out *json, const char *text) {
+    struct text_out *out = json->text;
+    begin_element(json);
+    if (!text) {
+        out_add(out, "null");
+        return;
+    }
+    out_add(out, "\"");
+    for (const unsigned char *at = (const unsigned char *)text; *at;) {
+        uint32_t code;
+        unsigned length = decode(at, &code);
+        code = length ? code : 0xdc00u + *at;
+        if (code >= ' ' && code < 0x7f && code != '"' && code != '\\')
+            buffer_append(&out->out, (const char *)at, 1);
+        else if (code == '"' || code == '\\')
+            out_format(out, "\\%c", (char)code);
+        else if (code < 0x10000)
+            out_format(out, "\\u%04x", code);
+        else
+            out_format(out, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+        at += length ? length : 1;
+    }
+    out_add(out, "\"");
+}
+
+void json_cstring_key(struct json_out *json, const char *key) {
+    json_cstring(json, key);
+    out_add(json->text, ": ");
+    json->after_key = true;
+}
+
+static void append_format(struct json_out *json, const char *format, va_list arguments) {
+    char text[400];
+    begin_element(json);
+    vsnprintf(text, sizeof text, format, arguments);
+    out_add(json->text, text);
+}
+
+void json_format(struct json_out *json, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    append_format(json, format, arguments);
+    va_end(arguments);
+}
+
+void json_open_line(struct json_out *json) {
+    json_open(json, '{');
+    json->outer_indent = json->indent;
+    json->indent = JSON_ONE_LINE;
+}
+
+void json_close_line(struct json_out *json) {
+    json_close(json, '}');
+    json->indent = json->outer_indent;
+}
+
+void json_add_open(struct json_out *json, const char *name, char bracket) {
+    json_key(json, name, strlen(name));
+    json_open(json, bracket);
+}
+
+void json_add_text(struct json_out *json, const char *name, const char *text) {
+    json_key(json, name, strlen(name));
+    json_cstring(json, text);
+}
+
+void json_add_count(struct json_out *json, const char *name, uint64_t count) {
+    json_add_format(json, name, "%" PRIu64, count);
+}
+
+void json_add_format(struct json_out *json, const char *name, const char *format, ...) {
+    va_list arguments;
+    json_key(json, name, strlen(name));
+    va_start(arguments, format);
+    append_format(json, format, arguments);
+    va_end(arguments);
+}
+
+void json_close_lines(struct json_out *json, char bracket) {
+    json->begun = true;
+    json_close(json, bracket);
+}
+
+void json_break(struct json_out *json, int n) {
+    out_format(json->text, "%s\n%*s", json->begun ? "," : "", n, "");
+    json->begun = false;
+}
+
+bool json_end(struct json_out *json) {
+    struct text_out *text = json->text;
+    out_add(text, "\n");
+    bool complete = !text->out.failed;
+    if (complete)
+        out_flush(text);
+    buffer_free(&text->out);
+    return complete;
 }

@@ -10,18 +10,8 @@
 #ifndef WRITE_JSON_H
 #define WRITE_JSON_H
 
-#include <stdio.h>
-
 #include "columns/numbers.h"
 #include "write/text.h"
-
-/*
- * Encode arbitrary bytes as JSON strings in ASCII.
- */
-
-/* Writes `text` with its quotes. Bytes that are no UTF-8 become \udc80 to \udcff, as Python's surrogateescape has it,
- * so that any file name gives valid JSON. */
-void json_string_print(FILE *file, const char *text);
 
 #define JSON_ONE_LINE (-1)
 
@@ -29,8 +19,9 @@ struct json_out {
     struct text_out *text;
     int indent; /* spaces for each level, or JSON_ONE_LINE */
     unsigned depth;
-    bool begun;     /* the open list or object has an element */
-    bool after_key; /* the next value belongs to a key */
+    bool begun;       /* the open list or object has an element */
+    bool after_key;   /* the next value belongs to a key */
+    int outer_indent; /* outside the object in one line */
 };
 
 void json_open(struct json_out *json, char bracket);
@@ -47,5 +38,36 @@ void json_list(struct json_out *json, const char *text);
 
 /* A key that is a constant of ours. */
 #define json_name(json, name) json_key(json, name, sizeof(name) - 1)
+
+/*
+ * JSON for the terminal: strings of any bytes, numbers in a format of printf.
+ *
+ * A string is written in ASCII. Bytes that are not UTF-8 become \udc80 to \udcff, as Python's surrogateescape has it,
+ * so that any file name gives valid JSON.
+ */
+
+void json_cstring(struct json_out *json, const char *text); /* NULL: null */
+void json_cstring_key(struct json_out *json, const char *key);
+__attribute__((format(printf, 2, 3))) void json_format(struct json_out *json, const char *format, ...);
+
+/* An object in one line in an indented document. */
+void json_open_line(struct json_out *json);
+void json_close_line(struct json_out *json);
+
+/* Members of an object. */
+void json_add_open(struct json_out *json, const char *name, char bracket);
+void json_add_text(struct json_out *json, const char *name, const char *text);
+void json_add_count(struct json_out *json, const char *name, uint64_t count);
+__attribute__((format(printf, 3, 4))) void json_add_format(struct json_out *json, const char *name, const char *format,
+                                                           ...);
+
+/* Closes a list or object on a line of its own, even if it is empty. */
+void json_close_lines(struct json_out *json, char bracket);
+
+/* Continues an object or list of one line on a new line, after `n` spaces. */
+void json_break(struct json_out *json, int n);
+
+/* Ends the document with a line break, writes it to the sink or stream, and frees the buffer. False: out of memory. */
+bool json_end(struct json_out *json);
 
 #endif

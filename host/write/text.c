@@ -94,7 +94,10 @@ void csv_real(struct text_out *text, double value) {
 }
 
 void out_flush(struct text_out *text) {
-    sink_write(text->sink, text->n_pieces++, text->out.bytes, text->out.length);
+    if (text->file)
+        fwrite(text->out.bytes, 1, text->out.length, text->file);
+    else
+        sink_write(text->sink, text->n_pieces++, text->out.bytes, text->out.length);
     text->out.length = 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * text.h - text that is handed to a sink piece by piece, so that memory does not grow with it.
+ * text.h - text that is handed to a sink or a stream piece by piece, so that memory does not grow with it.
  *
  * Out of memory sets `out.failed`, which the writer looks at once, at the end.
  */
@@ -7,6 +7,7 @@
 #define WRITE_TEXT_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -16,6 +17,7 @@ struct text_out {
     struct sink *sink;
     struct buffer out;
     size_t n_pieces;
+    FILE *file; /* a stream instead of the sink; or NULL */
 };
 
 void out_flush(struct text_out *text);

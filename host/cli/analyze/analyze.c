@@ -162,80 +162,88 @@ static void print_page(const struct sutra_overview *overview, const char *trace)
 
 /* ---- JSON ---- */
 
-static void print_json_number(double value) {
-    if (isnan(value) || isinf(value))
-        printf("null");
+/* A member; NaN and infinity are null. */
+static void add_real(struct json_out *json, const char *name, double value) {
+    if (isfinite(value))
+        json_add_format(json, name, "%.6g", value);
     else
-        printf("%.6g", value);
+        json_add_text(json, name, NULL);
 }
 
-static void json_findings(const struct sutra_overview *overview) {
+static void add_findings(struct json_out *json, const struct sutra_overview *overview) {
     struct sutra_finding finding;
-    printf("{\n  \"findings\": [");
+    json_add_open(json, "findings", '[');
     for (size_t i = 0; sutra_overview_finding(overview, i, &finding); i++) {
-        printf("%s\n    {\"rule\": \"%s\", \"saving_percent\": ", i ? "," : "", finding.rule);
-        print_json_number(finding.saving_percent);
-        printf(",\n     \"text\": ");
-        json_string_print(stdout, finding.text);
-        printf(",\n     \"numbers\": {");
-        for (size_t k = 0; k < finding.n_numbers; k++) {
-            printf("%s\"%s\": ", k ? ", " : "", finding.numbers[k].name);
-            print_json_number(finding.numbers[k].value);
-        }
-        printf("}}");
+        json_open_line(json);
+        json_add_text(json, "rule", finding.rule);
+        add_real(json, "saving_percent", finding.saving_percent);
+        json_break(json, 5);
+        json_add_text(json, "text", finding.text);
+        json_break(json, 5);
+        json_add_open(json, "numbers", '{');
+        for (size_t k = 0; k < finding.n_numbers; k++)
+            add_real(json, finding.numbers[k].name, finding.numbers[k].value);
+        json_close(json, '}');
+        json_close_line(json);
     }
-    printf("\n  ],\n");
+    json_close_lines(json, ']');
 }
 
-/* Prints a member with the first `max_rows` rows of a rank (0: all). */
-static void json_rows(const struct sutra_overview *overview, enum sutra_overview_table id, int64_t rank,
-                      const char *title, uint64_t max_rows) {
+/* Adds a list with the first `max_rows` rows of a rank (0: all). */
+static void add_rows(struct json_out *json, const struct sutra_overview *overview, enum sutra_overview_table id,
+                     int64_t rank, const char *title, uint64_t max_rows) {
     const struct sutra_table *table = sutra_overview_table(overview, id);
     struct sutra_column ranks = column_at(overview, id, 0), column;
     uint64_t n = 0;
-    printf(",\n     \"%s\": [", title);
+    json_break(json, 5);
+    json_add_open(json, title, '[');
     for (uint64_t row = 0; row < n_rows(overview, id) && (max_rows == 0 || n < max_rows); row++) {
         if (ranks.integers[row] != rank)
             continue;
-        printf("%s\n       {", n++ ? "," : "");
+        n++;
+        json_break(json, 7);
+        json_open(json, '{');
         for (uint32_t i = 1; sutra_table_column(table, i, &column); i++) {
-            printf("%s\"%s\": ", i > 1 ? ", " : "", column.name);
             if (column.kind == SUTRA_COLUMN_TEXT)
-                json_string_print(stdout, sutra_column_text(&column, row));
+                json_add_text(json, column.name, sutra_column_text(&column, row));
             else if (column.kind == SUTRA_COLUMN_INTEGER)
-                printf("%" PRId64, column.integers[row]);
+                json_add_format(json, column.name, "%" PRId64, column.integers[row]);
             else
-                print_json_number(column.reals[row]);
+                add_real(json, column.name, column.reals[row]);
         }
-        putchar('}');
+        json_close(json, '}');
     }
-    printf("]");
+    json_close(json, ']');
 }
 
 /* Prints an object: findings, and per rank the timeline, steps, and the operators and kernels with the most time. */
-static void print_json(const struct sutra_overview *overview) {
-    struct sutra_column ranks = column_at(overview, SUTRA_OVERVIEW_RANKS, 0),
-                        traces = column_at(overview, SUTRA_OVERVIEW_RANKS, 1),
-                        windows = column_at(overview, SUTRA_OVERVIEW_RANKS, 2),
-                        steps = column_at(overview, SUTRA_OVERVIEW_RANKS, 3),
-                        busy = column_at(overview, SUTRA_OVERVIEW_RANKS, 4);
-    json_findings(overview);
-    printf("  \"ranks\": [");
-    for (uint64_t row = 0; row < n_rows(overview, SUTRA_OVERVIEW_RANKS); row++) {
+static int print_json(const struct sutra_overview *overview) {
+    const enum sutra_overview_table ranks_table = SUTRA_OVERVIEW_RANKS;
+    struct sutra_column ranks = column_at(overview, ranks_table, 0), traces = column_at(overview, ranks_table, 1),
+                        windows = column_at(overview, ranks_table, 2), steps = column_at(overview, ranks_table, 3),
+                        busy = column_at(overview, ranks_table, 4);
+    struct text_out text = {.file = stdout};
+    struct json_out json = {.text = &text, .indent = 2};
+    json_open(&json, '{');
+    add_findings(&json, overview);
+    json_add_open(&json, "ranks", '[');
+    for (uint64_t row = 0; row < n_rows(overview, ranks_table); row++) {
         int64_t rank = ranks.integers[row];
-        printf("%s\n    {\"rank\": %" PRId64 ", \"trace\": ", row ? "," : "", rank);
-        json_string_print(stdout, sutra_column_text(&traces, row));
-        printf(", \"window_us\": ");
-        print_json_number(windows.reals[row]);
-        printf(", \"steps\": %" PRId64 ", \"busy_percent\": ", steps.integers[row]);
-        print_json_number(busy.reals[row]);
-        json_rows(overview, SUTRA_OVERVIEW_TIMELINE, rank, "timeline", 0);
-        json_rows(overview, SUTRA_OVERVIEW_STEPS, rank, "steps", 0);
-        json_rows(overview, SUTRA_OVERVIEW_OPERATORS, rank, "operators", N_TOP_JSON);
-        json_rows(overview, SUTRA_OVERVIEW_KERNELS, rank, "kernels", N_TOP_JSON);
-        putchar('}');
+        json_open_line(&json);
+        json_add_format(&json, "rank", "%" PRId64, rank);
+        json_add_text(&json, "trace", sutra_column_text(&traces, row));
+        add_real(&json, "window_us", windows.reals[row]);
+        json_add_format(&json, "steps", "%" PRId64, steps.integers[row]);
+        add_real(&json, "busy_percent", busy.reals[row]);
+        add_rows(&json, overview, SUTRA_OVERVIEW_TIMELINE, rank, "timeline", 0);
+        add_rows(&json, overview, SUTRA_OVERVIEW_STEPS, rank, "steps", 0);
+        add_rows(&json, overview, SUTRA_OVERVIEW_OPERATORS, rank, "operators", N_TOP_JSON);
+        add_rows(&json, overview, SUTRA_OVERVIEW_KERNELS, rank, "kernels", N_TOP_JSON);
+        json_close_line(&json);
     }
-    printf("\n  ]\n}\n");
+    json_close_lines(&json, ']');
+    json_close(&json, '}');
+    return json_finish(&json);
 }
 
 /* ---- The analysis ---- */
@@ -278,15 +286,16 @@ static int report(struct analysis *analysis) {
     const struct overview_analysis *self = (const struct overview_analysis *)analysis;
     struct sutra_finding finding;
     uint64_t n_findings = 0;
+    int exit_code = SUTRA_OK;
     if (self->format == OVERVIEW_JSON)
-        print_json(self->overview);
+        exit_code = print_json(self->overview);
     else if (!analysis->job.quiet)
         print_page(self->overview, analysis->job.inputs[0]);
     while (sutra_overview_finding(self->overview, n_findings, &finding))
         n_findings++;
     const struct named_count counts[] = {{"n_ranks", n_rows(self->overview, SUTRA_OVERVIEW_RANKS)},
                                          {"n_findings", n_findings}};
-    return analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
+    return exit_code != SUTRA_OK ? exit_code : analysis_close(analysis, counts, COUNT_OF(counts), NULL, 0);
 }
 
 static void release(struct job *job) {
