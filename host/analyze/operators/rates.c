@@ -2,7 +2,7 @@
  * rates.c - FLOP/s and bytes/s of operators and of steps, compared with the peaks of the device.
  *
  *     every launcher --> its representative: the innermost enclosing operator (or itself) with known work
- *     representatives of one name with equal arguments --> a row: their FLOPs and bytes, and the time of what they launch
+ *     representatives of one name with equal arguments --> a row: their FLOPs, bytes, and device time
  *
  * Each GPU activity counts in one row. Launchers without known work have rows by the launcher's name, with the reason.
  * A row's rates cover all its operators: total FLOPs and bytes over total time.

@@ -1,8 +1,9 @@
 /*
- * tracelens_kernels.c - the reference's tables of kernels: each of them, and sums by operator, name and stream.
+ * tracelens_kernels.c - TraceLens' rules and tables of kernels: the call of each kernel, the operator that evaluates a
+ * gradient, and the tables of each kernel, of totals, and of short kernels.
  *
- * Here the operator of a kernel is the nearest one around its call, whatever lies between, and all kernels count,
- * communication and those without a call among them.
+ * The operator of a kernel is the nearest operator that encloses its call. All kernels count, including communication
+ * and kernels without a call.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -20,18 +21,18 @@
 #include "facts/times.h"
 
 /*
- * Which call started which work on the device, by the reference's rules.
+ * ---- Calls and their GPU activity, by TraceLens' rules ----
  *
- * A number ties calls to work, the correlation, or the external id where the first launch of the trace has no
- * correlation. A call is looked at once, in the order of the file. That of a graph has all work with its number. Any
- * other has one event: the last one on the thread where the last arrow with this number ends, if an arrow with it
- * begins, too. Where the trace has no arrows at all, numbers alone decide. A later call takes over what an earlier one
- * started, but that still counts as started below the earlier one as well.
+ * A number links calls with GPU activity: the correlation, or the external id if the first launch of the trace has no
+ * correlation. Each call is linked once, in file order. A call of a graph is linked with all activity with its number.
+ * Any other call is linked with one event: the last one on the thread where the last arrow with this number ends, if
+ * an arrow with this number also begins. If the trace has no arrows, numbers alone decide. A later call takes activity
+ * from an earlier one, but the activity still counts as below the earlier call, too.
  *
  * Cost: O(n), in expectation.
  */
 
-/* Work of calls, in the order in which it is found. */
+/* Links in the order in which they are found. */
 struct link_list {
     row_t n;
     uint64_t capacity;
@@ -61,15 +62,15 @@ static enum sutra_status add_link(struct link_search *search, row_t call, row_t 
     return SUTRA_OK;
 }
 
-/* What the reference links by, and the arrows as it knows them. */
+/* Numbers, and the arrows by number. */
 struct number_links {
-    const value_key *of;    /* by event: the number that ties it to others */
+    const value_key *of;    /* by event: its number */
     bool arrows;            /* the trace has some */
     struct pair_table ends; /* by number: the thread at which its last arrow ends */
     struct pair_table begins;
     struct pair_table work;  /* by number and thread: the last row of devices */
     struct pair_table first; /* by number: the first row of devices, */
-    row_t *next;             /* and the one behind each */
+    row_t *next;             /* and the next one after each */
 };
 
 static const value_key *choose_number(const struct op_reading *reading) {
@@ -81,14 +82,8 @@ static const value_key *choose_number(const struct op_reading *reading) {
     return events->external;
 }
 
-static bool is_graph(const struct op_reading *reading, row_t event) {
-    uint32_t name = reading->events->name[event];
-    return text_compare(reading->strings, name, TEXT_IS, "cudaGraphLaunch") ||
-           text_compare(reading->strings, name, TEXT_IS, "hipGraphLaunch");
-}
-
-static bool note_ends(struct link_search *search, struct number_links *links, const row_t *arrows, row_t n,
-                      const value_key *ids) {
+static bool index_arrows(struct link_search *search, struct number_links *links, const row_t *arrows, row_t n,
+                         const value_key *ids) {
     const uint8_t *phase = search->reading->events->phase;
     bool ok = true;
     for (row_t i = 0; i < n && ok; i++) {
@@ -104,8 +99,8 @@ static bool note_ends(struct link_search *search, struct number_links *links, co
     return ok;
 }
 
-/* Work by number, and by number and thread; from the last to the first, so that chains are in the order of the file. */
-static bool note_work(struct link_search *search, struct number_links *links) {
+/* Indexes activity by number, and by number and thread; from last to first, so that chains are in file order. */
+static bool index_devices(struct link_search *search, struct number_links *links) {
     const struct device_rows *devices = &search->reading->devices;
     for (row_t i = devices->n; i-- > 0;) {
         value_key number = links->of[devices->event[i]];
@@ -120,27 +115,23 @@ static bool note_work(struct link_search *search, struct number_links *links) {
     return true;
 }
 
-static enum sutra_status link_graph(struct link_search *search, const struct number_links *links, row_t call,
-                                    value_key number, struct sutra_error *error) {
-    const struct device_rows *devices = &search->reading->devices;
-    enum sutra_status status = SUTRA_OK;
-    row_t i = pair_table_find(&links->first, (uint64_t)number, 0);
-    for (; i != PAIR_NONE && !status; i = links->next[i])
-        if (devices->class[i] != DEVICE_NO_WORK)
-            status = add_link(search, call, i, error);
-    return status;
-}
-
 static enum sutra_status link_call(struct link_search *search, const struct number_links *links, row_t call,
                                    struct sutra_error *error) {
     const struct op_reading *reading = search->reading;
     row_t event = reading->hosts.event[call];
+    uint32_t name = reading->events->name[event], thread = 0;
     value_key number = links->of[event];
-    uint32_t thread = 0;
     if (!is_correlation(number))
         return SUTRA_OK;
-    if (is_graph(reading, event))
-        return link_graph(search, links, call, number, error);
+    if (text_compare(reading->strings, name, TEXT_IS, "cudaGraphLaunch") ||
+        text_compare(reading->strings, name, TEXT_IS, "hipGraphLaunch")) {
+        enum sutra_status status = SUTRA_OK;
+        row_t i = pair_table_find(&links->first, (uint64_t)number, 0);
+        for (; i != PAIR_NONE && !status; i = links->next[i])
+            if (reading->devices.class[i] != DEVICE_NO_WORK)
+                status = add_link(search, call, i, error);
+        return status;
+    }
     if (links->arrows) {
         thread = pair_table_find(&links->ends, (uint64_t)number, 0);
         if (thread == PAIR_NONE || pair_table_find(&links->begins, (uint64_t)number, 0) == PAIR_NONE)
@@ -150,38 +141,29 @@ static enum sutra_status link_call(struct link_search *search, const struct numb
     return device == PAIR_NONE ? SUTRA_OK : add_link(search, call, device, error);
 }
 
-static enum sutra_status link_calls(struct link_search *search, const struct number_links *links,
-                                    struct sutra_error *error) {
-    const struct op_reading *reading = search->reading;
-    const struct event_lists *lists = search->lists;
-    row_t n = 0, *calls = arena_take(search->scratch, lists->n_calls, sizeof *calls);
-    enum sutra_status status = arena_status(search->scratch, error);
-    for (row_t i = 0; i < lists->n_calls && !status; i++)
-        if (exact_time_is_known(reading->events, lists->call[i]))
-            calls[n++] = lists->call[i];
-    if (!status)
-        status = call_rows_find(reading, calls, n, search->scratch, error);
-    for (row_t i = 0; i < n && !status; i++)
-        status = link_call(search, links, calls[i], error);
-    return status;
-}
-
 static enum sutra_status link_all(struct link_search *search, struct sutra_error *error) {
+    const struct event_lists *lists = search->lists;
     struct number_links links = {.of = choose_number(search->reading),
                                  .next = rows_none(search->scratch, search->reading->devices.n)};
-    const row_t *arrows = search->lists->arrow;
-    row_t n = search->lists->n_arrows;
+    row_t *calls = arena_take(search->scratch, lists->n_calls, sizeof *calls), n_calls = 0;
+    const row_t *arrows = lists->arrow;
+    row_t n = lists->n_arrows;
     const value_key *ids = NULL;
-    bool ok = links.next && pair_table_init(&links.ends) && pair_table_init(&links.begins) &&
+    bool ok = calls && links.next && pair_table_init(&links.ends) && pair_table_init(&links.begins) &&
               pair_table_init(&links.work) && pair_table_init(&links.first);
     enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     links.arrows = n > 0;
     if (!status && n)
         status = arrow_ids_ask(search->context, search->reading->trace, arrows, n, &ids, error);
-    if (!status && !(note_ends(search, &links, arrows, n, ids) && note_work(search, &links)))
+    if (!status && !(index_arrows(search, &links, arrows, n, ids) && index_devices(search, &links)))
         status = error_memory(error);
+    for (row_t i = 0; i < lists->n_calls && !status; i++)
+        if (exact_time_is_known(search->reading->events, lists->call[i]))
+            calls[n_calls++] = lists->call[i];
     if (!status)
-        status = link_calls(search, &links, error);
+        status = call_rows_find(search->reading, calls, n_calls, search->scratch, error);
+    for (row_t i = 0; i < n_calls && !status; i++)
+        status = link_call(search, &links, calls[i], error);
     pair_table_free(&links.ends);
     pair_table_free(&links.begins);
     pair_table_free(&links.work);
@@ -206,116 +188,90 @@ enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_
 }
 
 /*
- * Which operator of autograd evaluates an operator's gradient, as the reference has it.
+ * ---- Operators of autograd that evaluate an operator's gradient, by TraceLens' rules ----
  *
  *     thread 1   aten::linear 7 ... aten::addmm 7                                  the last one on another thread
  *     thread 2                                      evaluate_function: AddmmBackward0 7     the first one
  *
- * Of operators with a sequence number. O(operators).
+ * Both have the same sequence number. O(operators).
  */
 
 #define EVALUATES "autograd::engine::evaluate_function:"
 
-/* What has a sequence number. */
+/* Operators of one sequence number: rows of hosts, or ROW_NONE. */
 struct autograd_sequence {
-    row_t evaluates, forward; /* rows of hosts, or ROW_NONE */
+    row_t evaluates, forward;
 };
 
-struct gradient_search {
-    const struct op_reading *reading;
-    uint32_t *of_host; /* by row of hosts: which one, or TUPLE_NONE */
-    struct tuples numbers;
-    struct autograd_sequence *list;
-};
-
-static enum sutra_status read_numbers(struct sutra_context *context, struct gradient_search *sequences,
-                                      struct arena *arena, struct sutra_error *error) {
-    static const struct asked_field field = {"Sequence number", ASK_KEY, false};
-    const struct host_rows *hosts = &sequences->reading->hosts;
-    struct asked_column column;
-    sequences->of_host = arena_take(arena, hosts->n, sizeof *sequences->of_host);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status =
-            event_columns_ask(context, sequences->reading->trace, &field, 1, hosts->event, hosts->n, &column, error);
-    for (row_t row = 0; row < hosts->n && !status; row++) {
-        value_key key = column.key[hosts->event[row]];
-        sequences->of_host[row] = TUPLE_NONE;
-        if (key == KEY_ABSENT || key == KEY_NULL)
-            continue;
-        sequences->of_host[row] = tuples_number(&sequences->numbers, (struct tuple){{key, 0, 0, 0}});
-        if (sequences->of_host[row] == TUPLE_NONE)
-            status = error_memory(error);
-    }
-    return status;
-}
-
-static bool comes_first(const struct host_rows *hosts, row_t row, row_t than) {
-    return than == ROW_NONE || hosts->event[row] < hosts->event[than];
-}
-
-/* Those that evaluate; only of them the others are looked for. */
-static void find_evaluations(struct gradient_search *sequences) {
-    const struct op_reading *reading = sequences->reading;
-    for (row_t row = 0; row < reading->hosts.n; row++) {
-        if (sequences->of_host[row] == TUPLE_NONE ||
-            !text_compare(reading->strings, host_name(reading, row), TEXT_BEGINS, EVALUATES))
-            continue;
-        struct autograd_sequence *sequence = &sequences->list[sequences->of_host[row]];
-        if (comes_first(&reading->hosts, row, sequence->evaluates))
-            sequence->evaluates = row;
-    }
-}
-
-static void find_forward(struct gradient_search *sequences) {
-    const struct host_rows *hosts = &sequences->reading->hosts;
-    for (row_t row = 0; row < hosts->n; row++) {
-        if (sequences->of_host[row] == TUPLE_NONE)
-            continue;
-        struct autograd_sequence *sequence = &sequences->list[sequences->of_host[row]];
-        row_t best = sequence->forward;
-        if (sequence->evaluates == ROW_NONE || hosts->thread[row] == hosts->thread[sequence->evaluates])
-            continue;
-        bool later = best == ROW_NONE || hosts->start[row] > hosts->start[best];
-        if (later || (hosts->start[row] == hosts->start[best] && comes_first(hosts, row, best)))
-            sequence->forward = row;
-    }
+static bool precedes(const struct host_rows *hosts, row_t row, row_t other) {
+    return other == ROW_NONE || hosts->event[row] < hosts->event[other];
 }
 
 enum sutra_status tracelens_gradients(struct sutra_context *context, const struct op_reading *reading,
                                       const row_t *hosts, row_t n, struct arena *arena, row_t *gradient,
                                       struct sutra_error *error) {
-    struct gradient_search sequences = {.reading = reading};
-    enum sutra_status status = read_numbers(context, &sequences, arena, error);
-    if (!status)
-        sequences.list = arena_take(arena, sequences.numbers.n, sizeof *sequences.list);
-    if (!status)
-        status = arena_status(arena, error);
-    for (uint32_t i = 0; i < sequences.numbers.n && !status; i++)
-        sequences.list[i] = (struct autograd_sequence){ROW_NONE, ROW_NONE};
-    if (!status) {
-        find_evaluations(&sequences);
-        find_forward(&sequences);
+    static const struct asked_field field = {"Sequence number", ASK_KEY, false};
+    const struct host_rows *rows = &reading->hosts;
+    uint32_t *number_of = arena_take(arena, rows->n, sizeof *number_of); /* by row of hosts, or TUPLE_NONE */
+    struct tuples numbers = {0};
+    struct asked_column column;
+    if (arena->failed)
+        return error_memory(error);
+    enum sutra_status status =
+        event_columns_ask(context, reading->trace, &field, 1, rows->event, rows->n, &column, error);
+    for (row_t row = 0; row < rows->n && !status; row++) {
+        value_key key = column.key[rows->event[row]];
+        bool known = key != KEY_ABSENT && key != KEY_NULL;
+        number_of[row] = known ? tuples_number(&numbers, (struct tuple){{key, 0, 0, 0}}) : TUPLE_NONE;
+        if (known && number_of[row] == TUPLE_NONE)
+            status = error_memory(error);
     }
-    for (row_t i = 0; i < n && !status; i++) {
-        uint32_t number = sequences.of_host[hosts[i]];
-        bool stands = number != TUPLE_NONE && sequences.list[number].forward == hosts[i];
-        gradient[i] = stands ? sequences.list[number].evaluates : ROW_NONE;
+    uint32_t n_numbers = numbers.n;
+    tuples_free(&numbers);
+    struct autograd_sequence *list = arena_take(arena, n_numbers, sizeof *list);
+    if (status)
+        return status;
+    if (!list)
+        return error_memory(error);
+    for (uint32_t i = 0; i < n_numbers; i++)
+        list[i] = (struct autograd_sequence){ROW_NONE, ROW_NONE};
+
+    /* the first operator that evaluates, then the last operator on another thread */
+    for (row_t row = 0; row < rows->n; row++) {
+        if (number_of[row] == TUPLE_NONE ||
+            !text_compare(reading->strings, host_name(reading, row), TEXT_BEGINS, EVALUATES))
+            continue;
+        struct autograd_sequence *sequence = &list[number_of[row]];
+        if (precedes(rows, row, sequence->evaluates))
+            sequence->evaluates = row;
     }
-    tuples_free(&sequences.numbers);
-    return status;
+    for (row_t row = 0; row < rows->n; row++) {
+        if (number_of[row] == TUPLE_NONE)
+            continue;
+        struct autograd_sequence *sequence = &list[number_of[row]];
+        row_t best = sequence->forward;
+        if (sequence->evaluates == ROW_NONE || rows->thread[row] == rows->thread[sequence->evaluates])
+            continue;
+        bool later = best == ROW_NONE || rows->start[row] > rows->start[best];
+        if (later || (rows->start[row] == rows->start[best] && precedes(rows, row, best)))
+            sequence->forward = row;
+    }
+    for (row_t i = 0; i < n; i++) {
+        uint32_t number = number_of[hosts[i]];
+        bool has_gradient = number != TUPLE_NONE && list[number].forward == hosts[i];
+        gradient[i] = has_gradient ? list[number].evaluates : ROW_NONE;
+    }
+    return SUTRA_OK;
 }
 
-/*
- * The kernels of a trace with their operators, as TraceLens has them.
- */
+/* ---- Kernels with their operators ---- */
 
 struct kernel_table {
     const struct op_input *input;
     const struct op_reading *reading;
     row_t n, *device;  /* kernels: rows of devices */
     row_t *op;         /* of each: a row of hosts, or ROW_NONE */
-    row_t *place;      /* of each: of its operator in the list, or ROW_NONE */
+    row_t *index;      /* of each: of its operator in the list, or ROW_NONE */
     row_t n_ops, *ops; /* operators that kernels have */
     int64_t *busy;     /* of each operator */
     uint8_t *category; /* of each operator */
@@ -324,16 +280,15 @@ struct kernel_table {
 };
 
 /*
- * TraceLens' tables of short kernels: a histogram of durations, and sums by operator, arguments and
- * kernel. Kernels without an operator or without one of the arguments are only in the histogram. O(n log n).
+ * ---- Short kernels: a histogram of durations, and totals by operator, arguments and kernel ----
+ *
+ * Kernels without an operator or without one of the arguments are only in the histogram. O(n log n).
  */
 
-/* Kernels below this many microseconds are short. */
+#define SHORT_US 10 /* microseconds */
 #define SHORT_US 10
 
 enum { HISTOGRAM_BINS = 100 };
-
-/* ---- The histogram ---- */
 
 /* The bin of a value as numpy.histogram() finds it. */
 static int bin_of(const double *edges, double value) {
@@ -347,16 +302,7 @@ static int bin_of(const double *edges, double value) {
     return bin;
 }
 
-/* Edges of equal bins as numpy.linspace() has them. */
-static void fill_edges(double min, double max, double *edges) {
-    double from = min == max ? min - 0.5 : min, to = min == max ? max + 0.5 : max;
-    double step = (to - from) / HISTOGRAM_BINS;
-    for (int i = 0; i < HISTOGRAM_BINS; i++)
-        edges[i] = i * step + from;
-    edges[HISTOGRAM_BINS] = to;
-}
-
-static void write_histogram(const struct kernel_table *from, struct sutra_table *table) {
+static void add_histogram(const struct kernel_table *from, struct sutra_table *table) {
     double edges[HISTOGRAM_BINS + 1], min = (double)INFINITY, max = 0;
     int64_t counts[HISTOGRAM_BINS] = {0};
     for (row_t i = 0; i < from->n; i++) {
@@ -366,7 +312,12 @@ static void write_histogram(const struct kernel_table *from, struct sutra_table 
     }
     if (min >= SHORT_US)
         return;
-    fill_edges(min, max, edges);
+    /* edges of equal bins as numpy.linspace() */
+    double start = min == max ? min - 0.5 : min, end = min == max ? max + 0.5 : max;
+    double step = (end - start) / HISTOGRAM_BINS;
+    for (int i = 0; i < HISTOGRAM_BINS; i++)
+        edges[i] = i * step + start;
+    edges[HISTOGRAM_BINS] = end;
     for (row_t i = 0; i < from->n; i++)
         if (op_dur_us(from->reading, from->device[i]) < SHORT_US)
             counts[bin_of(edges, op_dur_us(from->reading, from->device[i]))]++;
@@ -377,8 +328,6 @@ static void write_histogram(const struct kernel_table *from, struct sutra_table 
     }
 }
 
-/* ---- Sums ---- */
-
 /* Short kernels of an operator with arguments, or of a trace without operators. */
 struct short_sums {
     const struct kernel_table *from;
@@ -387,7 +336,7 @@ struct short_sums {
     double *sum;
 };
 
-/* Numbers the name of the operator, its arguments and the name of the kernel; false: an argument is absent. */
+/* The key: name of the operator, its arguments and name of the kernel. False: an argument is missing. */
 static bool short_key(const struct kernel_table *from, row_t kernel, struct tuple *key) {
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_STRIDES, ARGUMENT_VALUES};
     const struct op_reading *reading = from->reading;
@@ -399,7 +348,7 @@ static bool short_key(const struct kernel_table *from, row_t kernel, struct tupl
     if (from->op[kernel] == ROW_NONE)
         return false;
     for (int i = 0; i < 3; i++) {
-        texts[i] = op_argument_text(&from->arguments, arguments[i], from->place[kernel]);
+        texts[i] = op_argument_text(&from->arguments, arguments[i], from->index[kernel]);
         if (texts[i] == 0)
             return false;
     }
@@ -452,7 +401,9 @@ static int by_sum_and_count(const void *left, const void *right, void *arg) {
     return n_a != n_b ? (n_a > n_b) - (n_a < n_b) : (a > b) - (a < b);
 }
 
-static struct sutra_table *begin_short(const struct kernel_table *from, struct sutra_operators *operators) {
+/* total_us: of the whole timeline. */
+static enum sutra_status make_short_kernels(const struct kernel_table *from, double total_us, struct arena *arena,
+                                            struct sutra_operators *operators, struct sutra_error *error) {
     static const struct column_spec columns[] = {
         {"Parent cpu_op", SUTRA_COLUMN_TEXT},
         {"Input dims", SUTRA_COLUMN_TEXT},
@@ -465,37 +416,15 @@ static struct sutra_table *begin_short(const struct kernel_table *from, struct s
         {"Short Kernel duration (µs) percent of total time", SUTRA_COLUMN_REAL},
     };
     static const char *const times[] = {"Short Kernel duration (µs) sum", NULL};
-    uint32_t first = from->any_operator ? 0 : 4, n = sizeof columns / sizeof *columns - first;
-    struct sutra_table *table = op_table_begin_with(operators, SUTRA_TRACELENS_SHORT_KERNELS, columns + first, n);
+    static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_STRIDES, ARGUMENT_VALUES};
+    const struct op_reading *reading = from->reading;
+    uint32_t skipped = from->any_operator ? 0 : 4;
+    struct short_sums sums = {.from = from};
+    add_histogram(from, op_table_begin(operators, SUTRA_TRACELENS_SHORT_HISTOGRAM));
+    struct sutra_table *table = op_table_begin_with(operators, SUTRA_TRACELENS_SHORT_KERNELS, columns + skipped,
+                                                    sizeof columns / sizeof *columns - skipped);
     if (from->input->integer_times)
         tracelens_retype_integers(table, times);
-    return table;
-}
-
-static void write_short(const struct short_sums *sums, uint32_t group, double total_us, struct sutra_table *table) {
-    static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_STRIDES, ARGUMENT_VALUES};
-    const struct kernel_table *from = sums->from;
-    const struct op_reading *reading = from->reading;
-    row_t kernel = sums->kernel[sums->groups.member[sums->groups.first[group]]], n = short_count(sums, group);
-    if (from->any_operator) {
-        table_string(table, reading->strings, host_name(reading, from->op[kernel]));
-        for (int i = 0; i < 3; i++)
-            table_string(table, &from->arguments.texts,
-                         op_argument_text(&from->arguments, arguments[i], from->place[kernel]));
-    }
-    table_string(table, reading->strings, reading->events->name[reading->devices.event[from->device[kernel]]]);
-    table_number(table, sums->sum[group]);
-    table_integer(table, n);
-    table_real(table, sums->sum[group] / n);
-    table_real(table, sums->sum[group] / total_us * 100);
-}
-
-/* The tables of kernels below 10 us; total_us is the time of the whole timeline. O(n log n). */
-static enum sutra_status tracelens_short_kernels(const struct kernel_table *from, double total_us, struct arena *arena,
-                                                 struct sutra_operators *operators, struct sutra_error *error) {
-    struct short_sums sums = {.from = from};
-    write_histogram(from, op_table_begin(operators, SUTRA_TRACELENS_SHORT_HISTOGRAM));
-    struct sutra_table *table = begin_short(from, operators);
     enum sutra_status status = group_short(&sums, arena, error);
     uint32_t *order = arena_take(arena, sums.groups.n, sizeof *order);
     if (!status)
@@ -504,82 +433,82 @@ static enum sutra_status tracelens_short_kernels(const struct kernel_table *from
         order[g] = g;
     if (sums.groups.n && !status)
         qsort_r(order, sums.groups.n, sizeof *order, by_sum_and_count, &sums);
-    for (uint32_t i = 0; i < sums.groups.n && !status; i++)
-        write_short(&sums, order[i], total_us, table);
-    return status;
-}
-
-static bool is_kernel(const struct op_reading *reading, row_t device) {
-    return category_roles(reading->events, reading->roles, reading->devices.event[device]) & CATEGORY_KERNEL;
-}
-
-/* ---- Kernels and their operators ---- */
-
-static enum sutra_status find_around(struct kernel_table *table, struct arena *arena, row_t *around,
-                                     struct sutra_error *error) {
-    const struct host_rows *hosts = &table->reading->hosts;
-    uint8_t *marked = arena_take(arena, hosts->n, sizeof *marked);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t row = 0; row < hosts->n && !status; row++)
-        table->any_operator |= marked[row] = hosts->kind[row] == HOST_OPERATOR;
-    return status ? status : op_reading_around(table->reading, marked, arena, around, error);
-}
-
-static enum sutra_status list_kernels(struct kernel_table *table, struct arena *arena, struct sutra_error *error) {
-    const struct device_rows *devices = &table->reading->devices;
-    row_t *around = arena_take(arena, table->reading->hosts.n, sizeof *around);
-    row_t *place_of = rows_none(arena, table->reading->hosts.n);
-    table->device = arena_take(arena, devices->n, sizeof(row_t));
-    table->op = arena_take(arena, devices->n, sizeof(row_t));
-    table->place = arena_take(arena, devices->n, sizeof(row_t));
-    table->ops = arena_take(arena, devices->n, sizeof(row_t));
-    enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = find_around(table, arena, around, error);
-    for (row_t i = 0; i < devices->n && !status; i++) {
-        if (!is_kernel(table->reading, i))
-            continue;
-        row_t op = devices->call[i] == ROW_NONE ? ROW_NONE : around[devices->call[i]];
-        if (op != ROW_NONE && place_of[op] == ROW_NONE) {
-            place_of[op] = table->n_ops;
-            table->ops[table->n_ops++] = op;
+    for (uint32_t i = 0; i < sums.groups.n && !status; i++) {
+        uint32_t g = order[i];
+        row_t kernel = sums.kernel[sums.groups.member[sums.groups.first[g]]], n = short_count(&sums, g);
+        if (from->any_operator) {
+            table_string(table, reading->strings, host_name(reading, from->op[kernel]));
+            for (int k = 0; k < 3; k++)
+                table_string(table, &from->arguments.texts,
+                             op_argument_text(&from->arguments, arguments[k], from->index[kernel]));
         }
-        table->device[table->n] = i;
-        table->op[table->n] = op;
-        table->place[table->n++] = op == ROW_NONE ? ROW_NONE : place_of[op];
+        table_string(table, reading->strings, reading->events->name[reading->devices.event[from->device[kernel]]]);
+        table_number(table, sums.sum[g]);
+        table_integer(table, n);
+        table_real(table, sums.sum[g] / n);
+        table_real(table, sums.sum[g] / total_us * 100);
     }
     return status;
 }
 
-/* As the reference has it where it lists kernels: before it knows which ones an operator launched. */
+/* ---- Kernels and their operators ---- */
+
+/* TraceLens lists kernels before it knows the kernels of operators, so it finds categories by name alone. */
 static enum op_category category_by_name(const struct op_reading *reading, row_t op) {
     uint32_t name = host_name(reading, op);
     return op_category_find(strings_text(reading->strings, name), strings_length(reading->strings, name), NULL, 0,
                             OP_TABLE_TRACELENS);
 }
 
-static uint8_t category_of(const struct kernel_table *table, row_t op) {
-    row_t charge = table->reading->charges.of_host[op];
-    return charge != ROW_NONE ? table->input->categories[charge] : (uint8_t)category_by_name(table->reading, op);
-}
-
-static enum sutra_status measure_operators(struct kernel_table *table, struct arena *arena, struct sutra_error *error) {
+/* Finds the kernels, their operators, and categories, busy times and arguments of the operators. */
+static enum sutra_status list_kernels(struct kernel_table *table, struct arena *arena, struct sutra_error *error) {
+    const struct op_reading *reading = table->reading;
+    const struct device_rows *devices = &reading->devices;
+    const struct host_rows *hosts = &reading->hosts;
+    uint8_t *is_operator = arena_take(arena, hosts->n, sizeof *is_operator);
+    row_t *enclosing = arena_take(arena, hosts->n, sizeof *enclosing);
+    row_t *index_of = rows_none(arena, hosts->n);
+    table->device = arena_take(arena, devices->n, sizeof(row_t));
+    table->op = arena_take(arena, devices->n, sizeof(row_t));
+    table->index = arena_take(arena, devices->n, sizeof(row_t));
+    table->ops = arena_take(arena, devices->n, sizeof(row_t));
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t row = 0; row < hosts->n; row++)
+        table->any_operator |= is_operator[row] = hosts->kind[row] == HOST_OPERATOR;
+    enum sutra_status status = op_reading_around(reading, is_operator, arena, enclosing, error);
+    for (row_t i = 0; i < devices->n && !status; i++) {
+        if (!(category_roles(reading->events, reading->roles, devices->event[i]) & CATEGORY_KERNEL))
+            continue;
+        row_t op = devices->call[i] == ROW_NONE ? ROW_NONE : enclosing[devices->call[i]];
+        if (op != ROW_NONE && index_of[op] == ROW_NONE) {
+            index_of[op] = table->n_ops;
+            table->ops[table->n_ops++] = op;
+        }
+        table->device[table->n] = i;
+        table->op[table->n] = op;
+        table->index[table->n++] = op == ROW_NONE ? ROW_NONE : index_of[op];
+    }
     table->busy = arena_take(arena, table->n_ops, sizeof *table->busy);
     table->category = arena_take(arena, table->n_ops, sizeof *table->category);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < table->n_ops && !status; i++)
-        table->category[i] = category_of(table, table->ops[i]);
     if (!status)
-        status = op_reading_busy(table->reading, table->ops, table->n_ops, arena, table->busy, error);
+        status = arena_status(arena, error);
+    for (row_t i = 0; i < table->n_ops && !status; i++) {
+        row_t charge = reading->charges.of_host[table->ops[i]];
+        table->category[i] =
+            charge != ROW_NONE ? table->input->categories[charge] : (uint8_t)category_by_name(reading, table->ops[i]);
+    }
     if (!status)
-        status = op_arguments_read(table->input->context, table->reading, table->ops, table->n_ops, arena,
-                                   &table->arguments, error);
+        status = op_reading_busy(reading, table->ops, table->n_ops, arena, table->busy, error);
+    if (!status)
+        status = op_arguments_read(table->input->context, reading, table->ops, table->n_ops, arena, &table->arguments,
+                                   error);
     return status;
 }
 
 /* ---- Each kernel ---- */
 
-static void put_nothing(struct sutra_table *table, int n) {
+static void add_missing(struct sutra_table *table, int n) {
     for (int i = 0; i < n && !table->failed; i++)
         if (table->columns[table->next_column].spec.kind == SUTRA_COLUMN_TEXT)
             table_text(table, "", 0);
@@ -587,16 +516,16 @@ static void put_nothing(struct sutra_table *table, int n) {
             table_real(table, (double)NAN);
 }
 
-static void put_operator(const struct kernel_table *from, row_t kernel, struct sutra_table *table) {
+static void add_operator(const struct kernel_table *from, row_t kernel, struct sutra_table *table) {
     const struct op_reading *reading = from->reading;
-    row_t op = from->op[kernel], place = from->place[kernel];
+    row_t op = from->op[kernel], index = from->index[kernel];
     row_t count = reading->links.first[reading->hosts.end[op]] - reading->links.first[op];
     const char *category = op_category_names[category_by_name(reading, op)];
-    double busy_us = op_us(reading, from->busy[place]);
+    double busy_us = op_us(reading, from->busy[index]);
     table_real(table, (double)reading->hosts.event[op]);
     table_string(table, reading->strings, host_name(reading, op));
     for (int k = 0; k < N_ARGUMENTS; k++)
-        table_string(table, &from->arguments.texts, op_argument_text(&from->arguments, (enum op_argument)k, place));
+        table_string(table, &from->arguments.texts, op_argument_text(&from->arguments, (enum op_argument)k, index));
     table_text(table, "", 0);
     table_real(table, busy_us);
     table_real(table, count);
@@ -604,7 +533,7 @@ static void put_operator(const struct kernel_table *from, row_t kernel, struct s
     table_text(table, category, strlen(category));
 }
 
-static void write_kernels(const struct kernel_table *from, struct sutra_table *table) {
+static void add_kernels(const struct kernel_table *from, struct sutra_table *table) {
     const struct op_reading *reading = from->reading;
     for (row_t i = 0; i < from->n; i++) {
         row_t event = reading->devices.event[from->device[i]], call = reading->devices.call[from->device[i]];
@@ -614,30 +543,30 @@ static void write_kernels(const struct kernel_table *from, struct sutra_table *t
         table_real(table, op_dur_us(reading, from->device[i]));
         op_table_stream(from->input, from->device[i], table);
         if (call == ROW_NONE) {
-            put_nothing(table, 2);
+            add_missing(table, 2);
         } else {
             table_real(table, (double)reading->hosts.event[call]);
             table_string(table, reading->strings, host_name(reading, call));
         }
-        put_nothing(table, 2);
+        add_missing(table, 2);
         if (from->op[i] == ROW_NONE)
-            put_nothing(table, N_ARGUMENTS + 7);
+            add_missing(table, N_ARGUMENTS + 7);
         else
-            put_operator(from, i, table);
+            add_operator(from, i, table);
     }
 }
 
-/* ---- Sums ---- */
+/* ---- Totals by operator, name and stream ---- */
 
-enum { OF_CALL = OP_N_CATEGORIES, OF_GRAPH, OF_NOBODY };
+enum { OF_CALL = OP_N_CATEGORIES, OF_GRAPH, UNATTRIBUTED };
 
-/* What stands for the category of an operator, and the name (a string, or STRING_NONE). */
+/* The key: category of the operator or a value above, name (a string, or STRING_NONE), kernel, stream. */
 static struct tuple summary_key(const struct kernel_table *from, row_t kernel) {
     const struct op_reading *reading = from->reading;
     row_t event = reading->devices.event[from->device[kernel]], call = reading->devices.call[from->device[kernel]];
-    int64_t category = OF_NOBODY, name = STRING_NONE;
+    int64_t category = UNATTRIBUTED, name = STRING_NONE;
     if (from->op[kernel] != ROW_NONE) {
-        category = from->category[from->place[kernel]];
+        category = from->category[from->index[kernel]];
         name = host_name(reading, from->op[kernel]);
     } else if (call != ROW_NONE) {
         uint32_t call_name = host_name(reading, call);
@@ -649,7 +578,7 @@ static struct tuple summary_key(const struct kernel_table *from, row_t kernel) {
     return (struct tuple){{category, name, reading->events->name[event], reading->events->stream[event]}};
 }
 
-/* The texts of a key: "" where there is none, which pandas sorts last. */
+/* The texts of a key; "" for missing ones, which pandas sorts last. */
 static const char *category_text(const struct tuple *key) {
     static const char *const others[] = {"runtime", "graph", ""};
     return key->part[0] < OP_N_CATEGORIES ? op_category_names[key->part[0]] : others[key->part[0] - OP_N_CATEGORIES];
@@ -690,40 +619,30 @@ static int by_time_and_key(const void *left, const void *right, void *arg) {
     return by_key(left, right, arg);
 }
 
-/* How the kernels follow each other, by the order of their groups' sorted keys. */
-static enum sutra_status find_order(struct kernel_durations *sums, const struct op_groups *groups, row_t n,
-                                    struct arena *arena, uint32_t *sorted, enum group_order *order,
-                                    struct sutra_error *error) {
+/* `sorted`: scratch for a number of each group. */
+static enum sutra_status sum_groups(const struct kernel_table *from, const struct op_groups *groups,
+                                    const struct tuple *keys, struct arena *arena, uint32_t *sorted,
+                                    struct kernel_durations *sums, struct sutra_error *error) {
     uint32_t *rank = arena_take(arena, groups->n, sizeof *rank);
-    enum sutra_status status = arena_status(arena, error);
-    if (status || groups->n == 0)
-        return status;
-    for (uint32_t g = 0; g < groups->n; g++)
-        sorted[g] = g;
-    qsort_r(sorted, groups->n, sizeof *sorted, by_key, sums);
-    for (uint32_t i = 0; i < groups->n; i++)
-        rank[sorted[i]] = i;
-    *order = pandas_group_order(groups->of, n, rank);
-    return SUTRA_OK;
-}
-
-static enum sutra_status add_up(const struct kernel_table *from, const struct op_groups *groups,
-                                const struct tuple *keys, struct arena *arena, uint32_t *sorted,
-                                struct kernel_durations *sums, struct sutra_error *error) {
     double *values = arena_take(arena, (size_t)from->n * 2, sizeof *values);
-    enum group_order order = GROUPS_SORTED;
     *sums = (struct kernel_durations){from->reading,
                                       arena_take(arena, groups->n, sizeof(void *)),
                                       arena_take(arena, groups->n, sizeof(double)),
                                       arena_take(arena, groups->n, sizeof(double)),
                                       arena_take(arena, groups->n, sizeof(double)),
                                       0};
-    enum sutra_status status = arena_status(arena, error);
-    for (uint32_t g = 0; g < groups->n && !status; g++)
+    if (arena->failed)
+        return error_memory(error);
+    for (uint32_t g = 0; g < groups->n; g++) {
         sums->key[g] = &keys[groups->member[groups->first[g]]];
-    if (!status)
-        status = find_order(sums, groups, from->n, arena, sorted, &order, error);
-    for (uint32_t g = 0; g < groups->n && !status; g++) {
+        sorted[g] = g;
+    }
+    if (groups->n) /* pandas adds up in an order that depends on the groups' sorted keys */
+        qsort_r(sorted, groups->n, sizeof *sorted, by_key, sums);
+    for (uint32_t i = 0; i < groups->n; i++)
+        rank[sorted[i]] = i;
+    enum group_order order = groups->n ? pandas_group_order(groups->of, from->n, rank) : GROUPS_SORTED;
+    for (uint32_t g = 0; g < groups->n; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
         for (row_t i = 0; i < n; i++)
             values[i] = op_dur_us(from->reading, from->device[groups->member[groups->first[g] + i]]);
@@ -732,22 +651,14 @@ static enum sutra_status add_up(const struct kernel_table *from, const struct op
         sums->min[g] = stats.min;
         sums->max[g] = stats.max;
     }
-    for (row_t i = 0; i < from->n && !status; i++)
+    for (row_t i = 0; i < from->n; i++)
         values[i] = op_dur_us(from->reading, from->device[i]);
-    sums->all = status ? 0 : numpy_sum(values, from->n);
-    return status;
+    sums->all = numpy_sum(values, from->n);
+    return SUTRA_OK;
 }
 
-static void put_summary(const struct kernel_table *from, const struct tuple *key, row_t kernel,
-                        struct sutra_table *table) {
-    table_words(table, category_text(key));
-    table_words(table, operator_text(from->reading, key));
-    table_string(table, from->reading->strings, (uint32_t)key->part[2]);
-    op_table_stream(from->input, from->device[kernel], table);
-}
-
-static enum sutra_status write_summary(const struct kernel_table *from, double total_us, struct arena *arena,
-                                       struct sutra_table *table, struct sutra_error *error) {
+static enum sutra_status add_summary(const struct kernel_table *from, double total_us, struct arena *arena,
+                                     struct sutra_table *table, struct sutra_error *error) {
     struct tuple *keys = arena_take(arena, from->n, sizeof *keys);
     uint32_t *order = arena_take(arena, from->n, sizeof *order);
     struct op_groups groups = {0};
@@ -758,13 +669,16 @@ static enum sutra_status write_summary(const struct kernel_table *from, double t
     if (!status)
         status = op_groups_make(keys, from->n, arena, &groups, error);
     if (!status)
-        status = add_up(from, &groups, keys, arena, order, &sums, error);
+        status = sum_groups(from, &groups, keys, arena, order, &sums, error);
     if (groups.n && !status)
         qsort_r(order, groups.n, sizeof *order, by_time_and_key, &sums);
     for (uint32_t i = 0; i < groups.n && !status; i++) {
         uint32_t g = order[i];
         row_t first = groups.member[groups.first[g]], n = groups.first[g + 1] - groups.first[g];
-        put_summary(from, &keys[first], first, table);
+        table_words(table, category_text(&keys[first]));
+        table_words(table, operator_text(from->reading, &keys[first]));
+        table_string(table, from->reading->strings, (uint32_t)keys[first].part[2]);
+        op_table_stream(from->input, from->device[first], table);
         table_number(table, sums.sum[g]);
         table_integer(table, n);
         table_real(table, sums.sum[g] / n);
@@ -776,31 +690,24 @@ static enum sutra_status write_summary(const struct kernel_table *from, double t
     return status;
 }
 
-/* Columns that hold integers where all durations are integers. */
-static struct sutra_table *begin_summary(const struct kernel_table *from, struct sutra_operators *operators) {
-    static const char *const times[] = {"Kernel duration (µs)_sum", "Kernel duration (µs)_min",
-                                        "Kernel duration (µs)_max", NULL};
-    struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_KERNEL_SUMMARY);
-    if (from->input->integer_times)
-        tracelens_retype_integers(table, times);
-    return table;
-}
-
 enum sutra_status tracelens_kernels(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
+    enum { TOTAL_ROW = 5 };
+    static const char *const times[] = {"Kernel duration (µs)_sum", "Kernel duration (µs)_min",
+                                        "Kernel duration (µs)_max", NULL};
     struct kernel_table from = {.input = input, .reading = input->reading};
     struct arena_mark mark = arena_mark(arena);
-    enum { TOTAL_ROW = 5 };
     double total_us = table_get_real(&operators->tables[SUTRA_TRACELENS_TIMELINE], 1, TOTAL_ROW) * 1e3;
     enum sutra_status status = list_kernels(&from, arena, error);
-    if (!status)
-        status = measure_operators(&from, arena, error);
     if (!status) {
-        write_kernels(&from, op_table_begin(operators, SUTRA_TRACELENS_KERNELS));
-        status = write_summary(&from, total_us, arena, begin_summary(&from, operators), error);
+        add_kernels(&from, op_table_begin(operators, SUTRA_TRACELENS_KERNELS));
+        struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_KERNEL_SUMMARY);
+        if (input->integer_times)
+            tracelens_retype_integers(table, times);
+        status = add_summary(&from, total_us, arena, table, error);
     }
     if (!status)
-        status = tracelens_short_kernels(&from, total_us, arena, operators, error);
+        status = make_short_kernels(&from, total_us, arena, operators, error);
     op_arguments_free(&from.arguments);
     arena_release(arena, mark);
     return status;

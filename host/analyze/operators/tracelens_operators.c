@@ -1,6 +1,6 @@
 /*
- * tracelens_operators.c - the reference's tables of what was launched: by name, by category, by kind of module, and how
- * the device's time went.
+ * tracelens_operators.c - TraceLens' tables of operators (by name and arguments, by name, by category, by kind of
+ * module), of modules, and the timeline.
  */
 #include <math.h>
 #include <string.h>
@@ -13,9 +13,7 @@
 #include "match/intervals.h"
 #include "text/strings.h"
 
-/*
- * The reference's table of operators by name and arguments.
- */
+/* ---- By name and arguments ---- */
 
 struct argument_table {
     const struct op_input *input;
@@ -26,10 +24,8 @@ struct argument_table {
     struct value_stats *direct, *subtree; /* of each group, in microseconds */
 };
 
-/* ---- Groups ---- */
-
-/* A number for what a charge is called and where it runs; the arguments get another. */
-static enum sutra_status group_charges(struct argument_table *table, struct arena *arena, struct sutra_error *error) {
+/* Groups launchers by name, category, thread and arguments. */
+static enum sutra_status group_launchers(struct argument_table *table, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = table->reading;
     const struct op_charges *charges = &reading->charges;
     struct tuples names = {0}, threads = {0};
@@ -51,7 +47,7 @@ static enum sutra_status group_charges(struct argument_table *table, struct aren
     return status ? status : op_groups_make(keys, charges->n, arena, &table->groups, error);
 }
 
-/* Statistics of a column of the charges for each group. */
+/* Statistics of a column of the launchers for each group. */
 static enum sutra_status describe_groups(const struct argument_table *table, const int64_t *ticks, struct arena *arena,
                                          struct value_stats **stats, struct sutra_error *error) {
     const struct op_groups *groups = &table->groups;
@@ -77,87 +73,30 @@ static row_t first_event(const struct argument_table *table, uint32_t group) {
     return event_of(table, table->groups.member[table->groups.first[group]]);
 }
 
-/* ---- Rows ---- */
-
-static void put_names(struct argument_table *from, struct sutra_table *table, uint32_t group) {
-    row_t charge = from->groups.member[from->groups.first[group]];
-    row_t host = from->reading->charges.host[charge];
-    uint32_t thread = from->reading->hosts.thread[host];
+static void add_argument_group(const struct argument_table *from, uint32_t group, struct sutra_table *table) {
+    const struct op_reading *reading = from->reading;
+    row_t charge = from->groups.member[from->groups.first[group]], host = reading->charges.host[charge];
+    uint32_t thread = reading->hosts.thread[host];
     const char *category = op_category_names[from->input->categories[charge]];
-    table_string(table, from->reading->strings, host_name(from->reading, host));
+    const struct value_stats *direct = &from->direct[group], *subtree = &from->subtree[group];
+    const double pairs[][2] = {{direct->mean, subtree->mean}, {direct->median, subtree->median},
+                               {direct->std, subtree->std},   {direct->min, subtree->min},
+                               {direct->max, subtree->max},   {direct->sum, subtree->sum}};
+    table_string(table, reading->strings, host_name(reading, host));
     table_text(table, category, strlen(category));
     table_string(table, &from->labels.texts, from->labels.process[thread]);
     table_string(table, &from->labels.texts, from->labels.label[thread]);
     table_string(table, &from->labels.texts, from->labels.thread[thread]);
     for (int k = 0; k < N_ARGUMENTS; k++)
         table_string(table, &from->arguments.texts, op_argument_text(&from->arguments, (enum op_argument)k, charge));
-}
-
-static void put_times(struct argument_table *from, struct sutra_table *table, uint32_t group) {
-    const struct value_stats *direct = &from->direct[group], *subtree = &from->subtree[group];
-    const double pairs[][2] = {{direct->mean, subtree->mean}, {direct->median, subtree->median},
-                               {direct->std, subtree->std},   {direct->min, subtree->min},
-                               {direct->max, subtree->max},   {direct->sum, subtree->sum}};
+    table_integer(table, from->groups.first[group + 1] - from->groups.first[group]);
+    /* launchers are ordered by start */
+    table_number(table, op_us(reading, reading->hosts.start[host] - reading->hosts.start[reading->charges.host[0]]));
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         table_number(table, pairs[i][0]);
         table_number(table, pairs[i][1]);
     }
-}
-
-/* The first start of a group, from the first of all; groups are lists of charges by start. */
-static double first_us(const struct argument_table *from, uint32_t group) {
-    const struct op_charges *charges = &from->reading->charges;
-    const int64_t *start = from->reading->hosts.start;
-    row_t first = from->groups.member[from->groups.first[group]];
-    return op_us(from->reading, start[charges->host[first]] - start[charges->host[0]]);
-}
-
-/* The sum of all groups' times, in the order of the rows. */
-static double total_us(const struct argument_table *from, const uint32_t *order, double *values) {
-    for (uint32_t i = 0; i < from->groups.n; i++)
-        values[i] = from->direct[order[i]].sum;
-    return numpy_sum(values, from->groups.n);
-}
-
-static void write_groups(struct argument_table *from, const uint32_t *order, double all_us, struct arena *arena,
-                         struct sutra_table *table) {
-    const struct kernel_lists lists = {from->reading->charges.first, from->reading->charges.device};
-    double so_far = 0;
-    for (uint32_t i = 0; i < from->groups.n; i++) {
-        uint32_t g = order[i];
-        row_t n = from->groups.first[g + 1] - from->groups.first[g];
-        double share = from->direct[g].sum / all_us * 100;
-        put_names(from, table, g);
-        table_integer(table, n);
-        table_number(table, first_us(from, g));
-        put_times(from, table, g);
-        table_integer(table, first_event(from, g));
-        tracelens_details_write(from->input, &lists, from->groups.member + from->groups.first[g], n, arena, table);
-        table_real(table, share);
-        table_real(table, so_far += share);
-    }
-}
-
-/* Columns that hold integers where all times are integers. */
-static struct sutra_table *begin_table(const struct argument_table *from, struct sutra_operators *operators) {
-    static const char *const times[] = {"total_direct_kernel_time_min",
-                                        "total_subtree_kernel_time_min",
-                                        "total_direct_kernel_time_max",
-                                        "total_subtree_kernel_time_max",
-                                        "total_direct_kernel_time_sum",
-                                        "total_subtree_kernel_time_sum",
-                                        NULL};
-    static const char *const starts[] = {"first_occurrence_time", NULL};
-    const struct op_reading *reading = from->reading;
-    struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_ARGUMENTS);
-    bool integers = true;
-    for (row_t i = 0; i < reading->charges.n; i++)
-        integers &= !number_is_double(number_at(reading->events->ts, event_of(from, i)));
-    if (integers)
-        tracelens_retype_integers(table, starts);
-    if (from->input->integer_times)
-        tracelens_retype_integers(table, times);
-    return table;
+    table_integer(table, first_event(from, group));
 }
 
 static int by_time_and_event(const void *left, const void *right, void *arg) {
@@ -171,6 +110,14 @@ static int by_time_and_event(const void *left, const void *right, void *arg) {
 
 enum sutra_status tracelens_arguments(const struct op_input *input, struct arena *arena,
                                       struct sutra_operators *operators, struct sutra_error *error) {
+    static const char *const times[] = {"total_direct_kernel_time_min",
+                                        "total_subtree_kernel_time_min",
+                                        "total_direct_kernel_time_max",
+                                        "total_subtree_kernel_time_max",
+                                        "total_direct_kernel_time_sum",
+                                        "total_subtree_kernel_time_sum",
+                                        NULL};
+    static const char *const starts[] = {"first_occurrence_time", NULL};
     const struct op_charges *charges = &input->reading->charges;
     struct argument_table from = {.input = input, .reading = input->reading};
     struct arena_mark mark = arena_mark(arena);
@@ -179,18 +126,37 @@ enum sutra_status tracelens_arguments(const struct op_input *input, struct arena
     if (!status)
         status = thread_labels_read(input->context, input->reading, arena, &from.labels, error);
     if (!status)
-        status = group_charges(&from, arena, error);
+        status = group_launchers(&from, arena, error);
     if (!status)
         status = describe_groups(&from, charges->direct, arena, &from.direct, error);
     if (!status)
         status = describe_groups(&from, charges->subtree, arena, &from.subtree, error);
-    uint32_t *order = arena_take(arena, from.groups.n, sizeof *order);
-    double *values = arena_take(arena, from.groups.n, sizeof *values);
+    uint32_t n = from.groups.n, *order = arena_take(arena, n, sizeof *order);
+    double *values = arena_take(arena, n, sizeof *values), so_far = 0;
     if (!status && !(status = arena_status(arena, error))) {
-        for (uint32_t g = 0; g < from.groups.n; g++)
+        const struct kernel_lists lists = {charges->first, charges->device};
+        struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_ARGUMENTS);
+        bool integers = true;
+        for (row_t i = 0; i < charges->n; i++)
+            integers &= !number_is_double(number_at(input->reading->events->ts, event_of(&from, i)));
+        if (integers)
+            tracelens_retype_integers(table, starts);
+        if (input->integer_times)
+            tracelens_retype_integers(table, times);
+        for (uint32_t g = 0; g < n; g++)
             order[g] = g;
-        qsort_r(order, from.groups.n, sizeof *order, by_time_and_event, &from);
-        write_groups(&from, order, total_us(&from, order, values), arena, begin_table(&from, operators));
+        qsort_r(order, n, sizeof *order, by_time_and_event, &from);
+        for (uint32_t i = 0; i < n; i++)
+            values[i] = from.direct[order[i]].sum;
+        double all_us = numpy_sum(values, n);
+        for (uint32_t i = 0; i < n; i++) {
+            row_t first = from.groups.first[order[i]], n_members = from.groups.first[order[i] + 1] - first;
+            double share = from.direct[order[i]].sum / all_us * 100;
+            add_argument_group(&from, order[i], table);
+            tracelens_details_write(input, &lists, from.groups.member + first, n_members, arena, table);
+            table_real(table, share);
+            table_real(table, so_far += share);
+        }
     }
     op_arguments_free(&from.arguments);
     thread_labels_free(&from.labels);
@@ -198,25 +164,18 @@ enum sutra_status tracelens_arguments(const struct op_input *input, struct arena
     return status;
 }
 
-/*
- * The reference's table of modules: each nn.Module in an outermost one that launched work, with
- * what ran below it.
- */
+/* ---- Modules: each nn.Module in an outermost nn.Module that launches GPU activity ---- */
 
 struct module_walk {
     const struct op_reading *reading;
     row_t n;
-    row_t *host, *around; /* modules in pre-order, and for all hosts the innermost module around each */
-    row_t *n_below;       /* by host: modules right below it */
-    int64_t *busy;        /* of each module */
-    int64_t *own;         /* of each: with work that is in no module below it */
+    row_t *host, *enclosing; /* modules in pre-order, and for all hosts the innermost enclosing module */
+    row_t *n_children;       /* by host: modules directly below it */
+    int64_t *busy;           /* of each module */
+    int64_t *own;            /* of each: busy time of activity that is in no module below it */
 };
 
-static row_t count_work(const struct op_reading *reading, row_t host) {
-    return reading->links.first[reading->hosts.end[host]] - reading->links.first[host];
-}
-
-/* How long work runs that is in one module and in none below it. */
+/* Measures the busy time of activity that is in a module and in no module below it. */
 static enum sutra_status measure_own(struct module_walk *walk, struct arena *arena, struct sutra_error *error) {
     const struct op_reading *reading = walk->reading;
     const struct device_rows *devices = &reading->devices;
@@ -228,17 +187,18 @@ static enum sutra_status measure_own(struct module_walk *walk, struct arena *are
     if (status)
         return status;
     for (row_t row = 0; row < reading->hosts.n; row++)
-        if (walk->around[row] != ROW_NONE)
-            first[walk->around[row] + 2] += reading->links.first[row + 1] - reading->links.first[row];
+        if (walk->enclosing[row] != ROW_NONE)
+            first[walk->enclosing[row] + 2] += reading->links.first[row + 1] - reading->links.first[row];
     for (row_t row = 0; row < reading->hosts.n; row++)
         first[row + 2] += first[row + 1];
-    for (row_t row = 0; row < reading->hosts.n; row++)
-        for (row_t i = reading->links.first[row]; walk->around[row] != ROW_NONE && i < reading->links.first[row + 1];
-             i++) {
-            row_t device = reading->links.device[i], place = first[walk->around[row] + 1]++;
-            start[place] = devices->start[device];
-            stop[place] = devices->class[device] == DEVICE_NO_WORK ? start[place] : devices->stop[device];
+    for (row_t row = 0; row < reading->hosts.n; row++) {
+        row_t module = walk->enclosing[row];
+        for (row_t i = reading->links.first[row]; module != ROW_NONE && i < reading->links.first[row + 1]; i++) {
+            row_t device = reading->links.device[i], at = first[module + 1]++;
+            start[at] = devices->start[device];
+            stop[at] = devices->class[device] == DEVICE_NO_WORK ? start[at] : devices->stop[device];
         }
+    }
     for (row_t i = 0; i < walk->n; i++) {
         begin[i] = first[walk->host[i]];
         end[i] = first[walk->host[i] + 1];
@@ -246,74 +206,62 @@ static enum sutra_status measure_own(struct module_walk *walk, struct arena *are
     return range_cover(start, stop, first[reading->hosts.n], begin, end, walk->n, arena, walk->own, error);
 }
 
-static enum sutra_status list_modules(struct module_walk *walk, struct arena *arena, struct sutra_error *error) {
-    const struct op_reading *reading = walk->reading;
-    row_t n = reading->hosts.n;
-    uint8_t *marked = arena_take(arena, n, sizeof *marked);
-    walk->host = arena_take(arena, n, sizeof *walk->host);
-    walk->around = arena_take(arena, n, sizeof *walk->around);
-    walk->n_below = arena_zeros(arena, n, sizeof *walk->n_below);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status) {
-        op_modules_mark(reading, marked);
-        status = op_reading_around(reading, marked, arena, walk->around, error);
-    }
-    for (row_t row = 0; row < n && !status; row++) {
-        if (!marked[row])
-            continue;
-        walk->host[walk->n++] = row;
-        if (walk->around[row] != ROW_NONE)
-            walk->n_below[walk->around[row]]++;
-    }
-    return status;
-}
-
-static void put_module(const struct module_walk *walk, row_t i, double parent_us, struct sutra_table *table) {
-    const struct op_reading *reading = walk->reading;
-    row_t host = walk->host[i], parent = walk->around[host];
-    table_integer(table, reading->hosts.event[host]);
-    table_string(table, reading->strings, host_name(reading, host));
-    table_real(table, parent == ROW_NONE ? (double)NAN : (double)reading->hosts.event[parent]);
-    table_integer(table, count_work(reading, host));
-    table_real(table, op_us(reading, walk->busy[i]));
-    table_real(table, parent_us);
-    table_real(table, walk->n_below[host] && walk->own[i] ? op_us(reading, walk->own[i]) : (double)NAN);
-}
-
-static void write_modules_tracelens_modules(const struct module_walk *walk, double *us_of, struct sutra_table *table) {
-    bool works = false;
-    for (row_t i = 0; i < walk->n; i++) {
-        row_t host = walk->host[i], parent = walk->around[host];
-        if (parent == ROW_NONE)
-            works = count_work(walk->reading, host) > 0;
-        if (!works)
-            continue;
-        us_of[host] = op_us(walk->reading, walk->busy[i]);
-        put_module(walk, i, parent == ROW_NONE ? (double)NAN : us_of[parent], table);
-    }
-}
-
 enum sutra_status tracelens_modules(const struct op_input *input, struct arena *arena,
                                     struct sutra_operators *operators, struct sutra_error *error) {
-    struct module_walk walk = {.reading = input->framed};
+    const struct op_reading *reading = input->framed;
+    struct module_walk walk = {.reading = reading};
     struct arena_mark mark = arena_mark(arena);
-    if (!input->framed)
+    if (!reading)
         return SUTRA_OK;
-    enum sutra_status status = list_modules(&walk, arena, error);
-    if (!status) {
-        walk.busy = arena_take(arena, walk.n, sizeof *walk.busy);
-        walk.own = arena_take(arena, walk.n, sizeof *walk.own);
-        status = arena_status(arena, error);
+    row_t n_hosts = reading->hosts.n;
+    uint8_t *is_module = arena_take(arena, n_hosts, sizeof *is_module);
+    double *us_of = arena_take(arena, n_hosts, sizeof *us_of);
+    walk.host = arena_take(arena, n_hosts, sizeof *walk.host);
+    walk.enclosing = arena_take(arena, n_hosts, sizeof *walk.enclosing);
+    walk.n_children = arena_zeros(arena, n_hosts, sizeof *walk.n_children);
+    if (arena->failed)
+        return error_memory(error);
+    op_modules_mark(reading, is_module);
+    enum sutra_status status = op_reading_around(reading, is_module, arena, walk.enclosing, error);
+    if (status)
+        return status;
+    for (row_t row = 0; row < n_hosts; row++) {
+        if (!is_module[row])
+            continue;
+        walk.host[walk.n++] = row;
+        if (walk.enclosing[row] != ROW_NONE)
+            walk.n_children[walk.enclosing[row]]++;
     }
-    if (!status)
-        status = op_reading_busy(walk.reading, walk.host, walk.n, arena, walk.busy, error);
+    walk.busy = arena_take(arena, walk.n, sizeof *walk.busy);
+    walk.own = arena_take(arena, walk.n, sizeof *walk.own);
+    if (arena->failed)
+        return error_memory(error);
+    status = op_reading_busy(reading, walk.host, walk.n, arena, walk.busy, error);
     if (!status)
         status = measure_own(&walk, arena, error);
-    double *us_of = arena_take(arena, walk.reading->hosts.n, sizeof *us_of);
-    if (!status && !(status = arena_status(arena, error)))
-        write_modules_tracelens_modules(&walk, us_of, op_table_begin(operators, SUTRA_TRACELENS_MODULES));
+    if (status)
+        return status;
+
+    struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_MODULES);
+    bool has_work = false; /* of the outermost module */
+    for (row_t i = 0; i < walk.n; i++) {
+        row_t host = walk.host[i], parent = walk.enclosing[host];
+        row_t n_below = reading->links.first[reading->hosts.end[host]] - reading->links.first[host];
+        if (parent == ROW_NONE)
+            has_work = n_below > 0;
+        if (!has_work)
+            continue;
+        us_of[host] = op_us(reading, walk.busy[i]);
+        table_integer(table, reading->hosts.event[host]);
+        table_string(table, reading->strings, host_name(reading, host));
+        table_real(table, parent == ROW_NONE ? (double)NAN : (double)reading->hosts.event[parent]);
+        table_integer(table, n_below);
+        table_real(table, us_of[host]);
+        table_real(table, parent == ROW_NONE ? (double)NAN : us_of[parent]);
+        table_real(table, walk.n_children[host] && walk.own[i] ? op_us(reading, walk.own[i]) : (double)NAN);
+    }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
 /* ---- The timeline ---- */
@@ -357,14 +305,14 @@ enum sutra_status tracelens_timeline(const struct op_input *input, struct arena 
 /* Categories of a group as Python prints a sorted list of them. */
 static void table_categories(struct sutra_table *table, const struct op_groups *groups, uint32_t group,
                              const uint8_t *categories, struct buffer *text) {
-    bool seen[OP_N_CATEGORIES] = {false};
+    bool has[OP_N_CATEGORIES] = {false};
     const char *names[OP_N_CATEGORIES] = {NULL};
     int n = 0;
     for (row_t i = groups->first[group]; i < groups->first[group + 1]; i++)
-        seen[categories[groups->member[i]]] = true;
+        has[categories[groups->member[i]]] = true;
     for (int category = 0; category < OP_N_CATEGORIES; category++) {
         int at = n;
-        if (!seen[category])
+        if (!has[category])
             continue;
         for (; at > 0 && strcmp(names[at - 1], op_category_names[category]) > 0; at--)
             names[at] = names[at - 1];
@@ -391,7 +339,7 @@ struct ranked_groups {
     double all_ms, so_far;
 };
 
-/* What groups with equal times are sorted by, from the key of a member. */
+/* The text by which groups with equal times are sorted, from the key of a member. */
 typedef const char *group_label(const struct op_reading *reading, const struct tuple *key);
 
 static const char *name_label(const struct op_reading *reading, const struct tuple *key) {
@@ -419,9 +367,9 @@ static int by_label(const void *left, const void *right, void *arg) {
     return order ? order : (a > b) - (a < b);
 }
 
-/* Sums of a column of the charges for each group, whose keys pandas sorts. */
-static void add_up(const struct op_reading *reading, const struct op_groups *groups, const int64_t *ticks,
-                   enum group_order order, double *values, double *sums) {
+/* Totals of a column of the launchers for each group, whose keys pandas sorts. */
+static void sum_groups(const struct op_reading *reading, const struct op_groups *groups, const int64_t *ticks,
+                       enum group_order order, double *values, double *sums) {
     for (uint32_t g = 0; g < groups->n; g++) {
         row_t n = groups->first[g + 1] - groups->first[g];
         for (row_t i = 0; i < n; i++)
@@ -452,8 +400,8 @@ static enum sutra_status rank_groups(const struct op_reading *reading, const str
     for (uint32_t i = 0; i < n; i++)
         rank[ranked->order[i]] = i;
     enum group_order order = pandas_group_order(ranked->groups.of, charges->n, rank);
-    add_up(reading, &ranked->groups, charges->direct, order, values, ranked->self_device_us);
-    add_up(reading, &ranked->groups, charges->subtree, order, values, ranked->total_device_us);
+    sum_groups(reading, &ranked->groups, charges->direct, order, values, ranked->self_device_us);
+    sum_groups(reading, &ranked->groups, charges->subtree, order, values, ranked->total_device_us);
     qsort_r(ranked->order, n, sizeof *ranked->order, by_time_and_label, ranked);
     for (uint32_t i = 0; i < n; i++)
         values[i] = ranked->self_device_us[ranked->order[i]] / 1e3;
@@ -473,8 +421,8 @@ static row_t count_of(const struct op_groups *groups, uint32_t group) {
     return groups->first[group + 1] - groups->first[group];
 }
 
-static enum sutra_status write_names(const struct op_input *input, struct arena *arena, struct sutra_table *table,
-                                     const struct tuple *keys, struct sutra_error *error) {
+static enum sutra_status add_names(const struct op_input *input, struct arena *arena, struct sutra_table *table,
+                                   const struct tuple *keys, struct sutra_error *error) {
     const struct op_reading *reading = input->reading;
     struct ranked_groups ranked;
     struct buffer text = {0};
@@ -495,8 +443,8 @@ static enum sutra_status write_names(const struct op_input *input, struct arena 
     return status;
 }
 
-static enum sutra_status write_categories(const struct op_input *input, struct arena *arena, struct sutra_table *table,
-                                          const struct tuple *keys, struct sutra_error *error) {
+static enum sutra_status add_categories(const struct op_input *input, struct arena *arena, struct sutra_table *table,
+                                        const struct tuple *keys, struct sutra_error *error) {
     struct ranked_groups ranked;
     enum sutra_status status = rank_groups(input->reading, keys, category_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
@@ -526,17 +474,16 @@ enum sutra_status tracelens_operators(const struct op_input *input, struct arena
     if (input->integer_times)
         tracelens_retype_integers(table, times);
     if (!status)
-        status = write_names(input, arena, table, names, error);
+        status = add_names(input, arena, table, names, error);
     if (!status)
-        status =
-            write_categories(input, arena, op_table_begin(operators, SUTRA_TRACELENS_CATEGORIES), categories, error);
+        status = add_categories(input, arena, op_table_begin(operators, SUTRA_TRACELENS_CATEGORIES), categories, error);
     arena_release(arena, mark);
     return status;
 }
 
 /* ---- By name and kind of module ---- */
 
-/* A module's name without the numbers of instances: every "_" with digits behind it is gone. */
+/* A module's name without the numbers of instances: without each "_" that digits follow, and the digits. */
 static uint32_t kind_of_module(const struct op_reading *reading, uint32_t name, struct strings *kinds,
                                struct buffer *text) {
     const char *from = strings_text(reading->strings, name);
@@ -553,11 +500,11 @@ static uint32_t kind_of_module(const struct op_reading *reading, uint32_t name, 
     return text->failed ? STRING_NONE : strings_intern(kinds, text->bytes, text->length);
 }
 
-/* The launcher and the modules around it, the innermost first, as Python prints a list. */
-static void table_stack(struct sutra_table *table, const struct op_reading *reading, const row_t *around, row_t host,
+/* The launcher and its enclosing modules, the innermost first, as Python prints a list. */
+static void table_stack(struct sutra_table *table, const struct op_reading *reading, const row_t *enclosing, row_t host,
                         struct buffer *text) {
     text->length = 0;
-    for (; host != ROW_NONE; host = around[host]) {
+    for (; host != ROW_NONE; host = enclosing[host]) {
         uint32_t name = host_name(reading, host);
         char *to = buffer_reserve(text, strings_length(reading->strings, name) * 4 + 8);
         if (!to)
@@ -572,74 +519,53 @@ static void table_stack(struct sutra_table *table, const struct op_reading *read
     table_text(table, text->bytes, text->length);
 }
 
-struct module_rows {
-    row_t *around;        /* of each host: the innermost module around it */
-    struct strings kinds; /* of modules; 0 is that of none */
-    struct tuple *keys;   /* of each charge: its name and kind */
-};
-
-static enum sutra_status find_modules(const struct op_reading *reading, struct arena *arena, struct module_rows *rows,
-                                      struct sutra_error *error) {
-    const struct op_charges *charges = &reading->charges;
+enum sutra_status tracelens_module_operators(const struct op_input *input, struct arena *arena,
+                                             struct sutra_operators *operators, struct sutra_error *error) {
+    const struct op_reading *reading = input->framed;
+    uint8_t *categories;
+    struct strings kinds = {0}; /* of modules; 0: none */
     struct buffer text = {0};
-    uint8_t *marked = arena_take(arena, reading->hosts.n, sizeof *marked);
-    rows->around = arena_take(arena, reading->hosts.n, sizeof *rows->around);
-    rows->keys = arena_zeros(arena, charges->n, sizeof *rows->keys);
-    bool ok = !arena->failed && strings_init(&rows->kinds) && strings_intern(&rows->kinds, "NA", 2) != STRING_NONE;
-    if (!ok)
+    struct ranked_groups ranked;
+    struct arena_mark mark = arena_mark(arena);
+    if (!reading)
+        return SUTRA_OK;
+    const struct op_charges *charges = &reading->charges;
+    uint8_t *is_module = arena_take(arena, reading->hosts.n, sizeof *is_module);
+    row_t *enclosing = arena_take(arena, reading->hosts.n, sizeof *enclosing); /* by host: the innermost module */
+    struct tuple *keys = arena_zeros(arena, charges->n, sizeof *keys);         /* by launcher: name and kind */
+    if (arena->failed)
         return error_memory(error);
-    op_modules_mark(reading, marked);
-    enum sutra_status status = op_reading_around(reading, marked, arena, rows->around, error);
+    op_modules_mark(reading, is_module);
+    enum sutra_status status = op_charges_categorize(reading, arena, arena, &categories, error);
+    if (!status)
+        status = op_reading_around(reading, is_module, arena, enclosing, error);
+    if (!status && (!strings_init(&kinds) || strings_intern(&kinds, "NA", 2) == STRING_NONE))
+        status = error_memory(error);
     for (row_t i = 0; i < charges->n && !status; i++) {
-        row_t host = charges->host[i], module = rows->around[host];
-        uint32_t kind =
-            module == ROW_NONE ? 0 : kind_of_module(reading, host_name(reading, module), &rows->kinds, &text);
-        rows->keys[i] = (struct tuple){{host_name(reading, host), kind, 0, 0}};
+        row_t host = charges->host[i], module = enclosing[host];
+        uint32_t kind = module == ROW_NONE ? 0 : kind_of_module(reading, host_name(reading, module), &kinds, &text);
+        keys[i] = (struct tuple){{host_name(reading, host), kind, 0, 0}};
         status = kind == STRING_NONE ? error_memory(error) : SUTRA_OK;
     }
-    buffer_free(&text);
-    return status;
-}
-
-static enum sutra_status write_modules_tracelens_operators(const struct op_reading *reading, const uint8_t *categories,
-                                                           const struct module_rows *rows, struct arena *arena,
-                                                           struct sutra_table *table, struct sutra_error *error) {
-    struct ranked_groups ranked;
-    struct buffer text = {0};
-    enum sutra_status status = rank_groups(reading, rows->keys, name_label, arena, &ranked, error);
+    struct sutra_table *table = status ? NULL : op_table_begin(operators, SUTRA_TRACELENS_OPS_BY_MODULE);
+    if (!status)
+        status = rank_groups(reading, keys, name_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {
         uint32_t g = ranked.order[i];
         row_t first = ranked.groups.member[ranked.groups.first[g]];
-        table_string(table, reading->strings, (uint32_t)rows->keys[first].part[0]);
-        table_string(table, &rows->kinds, (uint32_t)rows->keys[first].part[1]);
+        table_string(table, reading->strings, (uint32_t)keys[first].part[0]);
+        table_string(table, &kinds, (uint32_t)keys[first].part[1]);
         table_real(table, ranked.self_device_us[g]);
         table_real(table, ranked.total_device_us[g]);
         table_integer(table, count_of(&ranked.groups, g));
         table_real(table, ranked.self_device_us[g] / 1e3);
         table_integer(table, count_of(&ranked.groups, g));
         table_categories(table, &ranked.groups, g, categories, &text);
-        table_stack(table, reading, rows->around, reading->charges.host[first], &text);
+        table_stack(table, reading, enclosing, charges->host[first], &text);
         table_shares(table, &ranked, g);
     }
     buffer_free(&text);
-    return status;
-}
-
-enum sutra_status tracelens_module_operators(const struct op_input *input, struct arena *arena,
-                                             struct sutra_operators *operators, struct sutra_error *error) {
-    const struct op_reading *reading = input->framed;
-    struct module_rows rows = {0};
-    struct arena_mark mark = arena_mark(arena);
-    uint8_t *categories;
-    if (!reading)
-        return SUTRA_OK;
-    enum sutra_status status = op_charges_categorize(reading, arena, arena, &categories, error);
-    if (!status)
-        status = find_modules(reading, arena, &rows, error);
-    if (!status)
-        status = write_modules_tracelens_operators(reading, categories, &rows, arena,
-                                                   op_table_begin(operators, SUTRA_TRACELENS_OPS_BY_MODULE), error);
-    strings_free(&rows.kinds);
+    strings_free(&kinds);
     arena_release(arena, mark);
     return status;
 }

@@ -30,7 +30,7 @@ struct tracelens_models {
     row_t *gradient;                 /* the event that evaluates the gradient, a row of hosts, or ROW_NONE, */
     int64_t *gradient_busy;          /* and how long anything runs below that */
     struct op_flops *gradient_flops; /* by group of works; of attention */
-    row_t *place_of;                 /* by row of hosts: the model, or ROW_NONE */
+    row_t *model_of;                 /* by row of hosts: the model, or ROW_NONE */
     uint32_t n_variants;
     struct model_variant *variants;
     struct strings texts;
@@ -45,7 +45,7 @@ enum sutra_status tracelens_models_make(const struct op_input *input, struct are
 void tracelens_models_free(struct tracelens_models *models);
 
 /* The table line of a model. */
-const struct op_kind *tracelens_model_kind(const struct tracelens_models *models, row_t place);
+const struct op_kind *tracelens_model_kind(const struct tracelens_models *models, row_t model);
 
 /* TraceLens' figures of one operator; NaN: unknown. */
 struct model_figures {

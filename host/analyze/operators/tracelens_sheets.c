@@ -1,7 +1,10 @@
 /*
- * tracelens_sheets.c - TraceLens' table of each kind of operator: GEMM, CONV_fwd, SDPA_bwd, UnaryElementwise, ...
+ * tracelens_sheets.c - TraceLens' table of each kind of operator: GEMM, CONV_fwd, SDPA_bwd, UnaryElementwise, ...; and
+ * the columns of kernel details.
  *
- * A row stands for operators of one name with equal parameters of their model; each parameter is a column, "param: M".
+ *     models --> operators of a family, or their gradients --> groups, and a text for each parameter of each group
+ *
+ * A row contains operators of one name with equal parameters of their model; each parameter is a column, "param: M".
  * Tables of gradients have the forward operator's name and parameters, and the time of the event of autograd that
  * evaluates the gradient.
  *
@@ -18,13 +21,7 @@
 #include "text/numbers.h"
 #include "text/strings.h"
 
-/*
- * The operators of one of TraceLens' tables by kind, joined by name and parameters.
- *
- *     models --> operators of a family, or their gradients --> groups, and a text for each parameter of each group
- */
-
-/* Most parameters of all models of a sheet. */
+/* Limit of the parameters of all models of a sheet. */
 #define SHEET_PARAMS_MAX 64
 
 enum sheet_family {
@@ -59,7 +56,7 @@ struct sheet {
     const struct tracelens_models *models;
     const struct sheet_spec *spec;
     bool gradients;  /* rows are of gradients */
-    row_t n, *place; /* operators */
+    row_t n, *model; /* operators */
     struct op_groups groups;
     uint32_t n_params;
     struct param_column params[SHEET_PARAMS_MAX];
@@ -78,16 +75,10 @@ static inline row_t sheet_group_size(const struct sheet *sheet, uint32_t group) 
 
 /* The model of a member of a group. */
 static inline row_t sheet_member(const struct sheet *sheet, uint32_t group, row_t i) {
-    return sheet->place[sheet->groups.member[sheet->groups.first[group] + i]];
+    return sheet->model[sheet->groups.member[sheet->groups.first[group] + i]];
 }
 
-/*
- * Groups of operators of one kind, and their parameters as pandas' columns have them.
- *
- * A parameter that some operators lack turns integers into real numbers. O(n log n) for n operators.
- */
-
-/* ---- Which operators ---- */
+/* ---- Operators of a sheet, in groups of equal name and parameters ---- */
 
 static enum sheet_family family_of(const struct op_kind *kind) {
     switch (kind->category) {
@@ -111,45 +102,38 @@ static enum sheet_family family_of(const struct op_kind *kind) {
     }
 }
 
-/* FLOPs and bytes of an operator, or of its gradient, and how long it runs. */
-static const struct op_flops *tracelens_sheet_flops(const struct sheet *sheet, row_t place) {
+/* FLOPs and bytes of an operator, or of its gradient, and its busy time. */
+static const struct op_flops *flops_of(const struct sheet *sheet, row_t model) {
     const struct tracelens_models *models = sheet->models;
     bool own = !sheet->gradients || sheet->spec->family == SHEET_REDUCE;
-    return &(own ? models->works.flops : models->gradient_flops)[models->works.groups.of[place]];
+    return &(own ? models->works.flops : models->gradient_flops)[models->works.groups.of[model]];
 }
 
-static double tracelens_sheet_busy_us(const struct sheet *sheet, row_t place) {
-    return op_us(sheet->reading, (sheet->gradients ? sheet->models->gradient_busy : sheet->models->busy)[place]);
+static double busy_us_of(const struct sheet *sheet, row_t model) {
+    return op_us(sheet->reading, (sheet->gradients ? sheet->models->gradient_busy : sheet->models->busy)[model]);
 }
 
-static bool has_row(const struct sheet *sheet, row_t place) {
-    const struct op_kind *kind = tracelens_model_kind(sheet->models, place);
-    if (family_of(kind) != sheet->spec->family || tracelens_sheet_flops(sheet, place)->missing)
-        return false;
-    return !sheet->gradients || (tracelens_has_gradient(kind) && sheet->models->gradient[place] != ROW_NONE);
-}
-
-/* Groups operators by name and parameters. */
 static enum sutra_status group_operators(struct sheet *sheet, struct arena *arena, struct sutra_error *error) {
     const struct tracelens_models *models = sheet->models;
     struct tuple *keys = arena_take(arena, models->works.n, sizeof *keys);
-    sheet->place = arena_take(arena, models->works.n, sizeof *sheet->place);
+    sheet->model = arena_take(arena, models->works.n, sizeof *sheet->model);
     enum sutra_status status = arena_status(arena, error);
-    for (row_t place = 0; place < models->works.n && !status; place++) {
-        if (!has_row(sheet, place))
+    for (row_t model = 0; model < models->works.n && !status; model++) {
+        const struct op_kind *kind = tracelens_model_kind(models, model);
+        if (family_of(kind) != sheet->spec->family || flops_of(sheet, model)->missing ||
+            (sheet->gradients && !(tracelens_has_gradient(kind) && models->gradient[model] != ROW_NONE)))
             continue;
         keys[sheet->n] = (struct tuple){
-            {host_name(sheet->reading, models->host[place]), models->variants[models->variant_of[place]].params, 0, 0}};
-        struct model_figures figures =
-            tracelens_figures(tracelens_sheet_flops(sheet, place), tracelens_sheet_busy_us(sheet, place));
+            {host_name(sheet->reading, models->host[model]), models->variants[models->variant_of[model]].params, 0, 0}};
+        struct model_figures figures = tracelens_figures(flops_of(sheet, model), busy_us_of(sheet, model));
         sheet->has_unknown_rates |= isnan(figures.tera_flops_per_s);
         sheet->has_unknown_bytes |= isnan(figures.tera_bytes_per_s);
-        sheet->place[sheet->n++] = place;
+        sheet->model[sheet->n++] = model;
     }
     return status ? status : op_groups_make(keys, sheet->n, arena, &sheet->groups, error);
 }
 
-/* ---- Parameters ---- */
+/* ---- Parameters, as the columns of pandas have them: a missing value turns integers into real numbers ---- */
 
 /* Fills in the parameters of a group; false: out of memory. */
 static bool find_params(struct sheet *sheet, uint32_t group) {
@@ -168,39 +152,32 @@ static const struct model_param *param_named(const struct sheet *sheet, const ch
     return NULL;
 }
 
-static void add_column(struct sheet *sheet, const char *name, bool is_missing) {
-    for (uint32_t i = 0; i < sheet->n_params; i++)
-        if (strcmp(sheet->params[i].name, name) == 0)
-            return;
-    if (sheet->n_params < SHEET_PARAMS_MAX)
-        sheet->params[sheet->n_params++] = (struct param_column){.name = name, .is_missing = is_missing};
-}
-
-static void note_kind(struct param_column *column, const struct model_param *param) {
-    if (!param || param->kind == PARAM_NONE)
-        column->is_missing = true;
-    else if (param->kind == PARAM_INTEGER)
-        column->has_integer = true;
-    else if (param->kind == PARAM_REAL)
-        column->has_real = true;
-    else
-        column->has_other = true;
-}
-
-/* Columns in the order in which operators of the file have them. */
+/* Finds the columns, in the order in which operators of the file have the parameters. False: out of memory. */
 static bool find_columns(struct sheet *sheet) {
-    bool ok = true;
-    for (uint32_t g = 0; g < sheet->groups.n && ok; g++) {
-        ok = find_params(sheet, g);
-        for (uint32_t i = 0; i < sheet->found.n && ok; i++)
-            add_column(sheet, sheet->found.list[i].name, g > 0);
-        for (uint32_t i = 0; i < sheet->n_params && ok; i++)
-            note_kind(&sheet->params[i], param_named(sheet, sheet->params[i].name));
+    for (uint32_t g = 0; g < sheet->groups.n; g++) {
+        if (!find_params(sheet, g))
+            return false;
+        for (uint32_t i = 0; i < sheet->found.n; i++) {
+            const char *name = sheet->found.list[i].name;
+            bool exists = false;
+            for (uint32_t k = 0; k < sheet->n_params && !exists; k++)
+                exists = strcmp(sheet->params[k].name, name) == 0;
+            if (!exists && sheet->n_params < SHEET_PARAMS_MAX)
+                sheet->params[sheet->n_params++] = (struct param_column){.name = name, .is_missing = g > 0};
+        }
+        for (uint32_t i = 0; i < sheet->n_params; i++) {
+            struct param_column *column = &sheet->params[i];
+            const struct model_param *param = param_named(sheet, column->name);
+            bool is_missing = !param || param->kind == PARAM_NONE;
+            column->is_missing |= is_missing;
+            column->has_integer |= !is_missing && param->kind == PARAM_INTEGER;
+            column->has_real |= !is_missing && param->kind == PARAM_REAL;
+            column->has_other |= !is_missing && param->kind != PARAM_INTEGER && param->kind != PARAM_REAL;
+        }
     }
-    return ok;
+    return true;
 }
-
-/* A parameter as pandas turns its column into text: a string, STRING_NONE where it is missing. False: out of memory. */
+/* Finds the text that pandas writes for a parameter: a string, STRING_NONE if missing. False: out of memory. */
 static bool find_cell(struct sheet *sheet, const struct param_column *column, uint32_t *cell) {
     const struct model_param *param = param_named(sheet, column->name);
     bool real = column->has_integer && !column->has_other && (column->is_missing || column->has_real);
@@ -215,19 +192,7 @@ static bool find_cell(struct sheet *sheet, const struct param_column *column, ui
     return *cell != STRING_NONE;
 }
 
-/* The texts of all groups' parameters, group by group. */
-static enum sutra_status find_cells(struct sheet *sheet, struct arena *arena, struct sutra_error *error) {
-    sheet->cells = arena_take(arena, (size_t)sheet->groups.n * sheet->n_params, sizeof *sheet->cells);
-    bool ok = !arena->failed && strings_init(&sheet->texts);
-    for (uint32_t g = 0; g < sheet->groups.n && ok; g++) {
-        ok = find_params(sheet, g);
-        for (uint32_t i = 0; i < sheet->n_params && ok; i++)
-            ok = find_cell(sheet, &sheet->params[i], &sheet->cells[(size_t)g * sheet->n_params + i]);
-    }
-    return ok ? SUTRA_OK : error_memory(error);
-}
-
-/* Missing ones are last. */
+/* Missing cells are last. */
 static int compare_cells(const struct sheet *sheet, uint32_t a, uint32_t b) {
     if (a == b)
         return 0;
@@ -249,49 +214,46 @@ static int by_key(const void *left, const void *right, void *arg) {
     return order ? order : (a > b) - (a < b);
 }
 
-/* How the operators follow each other, by the order of their groups' sorted names and parameters. */
-static enum sutra_status find_order(struct sheet *sheet, struct arena *arena, struct sutra_error *error) {
-    uint32_t n = sheet->groups.n, *rank = arena_take(arena, n, sizeof *rank);
-    uint32_t *sorted = arena_take(arena, n, sizeof *sorted);
-    enum sutra_status status = arena_status(arena, error);
-    for (uint32_t g = 0; g < n && !status; g++)
-        sorted[g] = g;
-    if (n && !status)
-        qsort_r(sorted, n, sizeof *sorted, by_key, sheet);
-    for (uint32_t i = 0; i < n && !status; i++)
-        rank[sorted[i]] = i;
-    if (!status)
-        sheet->order = pandas_group_order(sheet->groups.of, sheet->n, rank);
-    return status;
-}
-
-/* The text of a parameter of a group, a string of sheet->texts; STRING_NONE: missing. */
-static uint32_t tracelens_sheet_cell(const struct sheet *sheet, uint32_t group, const char *param) {
-    for (uint32_t i = 0; i < sheet->n_params; i++)
-        if (strcmp(sheet->params[i].name, param) == 0)
-            return sheet->cells[(size_t)group * sheet->n_params + i];
-    return STRING_NONE;
-}
-
-/* Groups the operators of a table, or the gradients; `sheet` needs tracelens_sheet_free() in any case. */
-static enum sutra_status tracelens_sheet_make(const struct op_input *input, const struct sheet_spec *spec,
-                                              bool gradients, struct arena *arena, struct sheet *sheet,
-                                              struct sutra_error *error) {
+/* Groups the operators of a table, or the gradients; `sheet` needs sheet_free() in any case. */
+static enum sutra_status sheet_make(const struct op_input *input, const struct sheet_spec *spec, bool gradients,
+                                    struct arena *arena, struct sheet *sheet, struct sutra_error *error) {
     *sheet = (struct sheet){
         .input = input, .reading = input->reading, .models = input->models, .spec = spec, .gradients = gradients};
     enum sutra_status status = group_operators(sheet, arena, error);
-    if (!status && !find_columns(sheet))
+    if (!status && !(find_columns(sheet) && strings_init(&sheet->texts)))
         status = error_memory(error);
-    if (!status)
-        status = find_cells(sheet, arena, error);
-    return status ? status : find_order(sheet, arena, error);
+    if (status)
+        return status;
+    uint32_t n = sheet->groups.n, n_params = sheet->n_params;
+    uint32_t *rank = arena_take(arena, n, sizeof *rank), *sorted = arena_take(arena, n, sizeof *sorted);
+    sheet->cells = arena_take(arena, (size_t)n * n_params, sizeof *sheet->cells);
+    if (arena->failed)
+        return error_memory(error);
+    for (uint32_t g = 0; g < n; g++) {
+        if (!find_params(sheet, g))
+            return error_memory(error);
+        for (uint32_t i = 0; i < n_params; i++)
+            if (!find_cell(sheet, &sheet->params[i], &sheet->cells[(size_t)g * n_params + i]))
+                return error_memory(error);
+    }
+    /* pandas adds up in an order that depends on the groups' sorted names and parameters */
+    for (uint32_t g = 0; g < n; g++)
+        sorted[g] = g;
+    if (n)
+        qsort_r(sorted, n, sizeof *sorted, by_key, sheet);
+    for (uint32_t i = 0; i < n; i++)
+        rank[sorted[i]] = i;
+    sheet->order = pandas_group_order(sheet->groups.of, sheet->n, rank);
+    return SUTRA_OK;
 }
 
-static void tracelens_sheet_free(struct sheet *sheet) {
+static void sheet_free(struct sheet *sheet) {
     strings_free(&sheet->texts);
     op_inputs_parser_free(&sheet->parser);
     buffer_free(&sheet->found.text);
 }
+
+/* ---- The tables ---- */
 
 #define TEXT    SUTRA_COLUMN_TEXT
 #define REAL    SUTRA_COLUMN_REAL
@@ -310,7 +272,7 @@ static const struct sheet_spec specs[] = {
     {SUTRA_TRACELENS_REDUCE_BWD, SHEET_REDUCE, PART_BACKWARD},
 };
 
-/* What is written of one sheet or of two. */
+/* The rows of one sheet or of two. */
 struct sheet_rows {
     struct sheet *sheet; /* whose rows are written */
     uint32_t n_params, n_front;
@@ -358,19 +320,11 @@ static const struct column_spec columns[] = {
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
-static row_t works_below(const struct sheet *sheet, row_t place) {
+static row_t count_below(const struct sheet *sheet, row_t model) {
     const struct tracelens_models *models = sheet->models;
-    row_t host = sheet->gradients ? models->gradient[place] : models->host[place];
+    row_t host = sheet->gradients ? models->gradient[model] : models->host[model];
     const struct call_links *links = &sheet->reading->links;
     return links->first[sheet->reading->hosts.end[host]] - links->first[host];
-}
-
-/* Times are integers where all are, or where no operator has kernels. */
-static bool has_integer_times(const struct sheet *sheet) {
-    for (row_t i = 0; i < sheet->n && !sheet->input->integer_times; i++)
-        if (works_below(sheet, sheet->place[i]))
-            return false;
-    return true;
 }
 
 /* Columns of the operators' own parameters are first; further parameters of the forward sheet are last. */
@@ -386,7 +340,10 @@ static struct sutra_table *begin_table(const struct sheet_rows *rows, struct sut
     for (uint32_t i = rows->n_front; i < rows->n_params; i++)
         all[n++] = (struct column_spec){rows->params[i], TEXT};
     struct sutra_table *table = op_table_begin_with(operators, spec->id, all, n);
-    if (has_integer_times(rows->sheet))
+    bool integers = true; /* if all times are, or if no operator has kernels */
+    for (row_t i = 0; i < rows->sheet->n && !rows->sheet->input->integer_times; i++)
+        integers &= count_below(rows->sheet, rows->sheet->model[i]) == 0;
+    if (integers)
         tracelens_retype_integers(table, times);
     return table;
 }
@@ -398,9 +355,8 @@ static struct value_stats figure_stats(const struct sheet_rows *rows, uint32_t g
     const struct sheet *sheet = rows->sheet;
     row_t n = sheet_group_size(sheet, group);
     for (row_t i = 0; i < n; i++) {
-        row_t place = sheet_member(sheet, group, i);
-        struct model_figures figures =
-            tracelens_figures(tracelens_sheet_flops(sheet, place), tracelens_sheet_busy_us(sheet, place));
+        row_t model = sheet_member(sheet, group, i);
+        struct model_figures figures = tracelens_figures(flops_of(sheet, model), busy_us_of(sheet, model));
         memcpy(&rows->scratch[i], (const char *)&figures + field, sizeof(double));
     }
     bool unknown =
@@ -408,7 +364,7 @@ static struct value_stats figure_stats(const struct sheet_rows *rows, uint32_t g
     return pandas_stats(rows->scratch, n, unknown ? GROUPS_MIXED : sheet->order, rows->scratch + n);
 }
 
-static void write_stats(const struct value_stats *stats, struct sutra_table *table) {
+static void add_stats(const struct value_stats *stats, struct sutra_table *table) {
     table_real(table, stats->mean);
     table_real(table, stats->median);
     table_real(table, stats->std);
@@ -416,20 +372,20 @@ static void write_stats(const struct value_stats *stats, struct sutra_table *tab
     table_number(table, stats->max);
 }
 
-/* Kernels of all members, each list by start, and both columns about them. */
-static void write_kernels(const struct sheet *sheet, uint32_t group, struct arena *arena, struct sutra_table *table) {
+/* Adds the columns about the kernels of all members, each member's kernels by start. */
+static void add_kernels(const struct sheet *sheet, uint32_t group, struct arena *arena, struct sutra_table *table) {
     const struct tracelens_models *models = sheet->models;
     struct arena_mark mark = arena_mark(arena);
     row_t n = sheet_group_size(sheet, group), n_kernels = 0;
-    size_t room = 0;
+    size_t capacity = 0;
     for (row_t i = 0; i < n; i++)
-        room += works_below(sheet, sheet_member(sheet, group, i));
+        capacity += count_below(sheet, sheet_member(sheet, group, i));
     row_t *first = arena_take(arena, (size_t)n + 1, sizeof *first), *members = arena_take(arena, n, sizeof *members);
-    row_t *device = arena_take(arena, room, sizeof *device);
-    table->failed |= arena->failed || room > ROW_LIMIT;
+    row_t *device = arena_take(arena, capacity, sizeof *device);
+    table->failed |= arena->failed || capacity > ROW_LIMIT;
     for (row_t i = 0; i < n && !table->failed; i++) {
-        row_t place = sheet_member(sheet, group, i);
-        row_t host = sheet->gradients ? models->gradient[place] : models->host[place];
+        row_t model = sheet_member(sheet, group, i);
+        row_t host = sheet->gradients ? models->gradient[model] : models->host[model];
         row_t n_below = tracelens_kernels_below(models, host, KERNELS_BY_START, device + n_kernels);
         table->failed |= n_below == ROW_NONE;
         members[i] = i;
@@ -464,9 +420,9 @@ static void append_as_lists(struct buffer *out, const char *text, size_t length)
     }
 }
 
-/* The first argument of the group that is there. */
-static void write_argument(struct sheet_rows *rows, uint32_t group, enum op_argument argument,
-                           struct sutra_table *table) {
+/* Adds the first argument of the group that is not missing. */
+static void add_argument(struct sheet_rows *rows, uint32_t group, enum op_argument argument,
+                         struct sutra_table *table) {
     const struct sheet *sheet = rows->sheet;
     const struct op_arguments *arguments = &sheet->models->works.arguments;
     uint32_t text = 0;
@@ -482,41 +438,47 @@ static void write_argument(struct sheet_rows *rows, uint32_t group, enum op_argu
     table_text(table, rows->text.bytes ? rows->text.bytes : "", rows->text.length);
 }
 
-static void write_params(const struct sheet_rows *rows, uint32_t group, uint32_t first, uint32_t end,
-                         struct sutra_table *table) {
-    for (uint32_t i = first; i < end; i++)
-        table_string(table, &rows->sheet->texts, tracelens_sheet_cell(rows->sheet, group, rows->params[i]));
+static void add_param_cells(const struct sheet_rows *rows, uint32_t group, uint32_t first, uint32_t end,
+                            struct sutra_table *table) {
+    const struct sheet *sheet = rows->sheet;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t cell = STRING_NONE;
+        for (uint32_t k = 0; k < sheet->n_params; k++)
+            if (strcmp(sheet->params[k].name, rows->params[i]) == 0)
+                cell = sheet->cells[(size_t)group * sheet->n_params + k];
+        table_string(table, &sheet->texts, cell);
+    }
 }
 
-static void write_group(struct sheet_rows *rows, uint32_t group, struct arena *arena, struct sutra_table *table) {
+static void add_group(struct sheet_rows *rows, uint32_t group, struct arena *arena, struct sutra_table *table) {
     const struct sheet *sheet = rows->sheet;
     static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES};
     const struct tracelens_models *models = sheet->models;
     const struct thread_labels *labels = &models->labels;
-    row_t place = sheet_member(sheet, group, 0), host = models->host[place];
+    row_t model = sheet_member(sheet, group, 0), host = models->host[model];
     uint32_t thread = sheet->reading->hosts.thread[host];
-    struct model_figures figures = tracelens_figures(tracelens_sheet_flops(sheet, place), 0);
+    struct model_figures figures = tracelens_figures(flops_of(sheet, model), 0);
     struct value_stats bytes = figure_stats(rows, group, offsetof(struct model_figures, tera_bytes_per_s));
     struct value_stats flops = figure_stats(rows, group, offsetof(struct model_figures, tera_flops_per_s));
     table_string(table, sheet->reading->strings, host_name(sheet->reading, host));
-    write_params(rows, group, 0, rows->n_front, table);
+    add_param_cells(rows, group, 0, rows->n_front, table);
     table_real(table, figures.giga_flops);
     table_real(table, figures.mega_bytes);
     table_real(table, figures.flops_per_byte);
-    write_stats(&bytes, table);
-    write_stats(&flops, table);
+    add_stats(&bytes, table);
+    add_stats(&flops, table);
     table_string(table, &labels->texts, labels->process[thread]);
     table_string(table, &labels->texts, labels->label[thread]);
     table_string(table, &labels->texts, labels->thread[thread]);
-    table_words(table, models->variants[models->variant_of[place]].spec);
-    write_kernels(sheet, group, arena, table);
+    table_words(table, models->variants[models->variant_of[model]].spec);
+    add_kernels(sheet, group, arena, table);
     for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
-        write_argument(rows, group, arguments[i], table);
-    write_stats(&rows->busy[group], table);
+        add_argument(rows, group, arguments[i], table);
+    add_stats(&rows->busy[group], table);
     table_number(table, rows->busy[group].sum);
     table_integer(table, sheet_group_size(sheet, group));
     table_integer(table, sheet->reading->hosts.event[host]);
-    write_params(rows, group, rows->n_front, rows->n_params, table);
+    add_param_cells(rows, group, rows->n_front, rows->n_params, table);
 }
 
 static row_t uid_of(const struct sheet *sheet, uint32_t group) {
@@ -532,40 +494,6 @@ static int by_time_and_uid(const void *left, const void *right, void *arg) {
     return (uid_a > uid_b) - (uid_a < uid_b);
 }
 
-/* Whether TraceLens moves a row from the forward sheet to the backward sheet. */
-static bool is_moved(const struct op_kind *kind) {
-    return kind->tracelens == FORMULA_CONV_BACKWARD ||
-           strcmp(kind->name, "flash_attn::_flash_attn_varlen_backward") == 0;
-}
-
-/* Whether a table shows a group: in a sheet of two parts, either the moved operators or all other operators. */
-static bool is_shown(const struct sheet *sheet, uint32_t group, bool moved) {
-    bool parts = sheet->spec->part != PART_ALL && !sheet->gradients;
-    return !parts || is_moved(tracelens_model_kind(sheet->models, sheet_member(sheet, group, 0))) == moved;
-}
-
-static enum sutra_status order_groups(struct sheet_rows *rows, bool moved, struct arena *arena,
-                                      struct sutra_error *error) {
-    const struct sheet *sheet = rows->sheet;
-    uint32_t n = sheet->groups.n;
-    rows->n_shown = 0;
-    rows->shown = arena_take(arena, n, sizeof *rows->shown);
-    rows->busy = arena_take(arena, n, sizeof *rows->busy);
-    rows->scratch = arena_take(arena, (size_t)sheet->n * 2, sizeof *rows->scratch);
-    enum sutra_status status = arena_status(arena, error);
-    for (uint32_t g = 0; g < n && !status; g++) {
-        row_t n_members = sheet_group_size(sheet, g);
-        for (row_t i = 0; i < n_members; i++)
-            rows->scratch[i] = tracelens_sheet_busy_us(sheet, sheet_member(sheet, g, i));
-        rows->busy[g] = pandas_stats(rows->scratch, n_members, sheet->order, rows->scratch + n_members);
-        if (is_shown(sheet, g, moved))
-            rows->shown[rows->n_shown++] = g;
-    }
-    if (rows->n_shown && !status)
-        qsort_r(rows->shown, rows->n_shown, sizeof *rows->shown, by_time_and_uid, rows);
-    return status;
-}
-
 /* Adds the parameters of a sheet that are not yet columns. */
 static void add_params(struct sheet_rows *rows, const struct sheet *sheet) {
     for (uint32_t i = 0; i < sheet->n_params; i++) {
@@ -577,42 +505,63 @@ static void add_params(struct sheet_rows *rows, const struct sheet *sheet) {
     }
 }
 
-/* Adds the rows of a sheet to its table, which is made with its first row. */
-static enum sutra_status write_rows(struct sheet_rows *rows, struct sheet *sheet, bool moved, struct arena *arena,
-                                    struct sutra_operators *operators, struct sutra_error *error) {
+/* Adds the rows of a sheet to its table, which is made with its first row. In a table of one part, a sheet that is not
+ * of gradients contains either the operators that TraceLens moves to the backward sheet or all other operators. */
+static enum sutra_status add_rows(struct sheet_rows *rows, struct sheet *sheet, bool moved, struct arena *arena,
+                                  struct sutra_operators *operators, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
+    bool all = sheet->spec->part == PART_ALL || sheet->gradients;
+    uint32_t n = sheet->groups.n;
     rows->sheet = sheet;
-    enum sutra_status status = order_groups(rows, moved, arena, error);
+    rows->n_shown = 0;
+    rows->shown = arena_take(arena, n, sizeof *rows->shown);
+    rows->busy = arena_take(arena, n, sizeof *rows->busy);
+    rows->scratch = arena_take(arena, (size_t)sheet->n * 2, sizeof *rows->scratch);
+    if (arena->failed)
+        return error_memory(error);
+    for (uint32_t g = 0; g < n; g++) {
+        const struct op_kind *kind = tracelens_model_kind(sheet->models, sheet_member(sheet, g, 0));
+        bool is_moved = kind->tracelens == FORMULA_CONV_BACKWARD ||
+                        strcmp(kind->name, "flash_attn::_flash_attn_varlen_backward") == 0;
+        row_t n_members = sheet_group_size(sheet, g);
+        for (row_t i = 0; i < n_members; i++)
+            rows->scratch[i] = busy_us_of(sheet, sheet_member(sheet, g, i));
+        rows->busy[g] = pandas_stats(rows->scratch, n_members, sheet->order, rows->scratch + n_members);
+        if (all || is_moved == moved)
+            rows->shown[rows->n_shown++] = g;
+    }
+    if (rows->n_shown)
+        qsort_r(rows->shown, rows->n_shown, sizeof *rows->shown, by_time_and_uid, rows);
     struct sutra_table *table = &operators->tables[sheet->spec->id];
-    if (!status && rows->n_shown && !operators->made[sheet->spec->id])
+    if (rows->n_shown && !operators->made[sheet->spec->id])
         table = begin_table(rows, operators);
-    for (uint32_t i = 0; i < rows->n_shown && !status; i++)
-        write_group(rows, rows->shown[i], arena, table);
+    for (uint32_t i = 0; i < rows->n_shown; i++)
+        add_group(rows, rows->shown[i], arena, table);
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
-/* A table without gradients, or one of gradients and then of the backward operators that have a model. */
-static enum sutra_status write_sheet(const struct op_input *input, const struct sheet_spec *spec, struct arena *arena,
-                                     struct sutra_operators *operators, struct sutra_error *error) {
+/* Makes a table without gradients, or a table of gradients and then of the backward operators that have a model. */
+static enum sutra_status make_sheet(const struct op_input *input, const struct sheet_spec *spec, struct arena *arena,
+                                    struct sutra_operators *operators, struct sutra_error *error) {
     struct sheet own = {0}, gradients = {0};
     struct sheet_rows rows = {0};
     bool backward = spec->part == PART_BACKWARD;
     struct arena_mark mark = arena_mark(arena);
-    enum sutra_status status = tracelens_sheet_make(input, spec, false, arena, &own, error);
+    enum sutra_status status = sheet_make(input, spec, false, arena, &own, error);
     if (!status && backward)
-        status = tracelens_sheet_make(input, spec, true, arena, &gradients, error);
+        status = sheet_make(input, spec, true, arena, &gradients, error);
     if (!status) {
         add_params(&rows, gradients.n ? &gradients : &own);
         rows.n_front = rows.n_params;
         add_params(&rows, &own);
     }
     if (!status && gradients.n)
-        status = write_rows(&rows, &gradients, false, arena, operators, error);
+        status = add_rows(&rows, &gradients, false, arena, operators, error);
     if (!status)
-        status = write_rows(&rows, &own, backward, arena, operators, error);
-    tracelens_sheet_free(&own);
-    tracelens_sheet_free(&gradients);
+        status = add_rows(&rows, &own, backward, arena, operators, error);
+    sheet_free(&own);
+    sheet_free(&gradients);
     buffer_free(&rows.text);
     arena_release(arena, mark);
     return status;
@@ -622,18 +571,18 @@ enum sutra_status tracelens_sheets(const struct op_input *input, struct arena *a
                                    struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < sizeof specs / sizeof *specs && !status; i++)
-        status = write_sheet(input, &specs[i], arena, operators, error);
+        status = make_sheet(input, &specs[i], arena, operators, error);
     return status;
 }
 
 /*
- * Lists of kernels as TraceLens summarizes and Python prints them.
+ * ---- Kernel details: lists of kernels as TraceLens summarizes and Python prints them ----
  *
  * Numbers are numpy's: sums are pairwise, deviations have ddof 0, and repr() prints the type's name.
  */
 
-/* Characters of a name that the short form keeps. */
-#define NAME_KEPT 64
+/* Characters of a name in the short form. */
+#define SHORT_NAME_LENGTH 64
 
 /* A position in the lists of a group. */
 struct kernel_entry {
@@ -642,8 +591,6 @@ struct kernel_entry {
     bool integers; /* all durations are */
     struct value_stats stats;
 };
-
-/* ---- Text ---- */
 
 static void append_words(struct buffer *text, const char *words) {
     buffer_append(text, words, strlen(words));
@@ -663,55 +610,41 @@ static void append_number(struct buffer *text, const char *key, double value, bo
     append_words(text, ")");
 }
 
-static void append_stream(const struct op_input *input, row_t event, struct buffer *text) {
-    value_key stream = input->reading->events->stream[event];
-    char room[NUMBER_TEXT_MAX];
-    size_t length;
-    if (!key_is_value(stream)) {
-        append_words(text, "None");
-        return;
-    }
-    const char *value = values_text(&input->context->values, stream, room, &length);
-    if (!key_is_integer(stream) && values_at(&input->context->values, stream).type == VALUES_STRING)
-        append_repr(text, value, length);
-    else
-        buffer_append(text, value, length);
-}
-
-/* The bytes of the first characters of a name. */
-static size_t kept_length(const char *name, size_t length) {
-    const char *at = name;
-    uint32_t code_point;
-    for (int i = 0; i < NAME_KEPT && at < name + length; i++)
-        at = utf8_read(at, &code_point);
-    return (size_t)(at - name);
-}
-
-static void append_name(const struct kernel_entry *entry, bool short_form, struct buffer *text, struct buffer *name) {
+static void append_entry(const struct op_input *input, const struct kernel_entry *entry, bool short_form,
+                         struct buffer *text, struct buffer *name) {
+    const struct value_stats *stats = &entry->stats;
     const struct strings *strings = entry->reading->strings;
     uint32_t string = entry->reading->events->name[entry->event];
-    const char *full = strings_text(strings, string);
-    size_t length = strings_length(strings, string), kept = short_form ? kept_length(full, length) : length;
+    const char *full = strings_text(strings, string), *end = full + strings_length(strings, string), *cut = full;
+    value_key stream = input->reading->events->stream[entry->event];
+    char number[NUMBER_TEXT_MAX];
+    size_t length;
+
+    /* {'name': '...', 'stream': 7 */
+    uint32_t code_point;
+    for (int i = 0; i < SHORT_NAME_LENGTH && cut < end; i++)
+        cut = utf8_read(cut, &code_point);
+    if (!short_form)
+        cut = end;
     name->length = 0;
-    buffer_append(name, full, kept);
-    if (kept < length)
+    buffer_append(name, full, (size_t)(cut - full));
+    if (cut < end)
         append_words(name, "...");
     append_words(text, "{'name': ");
     append_repr(text, name->bytes, name->length);
     append_words(text, ", 'stream': ");
-}
-
-static void append_entry(const struct op_input *input, const struct kernel_entry *entry, bool short_form,
-                         struct buffer *text, struct buffer *name) {
-    const struct value_stats *stats = &entry->stats;
-    char count[NUMBER_TEXT_MAX];
-    append_name(entry, short_form, text, name);
-    append_stream(input, entry->event, text);
+    const char *value = key_is_value(stream) ? values_text(&input->context->values, stream, number, &length) : "None";
+    if (!key_is_value(stream))
+        append_words(text, value);
+    else if (!key_is_integer(stream) && values_at(&input->context->values, stream).type == VALUES_STRING)
+        append_repr(text, value, length);
+    else
+        buffer_append(text, value, length);
     if (short_form) {
         append_number(text, ", 'mean_duration_us': ", rint(stats->mean * 100) / 100, false);
     } else {
         append_words(text, ", 'count': ");
-        buffer_append(text, count, integer_format((int64_t)stats->n, count));
+        buffer_append(text, number, integer_format((int64_t)stats->n, number));
         append_number(text, ", 'total_duration_us': ", stats->sum, entry->integers);
         append_number(text, ", 'mean_duration_us': ", stats->mean, false);
         append_number(text, ", 'median_duration_us': ", stats->median, false);
@@ -722,8 +655,8 @@ static void append_entry(const struct op_input *input, const struct kernel_entry
     append_words(text, "}");
 }
 
-static void write_list(const struct op_input *input, const struct kernel_entry *entries, row_t n, bool short_form,
-                       struct sutra_table *table) {
+static void add_list(const struct op_input *input, const struct kernel_entry *entries, row_t n, bool short_form,
+                     struct sutra_table *table) {
     struct buffer text = {0}, name = {0};
     append_words(&text, "[");
     for (row_t i = 0; i < n; i++) {
@@ -737,29 +670,8 @@ static void write_list(const struct op_input *input, const struct kernel_entry *
     buffer_free(&name);
 }
 
-/* ---- Entries ---- */
-
 static row_t length_of(const struct kernel_lists *lists, row_t member) {
     return lists->first[member + 1] - lists->first[member];
-}
-
-/* The entry at a position, of n events with as many kernels. */
-static struct kernel_entry make_entry(const struct op_input *input, const struct kernel_lists *lists,
-                                      const row_t *members, row_t n, row_t position, double *values) {
-    const struct op_reading *reading = input->reading;
-    struct kernel_entry entry = {
-        .reading = reading,
-        .event = reading->devices.event[lists->device[lists->first[members[0]] + position]],
-        .position = position,
-        .integers = true,
-    };
-    for (row_t i = 0; i < n; i++) {
-        row_t device = lists->device[lists->first[members[i]] + position];
-        values[i] = op_dur_us(reading, device);
-        entry.integers &= !number_is_double(number_at(reading->events->dur, reading->devices.event[device]));
-    }
-    entry.stats = numpy_stats(values, n, values + n);
-    return entry;
 }
 
 static int compare_entries(const void *left, const void *right) {
@@ -772,40 +684,48 @@ static int compare_entries(const void *left, const void *right) {
     return order ? order : (a->position > b->position) - (a->position < b->position);
 }
 
-/* Members whose lists are as long as the template, which is the first that is not empty. */
-static row_t choose_members(const struct kernel_lists *lists, const row_t *members, row_t n, row_t *chosen) {
-    row_t n_chosen = 0;
-    for (row_t i = 0; i < n; i++)
-        if (length_of(lists, members[i]) == length_of(lists, n_chosen ? chosen[0] : members[i]) &&
-            length_of(lists, members[i]))
-            chosen[n_chosen++] = members[i];
-    return n_chosen;
-}
-
 void tracelens_details_write(const struct op_input *input, const struct kernel_lists *lists, const row_t *members,
                              row_t n, struct arena *arena, struct sutra_table *table) {
     struct arena_mark mark = arena_mark(arena);
-    row_t *chosen = arena_take(arena, n, sizeof *chosen);
-    row_t n_chosen = chosen ? choose_members(lists, members, n, chosen) : 0;
+    const struct op_reading *reading = input->reading;
+    row_t *chosen = arena_take(arena, n, sizeof *chosen), n_chosen = 0;
+    table->failed |= !chosen;
+    /* members whose lists are as long as the template, the first list that is not empty */
+    for (row_t i = 0; i < n && chosen; i++)
+        if (length_of(lists, members[i]) == length_of(lists, n_chosen ? chosen[0] : members[i]) &&
+            length_of(lists, members[i]))
+            chosen[n_chosen++] = members[i];
     row_t n_entries = n_chosen ? length_of(lists, chosen[0]) : 0;
     struct kernel_entry *entries = arena_take(arena, n_entries, sizeof *entries);
     double *values = arena_take(arena, (size_t)n_chosen * 2, sizeof *values);
     table->failed |= arena->failed;
     if (!table->failed) {
-        for (row_t i = 0; i < n_entries; i++)
-            entries[i] = make_entry(input, lists, chosen, n_chosen, i, values);
+        for (row_t position = 0; position < n_entries; position++) {
+            row_t event = reading->devices.event[lists->device[lists->first[chosen[0]] + position]];
+            bool integers = true;
+            for (row_t i = 0; i < n_chosen; i++) {
+                row_t device = lists->device[lists->first[chosen[i]] + position];
+                values[i] = op_dur_us(reading, device);
+                integers &= !number_is_double(number_at(reading->events->dur, reading->devices.event[device]));
+            }
+            entries[position] = (struct kernel_entry){.reading = reading,
+                                                      .event = event,
+                                                      .position = position,
+                                                      .integers = integers,
+                                                      .stats = numpy_stats(values, n_chosen, values + n_chosen)};
+        }
         if (n_entries)
             qsort(entries, n_entries, sizeof *entries, compare_entries);
-        write_list(input, entries, n_entries, false, table);
+        add_list(input, entries, n_entries, false, table);
         if (n_entries)
-            write_list(input, entries, n_entries, true, table);
+            add_list(input, entries, n_entries, true, table);
         else
             table_text(table, "", 0);
     }
     arena_release(arena, mark);
 }
 
-/* ---- Integers ---- */
+/* ---- Columns of integers ---- */
 
 bool tracelens_has_integer_times(const struct op_reading *reading) {
     const struct device_rows *devices = &reading->devices;

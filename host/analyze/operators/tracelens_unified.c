@@ -1,7 +1,12 @@
 /*
- * tracelens_unified.c - TraceLens' unified_perf_summary: the operators that stand for the GPU work of a trace, with
- * their kernel time, FLOPs and bytes, joined where names and arguments are equal. O(n log n) for n operators and
- * kernels.
+ * tracelens_unified.c - TraceLens' unified_perf_summary: the operators that represent the GPU activity of a trace, with
+ * their kernel time, FLOPs and bytes, joined if names and arguments are equal.
+ *
+ *     outermost operators --> walk down to the operators that represent their activity --> groups --> rows
+ *
+ * The walk stops at an operator that has a model, is the only backward operator of an attention operator, or launches
+ * kernels itself. GPU activity that no such operator launched becomes an entry of its own, "operator->kernel (Synthetic
+ * Op)". Cost: O(n log n) for n operators and kernels.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,19 +19,12 @@
 #include "base/shared.h"
 #include "columns/column.h"
 
-/*
- * The operators that stand for the GPU work of a trace in TraceLens' unified_perf_summary.
- *
- * From each outermost operator the walk goes down until an operator has a model, is the only backward operator of an
- * attention operator, or launches kernels itself. GPU activity that no such operator launched becomes an entry of its
- * own, "operator->kernel (Synthetic Op)". O(operators + links), and a sort of the outermost operators.
- */
-
+/* ---- The walk: operators that represent the GPU activity ---- */
 enum collected_kind { COLLECTED_MODEL, COLLECTED_GRADIENT, COLLECTED_LAUNCHER, COLLECTED_SYNTHETIC };
 
 struct collected_op {
     row_t host;   /* a row of hosts */
-    row_t place;  /* of the model, or of the forward operator of a gradient */
+    row_t model;  /* of the operator, or of the forward operator of a gradient */
     row_t device; /* of a synthetic entry */
     uint8_t kind; /* enum collected_kind */
 };
@@ -36,12 +34,8 @@ struct collected_ops {
     struct collected_op *list;
 };
 
-/*
- * The walk of TraceLens' unified table.
- */
-
-/* How far above an event TraceLens looks for the event that evaluates a gradient. */
-#define ANCESTORS_READ 5
+/* TraceLens searches this many ancestors of an event for the event that evaluates a gradient. */
+#define MAX_ANCESTORS 5
 
 struct collector {
     const struct op_reading *reading;
@@ -49,7 +43,7 @@ struct collector {
     row_t n;              /* rows of hosts that are in trees */
     uint8_t *below_model; /* by row: an operator below has a model and launches; only operators are between */
     uint8_t *launches;    /* by row: launches kernels by a call of the runtime */
-    uint8_t *sole;        /* by model: whether a gradient has one backward operator; 0: not yet known */
+    uint8_t *sole;        /* by model: whether a gradient has one backward operator; 0: not determined yet */
     row_t *forward;       /* by row: the model of the forward operator whose gradient the row evaluates */
     uint8_t *covered;     /* by row of devices */
     row_t *outermost;     /* by row: the outermost operator from which only operators lead to it */
@@ -67,80 +61,38 @@ static bool has_work(const struct collector *of, row_t row) {
     return links->first[of->reading->hosts.end[row]] > links->first[row];
 }
 
-static bool has_model_tracelens_collect(const struct collector *of, row_t row) {
-    return of->models->place_of[row] != ROW_NONE;
-}
-
-/* ---- What is below each row ---- */
-
-static bool is_runtime_call(const struct op_reading *reading, row_t row) {
-    return reading->hosts.kind[row] == HOST_CALL &&
-           text_compare(reading->strings, reading->events->category[reading->hosts.event[row]], TEXT_IS,
-                        "cuda_runtime");
-}
-
-static bool calls_work(const struct op_reading *reading, row_t row) {
-    const struct call_links *links = &reading->links;
-    for (row_t i = links->first[row]; i < links->first[row + 1]; i++)
-        if (reading->devices.class[links->device[i]] != DEVICE_NO_WORK)
-            return true;
-    return false;
-}
-
-/* From the last row to the first, so that a row is complete before its parent. */
+/* Marks operators above a model, and rows that launch kernels; from the last row to the first, so that a row is
+ * complete before its parent. */
 static void mark_ancestors(struct collector *of) {
     const struct op_reading *reading = of->reading;
+    const struct call_links *links = &reading->links;
     for (row_t row = of->n; row-- > 0;) {
         row_t parent = reading->hosts.parent[row];
-        if (is_runtime_call(reading, row)) {
-            of->launches[row] |= calls_work(reading, row);
+        bool is_runtime_call = reading->hosts.kind[row] == HOST_CALL &&
+                               text_compare(reading->strings, reading->events->category[reading->hosts.event[row]],
+                                            TEXT_IS, "cuda_runtime");
+        if (is_runtime_call) {
+            for (row_t i = links->first[row]; i < links->first[row + 1]; i++)
+                of->launches[row] |= reading->devices.class[links->device[i]] != DEVICE_NO_WORK;
             if (parent != ROW_NONE)
                 of->launches[parent] |= of->launches[row];
         } else if (is_operator(of, row) && parent != ROW_NONE) {
             of->below_model[parent] |=
-                of->below_model[row] | (has_model_tracelens_collect(of, row) && has_work(of, row));
+                of->below_model[row] | (of->models->model_of[row] != ROW_NONE && has_work(of, row));
         }
     }
 }
 
 /* ---- Gradients ---- */
 
-/* An operator that launches work, by its name and the outermost operator from which only operators lead to it. */
+/* An operator that launches GPU activity, by name and by the outermost operator from which only operators lead to it. */
 struct named_op {
     row_t outermost;
     uint32_t name;
     row_t row;
 };
 
-static int compare_named(const struct named_op *a, const struct named_op *b) {
-    if (a->outermost != b->outermost)
-        return a->outermost < b->outermost ? -1 : 1;
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    return (a->row > b->row) - (a->row < b->row);
-}
-
-static int by_name(const void *left, const void *right) {
-    return compare_named(left, right);
-}
-
-static enum sutra_status list_named(struct collector *of, struct arena *arena, struct sutra_error *error) {
-    const struct host_rows *hosts = &of->reading->hosts;
-    of->outermost = rows_none(arena, of->reading->hosts.n);
-    of->named = arena_take(arena, of->n, sizeof *of->named);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t row = 0; row < of->n && !status; row++) {
-        row_t parent = hosts->parent[row];
-        if (!is_operator(of, row))
-            continue;
-        of->outermost[row] = parent != ROW_NONE && is_operator(of, parent) ? of->outermost[parent] : row;
-        if (has_work(of, row))
-            of->named[of->n_named++] = (struct named_op){of->outermost[row], host_name(of->reading, row), row};
-    }
-    if (of->n_named)
-        qsort(of->named, of->n_named, sizeof *of->named, by_name);
-    return status;
-}
+ORDER_BY(compare_named, struct named_op, ASCENDING(outermost) ASCENDING(name) ASCENDING(row))
 
 /* Operators in the list before a name and a row. */
 static row_t count_before(const struct collector *of, struct named_op key) {
@@ -150,7 +102,7 @@ static row_t count_before(const struct collector *of, struct named_op key) {
     return (row_t)at.low;
 }
 
-/* Operators below an event of autograd that launch work and bear the name that the event evaluates: the
+/* Counts operators below an event of autograd that launch GPU activity and have the name that the event evaluates: the
  * text after ": ". */
 static row_t count_backward(const struct collector *of, row_t evaluates) {
     const struct op_reading *reading = of->reading;
@@ -166,70 +118,54 @@ static row_t count_backward(const struct collector *of, row_t evaluates) {
 /* The model of the forward operator whose gradient a row alone computes, or ROW_NONE. */
 static row_t gradient_of(struct collector *of, row_t row) {
     enum { UNKNOWN, NO, YES };
-    row_t place = ROW_NONE;
-    for (int i = 0; i < ANCESTORS_READ && place == ROW_NONE; i++) {
+    row_t model = ROW_NONE;
+    for (int i = 0; i < MAX_ANCESTORS && model == ROW_NONE; i++) {
         row = of->reading->hosts.parent[row];
         if (row == ROW_NONE)
             return ROW_NONE;
-        place = of->forward[row];
+        model = of->forward[row];
     }
-    if (place == ROW_NONE)
+    if (model == ROW_NONE)
         return ROW_NONE;
-    if (of->sole[place] == UNKNOWN)
-        of->sole[place] =
-            !of->models->gradient_flops[of->models->works.groups.of[place]].missing && count_backward(of, row) == 1
+    if (of->sole[model] == UNKNOWN)
+        of->sole[model] =
+            !of->models->gradient_flops[of->models->works.groups.of[model]].missing && count_backward(of, row) == 1
                 ? YES
                 : NO;
-    return of->sole[place] == YES ? place : ROW_NONE;
+    return of->sole[model] == YES ? model : ROW_NONE;
 }
 
-/* ---- The walk ---- */
-
-static void cover(struct collector *of, row_t row) {
+static void collect(struct collector *of, row_t row, enum collected_kind kind, row_t model) {
+    of->ops->list[of->ops->n++] = (struct collected_op){row, model, ROW_NONE, (uint8_t)kind};
     const struct call_links *links = &of->reading->links;
     for (row_t i = links->first[row]; i < links->first[of->reading->hosts.end[row]]; i++)
         of->covered[links->device[i]] = true;
 }
 
-static void collect(struct collector *of, row_t row, enum collected_kind kind, row_t place) {
-    of->ops->list[of->ops->n++] = (struct collected_op){row, place, ROW_NONE, (uint8_t)kind};
-    cover(of, row);
-}
-
-static bool communicates(const struct collector *of, row_t row) {
-    const struct call_links *links = &of->reading->links;
-    for (row_t i = links->first[row]; i < links->first[of->reading->hosts.end[row]]; i++)
-        if (of->reading->devices.class[links->device[i]] == DEVICE_COMMUNICATION)
-            return true;
-    return false;
-}
-
-/* Collects an operator if it stands for its work; true: the walk continues below it. */
+/* Collects an operator if it represents its GPU activity; true: the walk continues below it. */
 static bool visit(struct collector *of, row_t row) {
     if (!has_work(of, row))
         return false;
-    if (has_model_tracelens_collect(of, row)) {
-        collect(of, row, COLLECTED_MODEL, of->models->place_of[row]);
+    const struct call_links *links = &of->reading->links;
+    bool communicates = false;
+    if (of->models->model_of[row] != ROW_NONE) {
+        collect(of, row, COLLECTED_MODEL, of->models->model_of[row]);
         return false;
     }
     if (of->below_model[row])
         return true;
-    row_t place = gradient_of(of, row);
-    if (place != ROW_NONE) {
-        collect(of, row, COLLECTED_GRADIENT, place);
+    row_t model = gradient_of(of, row);
+    if (model != ROW_NONE) {
+        collect(of, row, COLLECTED_GRADIENT, model);
         return false;
     }
     if (!of->launches[row])
         return true;
-    if (!communicates(of, row))
+    for (row_t i = links->first[row]; i < links->first[of->reading->hosts.end[row]]; i++)
+        communicates |= of->reading->devices.class[links->device[i]] == DEVICE_COMMUNICATION;
+    if (!communicates)
         collect(of, row, COLLECTED_LAUNCHER, ROW_NONE);
     return false;
-}
-
-static void walk(struct collector *of, row_t root) {
-    row_t end = of->reading->hosts.end[root];
-    for (row_t row = root; row < end;)
-        row = is_operator(of, row) && visit(of, row) ? row + 1 : of->reading->hosts.end[row];
 }
 
 static int by_start(const void *left, const void *right, void *arg) {
@@ -240,56 +176,36 @@ static int by_start(const void *left, const void *right, void *arg) {
     return (hosts->event[a] > hosts->event[b]) - (hosts->event[a] < hosts->event[b]);
 }
 
-/* Operators without an operator above them, by start; `inside` is scratch. */
-static row_t list_roots(const struct collector *of, uint8_t *inside, row_t *roots) {
-    const struct host_rows *hosts = &of->reading->hosts;
-    row_t n = 0;
-    for (row_t row = 0; row < of->n; row++) {
-        row_t parent = hosts->parent[row];
-        inside[row] = parent != ROW_NONE && (inside[parent] || is_operator(of, parent));
-        if (!inside[row] && is_operator(of, row))
-            roots[n++] = row;
-    }
-    if (n)
-        qsort_r(roots, n, sizeof *roots, by_start, &hosts);
-    return n;
-}
+/* ---- GPU activity that the walk has not collected ---- */
 
-/* ---- The rest ---- */
-
-static row_t operator_above(const struct collector *of, const row_t *around, row_t call) {
-    return is_operator(of, call) ? call : around[call];
+static row_t operator_above(const struct collector *of, const row_t *enclosing, row_t call) {
+    return is_operator(of, call) ? call : enclosing[call];
 }
 
 static void add_synthetic(struct collector *of, row_t host, row_t device) {
     of->ops->list[of->ops->n++] = (struct collected_op){host, ROW_NONE, device, COLLECTED_SYNTHETIC};
 }
 
-static bool is_left(const struct collector *of, row_t device) {
-    const struct device_rows *devices = &of->reading->devices;
-    return devices->class[device] != DEVICE_NO_WORK && devices->class[device] != DEVICE_COMMUNICATION &&
-           !of->covered[device] && devices->call[device] != ROW_NONE;
-}
-
-/* First work without an operator, call by call in the order of their first work; then the rest. */
-static enum sutra_status add_rest(struct collector *of, struct arena *arena, struct sutra_error *error) {
+/* Adds activity without an operator, call by call in the order of their first activity; then all other activity. */
+static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *arena, struct sutra_error *error) {
     const struct device_rows *devices = &of->reading->devices;
     row_t n_hosts = of->reading->hosts.n, n_orphans = 0, n_others = 0;
     uint8_t *marked = arena_take(arena, n_hosts, sizeof *marked);
-    row_t *around = arena_take(arena, n_hosts, sizeof *around);
+    row_t *enclosing = arena_take(arena, n_hosts, sizeof *enclosing);
     row_t *orphan = arena_take(arena, devices->n, sizeof *orphan),
           *other = arena_take(arena, devices->n, sizeof *other);
     uint32_t *call = arena_take(arena, devices->n, sizeof *call);
     struct op_groups groups = {0};
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t row = 0; row < n_hosts && !status; row++)
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t row = 0; row < n_hosts; row++)
         marked[row] = is_operator(of, row);
-    if (!status)
-        status = op_reading_around(of->reading, marked, arena, around, error);
+    enum sutra_status status = op_reading_around(of->reading, marked, arena, enclosing, error);
     for (row_t i = 0; i < devices->n && !status; i++) {
-        if (!is_left(of, i))
+        if (devices->class[i] == DEVICE_NO_WORK || devices->class[i] == DEVICE_COMMUNICATION || of->covered[i] ||
+            devices->call[i] == ROW_NONE)
             continue;
-        if (operator_above(of, around, devices->call[i]) != ROW_NONE) {
+        if (operator_above(of, enclosing, devices->call[i]) != ROW_NONE) {
             other[n_others++] = i;
             continue;
         }
@@ -301,40 +217,58 @@ static enum sutra_status add_rest(struct collector *of, struct arena *arena, str
     for (row_t i = 0; i < n_orphans && !status; i++)
         add_synthetic(of, call[groups.member[i]], orphan[groups.member[i]]);
     for (row_t i = 0; i < n_others && !status; i++)
-        add_synthetic(of, operator_above(of, around, devices->call[other[i]]), other[i]);
+        add_synthetic(of, operator_above(of, enclosing, devices->call[other[i]]), other[i]);
     return status;
 }
 
-static enum sutra_status tracelens_collect(const struct tracelens_models *models, struct arena *arena,
-                                           struct collected_ops *ops, struct sutra_error *error) {
+static enum sutra_status collect_ops(const struct tracelens_models *models, struct arena *arena,
+                                     struct collected_ops *ops, struct sutra_error *error) {
     const struct op_reading *reading = models->reading;
-    row_t n = reading->hosts.n;
+    const struct host_rows *hosts = &reading->hosts;
+    row_t n = hosts->n;
     *ops = (struct collected_ops){.list = arena_take(arena, (size_t)n + reading->devices.n, sizeof *ops->list)};
     struct collector of = {.reading = reading,
                            .models = models,
-                           .n = n - reading->hosts.n_skipped,
+                           .n = n - hosts->n_skipped,
                            .below_model = arena_zeros(arena, n, sizeof *of.below_model),
                            .launches = arena_zeros(arena, n, sizeof *of.launches),
                            .sole = arena_zeros(arena, models->works.n, sizeof *of.sole),
                            .forward = rows_none(arena, n),
                            .covered = arena_zeros(arena, reading->devices.n, sizeof *of.covered),
+                           .outermost = rows_none(arena, n),
                            .ops = ops};
-    row_t *roots = arena_take(arena, n, sizeof *roots);
-    uint8_t *inside = arena_take(arena, n, sizeof *inside);
-    enum sutra_status status = arena_status(arena, error);
-    if (status)
-        return status;
-    for (row_t place = 0; place < models->works.n; place++)
-        if (models->gradient[place] != ROW_NONE)
-            of.forward[models->gradient[place]] = place;
+    of.named = arena_take(arena, of.n, sizeof *of.named);
+    row_t *roots = arena_take(arena, n, sizeof *roots), n_roots = 0;
+    uint8_t *inside = arena_take(arena, n, sizeof *inside); /* by row: an operator encloses it */
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t model = 0; model < models->works.n; model++)
+        if (models->gradient[model] != ROW_NONE)
+            of.forward[models->gradient[model]] = model;
     mark_ancestors(&of);
-    if ((status = list_named(&of, arena, error)))
-        return status;
-    row_t n_roots = list_roots(&of, inside, roots);
+    for (row_t row = 0; row < of.n; row++) {
+        row_t parent = hosts->parent[row];
+        bool below_operator = parent != ROW_NONE && is_operator(&of, parent);
+        inside[row] = below_operator || (parent != ROW_NONE && inside[parent]);
+        if (!is_operator(&of, row))
+            continue;
+        of.outermost[row] = below_operator ? of.outermost[parent] : row;
+        if (has_work(&of, row))
+            of.named[of.n_named++] = (struct named_op){of.outermost[row], host_name(reading, row), row};
+        if (!inside[row])
+            roots[n_roots++] = row;
+    }
+    if (of.n_named)
+        qsort(of.named, of.n_named, sizeof *of.named, compare_named);
+    if (n_roots)
+        qsort_r(roots, n_roots, sizeof *roots, by_start, &hosts);
     for (row_t i = 0; i < n_roots; i++)
-        walk(&of, roots[i]);
-    return add_rest(&of, arena, error);
+        for (row_t row = roots[i]; row < hosts->end[roots[i]];)
+            row = is_operator(&of, row) && visit(&of, row) ? row + 1 : hosts->end[row];
+    return add_synthetic_ops(&of, arena, error);
 }
+
+/* ---- The table ---- */
 
 struct unified {
     const struct op_input *input;
@@ -353,12 +287,10 @@ struct unified {
     struct op_groups groups;
     struct value_stats *busy; /* by group */
     enum group_order order;   /* of the groups of entries, */
-    bool has_unknown_rates;   /* and whether any rate is NaN, */
-    bool has_unknown_bytes;   /* of FLOPs and of bytes */
-    double *scratch;          /* room for two numbers of each entry */
+    bool has_unknown_rates;   /* a rate of FLOPs or of bytes is NaN */
+    bool has_unknown_bytes;
+    double *scratch; /* two numbers of each entry */
 };
-
-/* ---- Names and categories ---- */
 
 /* The name of a synthetic entry, "operator->kernel (Synthetic Op)"; STRING_NONE: out of memory. */
 static uint32_t synthetic_name(struct unified *of, const struct collected_op *op, struct buffer *text) {
@@ -374,7 +306,7 @@ static uint32_t synthetic_name(struct unified *of, const struct collected_op *op
     return text->failed ? STRING_NONE : strings_intern(&of->names, text->bytes, text->length);
 }
 
-/* As TraceLens has it: by the name, else by the first kernel that the operator itself launched. */
+/* The category in TraceLens: by the name, else by the first kernel that the operator itself launched. */
 static uint8_t category_of(const struct unified *of, const struct collected_op *op, const char *name, size_t length) {
     const struct op_charges *charges = &of->reading->charges;
     row_t charge = charges->of_host[op->host];
@@ -415,38 +347,41 @@ static enum sutra_status find_keys(struct unified *of, struct tuple *keys, struc
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-/* ---- Times and figures ---- */
-
-static bool has_model_tracelens_unified(const struct collected_op *op) {
+static bool has_model(const struct collected_op *op) {
     return op->kind == COLLECTED_MODEL || op->kind == COLLECTED_GRADIENT;
 }
 
 static const struct op_flops *flops_of(const struct unified *of, const struct collected_op *op) {
-    if (!has_model_tracelens_unified(op))
+    if (!has_model(op))
         return NULL;
     const struct op_flops *flops = op->kind == COLLECTED_MODEL ? of->models->works.flops : of->models->gradient_flops;
-    flops += of->models->works.groups.of[op->place];
+    flops += of->models->works.groups.of[op->model];
     return flops->missing ? NULL : flops;
 }
 
+/* Finds busy times and figures of the entries, and their kernels in the order of their calls in the file. */
 static enum sutra_status find_figures(struct unified *of, struct arena *arena, struct sutra_error *error) {
     const struct device_rows *devices = &of->reading->devices;
-    row_t n = of->ops.n, *hosts = arena_take(arena, n, sizeof *hosts);
+    row_t n = of->ops.n, n_devices = 0, *hosts = arena_take(arena, n, sizeof *hosts);
     int64_t *ticks = arena_take(arena, n, sizeof *ticks);
     of->busy_us = arena_take(arena, n, sizeof *of->busy_us);
     of->figures = arena_take(arena, n, sizeof *of->figures);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < n && !status; i++)
+    of->first = arena_take(arena, (size_t)n + 1, sizeof *of->first);
+    of->device = arena_take(arena, (size_t)of->reading->links.n + n, sizeof *of->device);
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++)
         hosts[i] = of->ops.list[i].host;
-    if (!status)
-        status = op_reading_busy(of->reading, hosts, n, arena, ticks, error);
-    for (row_t i = 0; i < n && !status; i++) {
+    enum sutra_status status = op_reading_busy(of->reading, hosts, n, arena, ticks, error);
+    if (status)
+        return status;
+    for (row_t i = 0; i < n; i++) {
         const struct collected_op *op = &of->ops.list[i];
         const struct op_flops *flops = flops_of(of, op);
         if (op->kind == COLLECTED_SYNTHETIC)
             ticks[i] = devices->stop[op->device] - devices->start[op->device];
         if (op->kind == COLLECTED_GRADIENT)
-            ticks[i] = of->models->gradient_busy[op->place];
+            ticks[i] = of->models->gradient_busy[op->model];
         of->busy_us[i] = op_us(of->reading, ticks[i]);
         of->figures[i] = flops
                              ? tracelens_figures(flops, of->busy_us[i])
@@ -454,32 +389,18 @@ static enum sutra_status find_figures(struct unified *of, struct arena *arena, s
         of->has_figures |= flops != NULL;
         of->has_unknown_rates |= isnan(of->figures[i].tera_flops_per_s);
         of->has_unknown_bytes |= isnan(of->figures[i].tera_bytes_per_s);
-    }
-    return status;
-}
-
-/* Kernels of each entry, in the order of their calls in the file. */
-static enum sutra_status list_kernels(struct unified *of, struct arena *arena, struct sutra_error *error) {
-    const struct call_links *links = &of->reading->links;
-    of->first = arena_take(arena, (size_t)of->ops.n + 1, sizeof *of->first);
-    of->device = arena_take(arena, (size_t)links->n + of->ops.n, sizeof *of->device);
-    row_t n = 0;
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < of->ops.n && !status; i++) {
-        const struct collected_op *op = &of->ops.list[i];
         row_t n_below = 1;
-        of->first[i] = n;
+        of->first[i] = n_devices;
         if (op->kind == COLLECTED_SYNTHETIC)
-            of->device[n] = op->device;
+            of->device[n_devices] = op->device;
         else
-            n_below = tracelens_kernels_below(of->models, op->host, KERNELS_BY_CALL, of->device + n);
+            n_below = tracelens_kernels_below(of->models, op->host, KERNELS_BY_CALL, of->device + n_devices);
         if (n_below == ROW_NONE)
             return error_memory(error);
-        n += n_below;
+        n_devices += n_below;
     }
-    if (!status)
-        of->first[of->ops.n] = n;
-    return status;
+    of->first[n] = n_devices;
+    return SUTRA_OK;
 }
 
 /* ---- Columns ---- */
@@ -488,7 +409,7 @@ static enum sutra_status list_kernels(struct unified *of, struct arena *arena, s
 #define REAL    SUTRA_COLUMN_REAL
 #define INTEGER SUTRA_COLUMN_INTEGER
 
-/* `figures`: the column is there only where an operator has a model whose figures are known. */
+/* `figures`: the column exists only if an operator has a model with known figures. */
 static const struct unified_column {
     struct column_spec spec;
     bool figures;
@@ -539,50 +460,12 @@ static const struct unified_column {
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
-static bool has_integer_durations(const struct unified *of) {
-    const struct op_reading *reading = of->reading;
-    for (row_t i = 0; i < of->ops.n; i++)
-        if (number_is_double(number_at(reading->events->dur, reading->hosts.event[of->ops.list[i].host])))
-            return false;
-    return true;
-}
-
-static struct sutra_table *begin_table(const struct unified *of, struct sutra_operators *operators) {
-    static const char *const durations[] = {"total_duration_us", "duration_us_min", "duration_us_max", NULL};
-    static const char *const times[] = {"Kernel Time (µs)_sum", "Kernel Time (µs)_min", "Kernel Time (µs)_max", NULL};
-    struct column_spec specs[N_COLUMNS];
-    uint32_t n = 0;
-    for (int i = 0; i < N_COLUMNS; i++)
-        if (of->has_figures || !columns[i].figures)
-            specs[n++] = columns[i].spec;
-    struct sutra_table *table = op_table_begin_with(operators, SUTRA_TRACELENS_UNIFIED, specs, n);
-    if (has_integer_durations(of))
-        tracelens_retype_integers(table, durations);
-    if (of->input->integer_times)
-        tracelens_retype_integers(table, times);
-    return table;
-}
-
 /* ---- Rows ---- */
 
 /* Synthetic entries are numbered after all events. */
 static row_t uid_of(const struct unified *of, row_t entry) {
     return entry < of->n_real ? of->reading->hosts.event[of->ops.list[entry].host]
                               : of->reading->events->n + (entry - of->n_real);
-}
-
-static void write_names(const struct unified *of, row_t entry, struct sutra_table *table) {
-    static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES};
-    const struct collected_op *op = &of->ops.list[entry];
-    const struct thread_labels *labels = &of->models->labels;
-    uint32_t thread = of->reading->hosts.thread[op->host];
-    table_string(table, op->kind == COLLECTED_SYNTHETIC ? &of->names : of->reading->strings, of->name[entry]);
-    table_words(table, op_category_names[of->category[entry]]);
-    table_string(table, &labels->texts, labels->process[thread]);
-    table_string(table, &labels->texts, labels->label[thread]);
-    table_string(table, &labels->texts, labels->thread[thread]);
-    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
-        table_string(table, &of->arguments.texts, op_argument_text(&of->arguments, arguments[i], entry));
 }
 
 /* A column of the members of a group; `field` is an offset in struct model_figures. */
@@ -594,76 +477,70 @@ static struct value_stats figure_stats(const struct unified *of, const row_t *me
     return pandas_stats(of->scratch, n, unknown ? GROUPS_MIXED : of->order, of->scratch + n);
 }
 
-static struct value_stats duration_stats(const struct unified *of, const row_t *members, row_t n) {
-    const struct op_reading *reading = of->reading;
-    for (row_t i = 0; i < n; i++)
-        of->scratch[i] =
-            number_as_double(number_at(reading->events->dur, reading->hosts.event[of->ops.list[members[i]].host]));
-    return pandas_stats(of->scratch, n, of->order, of->scratch + n);
-}
-
-/* The first member with figures; the first of all where there is none. */
-static row_t first_known(const struct unified *of, const row_t *members, row_t n) {
-    for (row_t i = 0; i < n; i++)
-        if (flops_of(of, &of->ops.list[members[i]]))
-            return members[i];
-    return members[0];
-}
-
 static const struct model_variant *variant_of(const struct unified *of, row_t entry) {
     const struct collected_op *op = &of->ops.list[entry];
-    return flops_of(of, op) ? &of->models->variants[of->models->variant_of[op->place]] : NULL;
+    return flops_of(of, op) ? &of->models->variants[of->models->variant_of[op->model]] : NULL;
 }
 
-static void write_figures(const struct unified *of, row_t known, const struct value_stats *bytes,
-                          const struct value_stats *flops, struct sutra_table *table) {
-    const struct model_figures *figures = &of->figures[known];
-    const struct model_variant *variant = variant_of(of, known);
-    table_real(table, figures->giga_flops);
-    table_real(table, figures->mega_bytes);
-    table_real(table, figures->flops_per_byte);
-    table_words(table, variant ? variant->spec : "");
-    table_real(table, bytes->mean);
-    table_real(table, bytes->std);
-    table_real(table, flops->mean);
-    table_real(table, flops->std);
-}
-
-static void write_order(const struct value_stats *stats, struct sutra_table *table) {
+static void add_quantiles(const struct value_stats *stats, struct sutra_table *table) {
     table_real(table, stats->median);
     table_number(table, stats->min);
     table_number(table, stats->max);
 }
 
-static void write_group(const struct unified *of, uint32_t group, struct arena *arena, struct sutra_table *table) {
+static void add_group(const struct unified *of, uint32_t group, struct arena *arena, struct sutra_table *table) {
+    static const enum op_argument arguments[] = {ARGUMENT_DIMS, ARGUMENT_TYPES, ARGUMENT_STRIDES, ARGUMENT_VALUES};
+    const struct op_reading *reading = of->reading;
     const row_t *members = of->groups.member + of->groups.first[group];
-    row_t n = of->groups.first[group + 1] - of->groups.first[group], known = first_known(of, members, n);
+    row_t n = of->groups.first[group + 1] - of->groups.first[group], entry = members[0], known = entry;
+    const struct collected_op *op = &of->ops.list[entry];
     const struct value_stats *busy = &of->busy[group];
     struct value_stats bytes = figure_stats(of, members, n, offsetof(struct model_figures, tera_bytes_per_s));
     struct value_stats flops = figure_stats(of, members, n, offsetof(struct model_figures, tera_flops_per_s));
-    struct value_stats durations = duration_stats(of, members, n);
-    const struct kernel_lists lists = {of->first, of->device};
+    for (row_t i = 0; i < n; i++)
+        of->scratch[i] =
+            number_as_double(number_at(reading->events->dur, reading->hosts.event[of->ops.list[members[i]].host]));
+    struct value_stats durations = pandas_stats(of->scratch, n, of->order, of->scratch + n);
+    for (row_t i = n; i-- > 0;) /* the first member with figures, or the first member */
+        known = flops_of(of, &of->ops.list[members[i]]) ? members[i] : known;
     const struct model_variant *variant = variant_of(of, known);
-    write_names(of, members[0], table);
-    table_integer(table, uid_of(of, members[0]));
+    const struct kernel_lists lists = {of->first, of->device};
+    const struct thread_labels *labels = &of->models->labels;
+    uint32_t thread = reading->hosts.thread[op->host];
+    table_string(table, op->kind == COLLECTED_SYNTHETIC ? &of->names : reading->strings, of->name[entry]);
+    table_words(table, op_category_names[of->category[entry]]);
+    table_string(table, &labels->texts, labels->process[thread]);
+    table_string(table, &labels->texts, labels->label[thread]);
+    table_string(table, &labels->texts, labels->thread[thread]);
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
+        table_string(table, &of->arguments.texts, op_argument_text(&of->arguments, arguments[i], entry));
+    table_integer(table, uid_of(of, entry));
     table_integer(table, n);
     table_number(table, durations.sum);
     table_real(table, durations.mean);
     table_real(table, durations.std);
-    if (of->has_figures)
-        write_figures(of, known, &bytes, &flops, table);
+    if (of->has_figures) {
+        table_real(table, of->figures[known].giga_flops);
+        table_real(table, of->figures[known].mega_bytes);
+        table_real(table, of->figures[known].flops_per_byte);
+        table_words(table, variant ? variant->spec : "");
+        table_real(table, bytes.mean);
+        table_real(table, bytes.std);
+        table_real(table, flops.mean);
+        table_real(table, flops.std);
+    }
     table_real(table, busy->mean);
     table_real(table, busy->std);
     table_number(table, busy->sum);
-    write_order(&durations, table);
+    add_quantiles(&durations, table);
     if (of->has_figures) {
-        write_order(&bytes, table);
-        write_order(&flops, table);
+        add_quantiles(&bytes, table);
+        add_quantiles(&flops, table);
     }
-    write_order(busy, table);
+    add_quantiles(busy, table);
     tracelens_details_write(of->input, &lists, members, n, arena, table);
     table_string(table, &of->models->texts, variant ? variant->params : STRING_NONE);
-    table_words(table, has_model_tracelens_unified(&of->ops.list[members[0]]) ? "True" : "False");
+    table_words(table, has_model(op) ? "True" : "False");
 }
 
 static int by_time_and_uid(const void *left, const void *right, void *arg) {
@@ -676,15 +553,17 @@ static int by_time_and_uid(const void *left, const void *right, void *arg) {
     return (uid_a > uid_b) - (uid_a < uid_b);
 }
 
-static enum sutra_status write_groups(struct unified *of, struct arena *arena, struct sutra_operators *operators,
-                                      struct sutra_error *error) {
+static enum sutra_status make_table(struct unified *of, struct arena *arena, struct sutra_operators *operators,
+                                    struct sutra_error *error) {
+    static const char *const durations[] = {"total_duration_us", "duration_us_min", "duration_us_max", NULL};
+    static const char *const times[] = {"Kernel Time (µs)_sum", "Kernel Time (µs)_min", "Kernel Time (µs)_max", NULL};
+    const struct op_reading *reading = of->reading;
     uint32_t n = of->groups.n, *order = arena_take(arena, n, sizeof *order);
     double *sums = arena_take(arena, n, sizeof *sums), so_far = 0;
     of->busy = arena_take(arena, n, sizeof *of->busy);
     of->scratch = arena_take(arena, (size_t)of->ops.n * 2, sizeof *of->scratch);
-    enum sutra_status status = arena_status(arena, error);
-    if (status)
-        return status;
+    if (arena->failed)
+        return error_memory(error);
     of->order = pandas_group_order(of->groups.of, of->ops.n, NULL);
     for (uint32_t g = 0; g < n; g++) {
         row_t first = of->groups.first[g], n_members = of->groups.first[g + 1] - first;
@@ -698,10 +577,22 @@ static enum sutra_status write_groups(struct unified *of, struct arena *arena, s
     for (uint32_t i = 0; i < n; i++)
         sums[i] = of->busy[order[i]].sum;
     double all = numpy_sum(sums, n);
-    struct sutra_table *table = begin_table(of, operators);
+    struct column_spec specs[N_COLUMNS];
+    uint32_t n_columns = 0;
+    for (int i = 0; i < N_COLUMNS; i++)
+        if (of->has_figures || !columns[i].figures)
+            specs[n_columns++] = columns[i].spec;
+    struct sutra_table *table = op_table_begin_with(operators, SUTRA_TRACELENS_UNIFIED, specs, n_columns);
+    bool integers = true;
+    for (row_t i = 0; i < of->ops.n; i++)
+        integers &= !number_is_double(number_at(reading->events->dur, reading->hosts.event[of->ops.list[i].host]));
+    if (integers)
+        tracelens_retype_integers(table, durations);
+    if (of->input->integer_times)
+        tracelens_retype_integers(table, times);
     for (uint32_t i = 0; i < n; i++) {
         double share = sums[i] / all * 100;
-        write_group(of, order[i], arena, table);
+        add_group(of, order[i], arena, table);
         table_real(table, share);
         table_real(table, so_far += share);
     }
@@ -712,7 +603,7 @@ enum sutra_status tracelens_unified(const struct op_input *input, struct arena *
                                     struct sutra_operators *operators, struct sutra_error *error) {
     struct unified of = {.input = input, .reading = input->reading, .models = input->models};
     struct arena_mark mark = arena_mark(arena);
-    enum sutra_status status = tracelens_collect(of.models, arena, &of.ops, error);
+    enum sutra_status status = collect_ops(of.models, arena, &of.ops, error);
     row_t *hosts = status ? NULL : arena_take(arena, of.ops.n, sizeof *hosts);
     struct tuple *keys = status ? NULL : arena_take(arena, of.ops.n, sizeof *keys);
     if (!status)
@@ -728,9 +619,7 @@ enum sutra_status tracelens_unified(const struct op_input *input, struct arena *
     if (!status)
         status = find_figures(&of, arena, error);
     if (!status)
-        status = list_kernels(&of, arena, error);
-    if (!status)
-        status = write_groups(&of, arena, operators, error);
+        status = make_table(&of, arena, operators, error);
     op_arguments_free(&of.arguments);
     strings_free(&of.names);
     arena_release(arena, mark);
