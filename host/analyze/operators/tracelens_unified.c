@@ -85,7 +85,7 @@ static void mark_ancestors(struct collector *of) {
 
 /* ---- Gradients ---- */
 
-/* An operator that launches GPU activity, by name and by the outermost operator from which only operators lead to it. */
+/* An operator that launches GPU activity, by name and the outermost operator from which only operators lead to it. */
 struct named_op {
     row_t outermost;
     uint32_t name;
