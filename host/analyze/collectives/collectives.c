@@ -1,6 +1,10 @@
 /*
- * collectives.c - from traces of all ranks to tables: each trace is a task that keeps what its collectives tell; the
- * rest is one rank's work after another in their order, so that nothing depends on threads.
+ * collectives.c - from traces of all ranks to tables of collectives: the part of each trace, waits and clocks of all
+ * ranks, times of each collective, and the run.
+ *
+ *     traces, in parallel --> struct collective_part --merge--> calls --> matches, clocks --> waits, checks, tables
+ *
+ * Parts are merged one rank after another in rank order, so that results do not depend on threads.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,51 +20,39 @@
 #include "facts/names.h"
 #include "facts/times.h"
 
-/*
- * What is kept of a trace: its collectives, and how long its device computes.
- */
-
-/* What each name of a kernel is to a timeline, found when it is met. */
-static enum device_class class_of(const struct sutra_device_trace *trace, const struct string_roles *roles,
-                                  uint8_t *classes, row_t event) {
-    uint32_t name = trace->events.name[event], category = category_roles(&trace->events, roles, event);
-    if (!(category & CATEGORY_WORK))
-        return DEVICE_NO_WORK;
-    if (category & (CATEGORY_COPY | CATEGORY_SET))
-        return DEVICE_COPY;
-    if (classes[name] == 0)
-        classes[name] = (uint8_t)(1 + device_class_of(CATEGORY_KERNEL, strings_text(&trace->strings, name),
-                                                      strings_length(&trace->strings, name)));
-    return (enum device_class)(classes[name] - 1);
-}
-
-static void add_work(struct collective_part *part, enum device_class class, int64_t start_ns, int64_t end_ns) {
-    part->first_ns = start_ns < part->first_ns ? start_ns : part->first_ns;
-    part->last_ns = end_ns > part->last_ns ? end_ns : part->last_ns;
-    if (class == DEVICE_COMPUTE)
-        part->compute_ns += (double)moment_minus(end_ns, start_ns);
-}
+/* ---- The part of one trace: its collectives, and the compute time of its GPU ---- */
 
 static enum sutra_status sum_work(struct collective_part *part, struct sutra_context *context,
                                   const struct sutra_device_trace *trace, struct sutra_error *error) {
     const struct device_events *events = &trace->events;
+    const struct strings *strings = &trace->strings;
     struct arena scratch = {0};
-    struct string_roles *roles = names_find(&trace->strings, READER_LINKER, &scratch);
-    uint8_t *classes = arena_zeros(&scratch, trace->strings.n, sizeof *classes);
+    struct string_roles *roles = names_find(strings, READER_LINKER, &scratch);
+    uint8_t *classes = arena_zeros(&scratch, strings->n, sizeof *classes); /* by name: class + 1; 0: not classified */
     enum sutra_status status = arena_status(&scratch, error);
     int64_t base_ns = trace_base_ns(trace);
     uint64_t n_untimed = 0;
     part->first_ns = INT64_MAX;
     part->last_ns = INT64_MIN;
     for (row_t i = 0; i < events->n && !status; i++) {
-        enum device_class class = class_of(trace, roles, classes, i);
+        uint32_t name = events->name[i], category = category_roles(events, roles, i);
         int64_t start_ns = base_ns, end_ns;
-        if (class == DEVICE_NO_WORK)
+        if (!(category & CATEGORY_WORK))
             continue;
-        if (event_moments(events, i, base_ns, &start_ns, &end_ns))
-            add_work(part, class, start_ns, end_ns);
-        else
+        bool is_copy = category & (CATEGORY_COPY | CATEGORY_SET);
+        if (!is_copy && classes[name] == 0)
+            classes[name] = (uint8_t)(1 + device_class_of(CATEGORY_KERNEL, strings_text(strings, name),
+                                                          strings_length(strings, name)));
+        if (!is_copy && classes[name] == DEVICE_NO_WORK + 1)
+            continue;
+        if (!event_moments(events, i, base_ns, &start_ns, &end_ns)) {
             n_untimed++;
+            continue;
+        }
+        part->first_ns = start_ns < part->first_ns ? start_ns : part->first_ns;
+        part->last_ns = end_ns > part->last_ns ? end_ns : part->last_ns;
+        if (!is_copy && classes[name] == DEVICE_COMPUTE + 1)
+            part->compute_ns += (double)moment_minus(end_ns, start_ns);
     }
     if (!status)
         untimed_warn(context, n_untimed, "GPU activity has", "GPU activities have");
@@ -77,7 +69,7 @@ enum sutra_status collective_part_take(struct collective_part *part, struct sutr
         return error_memory(error);
     part->calls.keep_untold = true;
     if (compat)
-        return nccl_rows_take(&part->nccl, context, trace, error);
+        return nccl_rows_read(&part->nccl, context, trace, error);
     enum sutra_status status = collective_calls_take(&part->calls, context, trace, rank, error);
     if (!status)
         status = sum_work(part, context, trace, error);
@@ -93,34 +85,20 @@ static struct collective_part *collective_part_at(const struct sutra_collectives
 }
 
 /*
- * What each rank waited, and was waited for; clocks of ranks and hosts; checks.
+ * ---- Waits of each rank, clocks of ranks and hosts, checks ----
  *
- * A rank that comes last to a collective is waited for by all others, on average as long as they wait.
+ * Each rank waits from its arrival until the last rank arrives. The last rank causes the mean wait of the others.
  */
 
 static double microseconds(int64_t ns) {
     return (double)ns / 1e3;
 }
 
-/* ---- Sums ---- */
-
-/* The traces of the ranks of the clocks; both are by rank. */
-static void find_parts(struct sutra_collectives *of) {
-    row_t place = 0;
-    for (size_t i = 0; i < of->tasks.n_analyzed; i++) {
-        const struct collective_part *part = collective_part_at(of, i);
-        while (place < of->n_clocks && of->clocks[place].rank < part->rank.rank)
-            place++;
-        if (place < of->n_clocks && of->clocks[place].rank == part->rank.rank)
-            of->parts[place] = part;
-    }
-}
-
 static int64_t set_time(const struct sutra_collectives *of, row_t place, int64_t ns) {
     return of->clock_set[place] ? rank_clock_time(&of->clocks[place], ns) : ns;
 }
 
-/* When the job's work begins, and how long it takes, by the common clock. */
+/* Finds the start of the job's GPU activity, and its span, by the common clock. */
 static void find_span(struct sutra_collectives *of) {
     int64_t first = INT64_MAX, last = INT64_MIN;
     for (row_t i = 0; i < of->n_clocks; i++) {
@@ -135,24 +113,13 @@ static void find_span(struct sutra_collectives *of) {
     of->summary.span_us = first > last ? 0 : microseconds(moment_minus(last, first));
 }
 
-static void add_match(struct sutra_collectives *of, const struct job_collectives *job,
-                      const struct collective_match *match) {
-    struct collective_moments moments = collective_moments_of(job, match);
-    struct sutra_collectives_summary *summary = &of->summary;
-    summary->n_messages += match->is_message;
-    summary->n_collectives += !match->is_message;
-    summary->transfer_us += microseconds(moments.transfer_ns);
-    if (rank_waits_add(job, match, &moments, of->sums))
-        summary->wait_us += moments.wait_ns / 1e3;
-}
-
 /* ---- Tables ---- */
 
 static int64_t host_of(const struct sutra_collectives *of, int64_t rank) {
     return of->ranks_per_host ? rank / of->ranks_per_host : CALL_UNKNOWN;
 }
 
-static void put_ranks(struct sutra_collectives *of, double median_compute_ns) {
+static void add_ranks(struct sutra_collectives *of, double median_compute_ns) {
     struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_RANKS);
     double span_us = of->summary.span_us;
     for (row_t i = 0; i < of->n_clocks; i++) {
@@ -173,12 +140,12 @@ static void put_ranks(struct sutra_collectives *of, double median_compute_ns) {
     }
 }
 
-/* How far a clock is ahead where its collectives begin. */
+/* How far a clock is ahead where its collectives start. */
 static int64_t ahead_of(const struct rank_clock *clock) {
     return moment_minus(clock->first_ns, rank_clock_time(clock, clock->first_ns));
 }
 
-static void put_clocks(struct sutra_collectives *of) {
+static void add_clocks(struct sutra_collectives *of) {
     struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_CLOCKS);
     for (row_t i = 0; i < of->n_clocks; i++) {
         const struct rank_clock *clock = &of->clocks[i];
@@ -194,38 +161,32 @@ static void put_clocks(struct sutra_collectives *of) {
     }
 }
 
-/* Clocks of a host, which is all that its ranks have: the median of them. */
-static void put_host(struct sutra_collectives *of, row_t begin, row_t end, double *values, struct sutra_table *table) {
-    double residual_us = 0;
-    for (row_t i = begin; i < end; i++)
-        values[i - begin] = microseconds(ahead_of(&of->clocks[i]));
-    qsort(values, end - begin, sizeof *values, compare_doubles);
-    double ahead_us = values[(end - begin) / 2];
-    for (row_t i = begin; i < end; i++) {
-        double apart_us = fabs(microseconds(ahead_of(&of->clocks[i])) - ahead_us);
-        residual_us = fmax(residual_us, fmax(apart_us, microseconds(of->clocks[i].spread_ns)));
-    }
-    table_integer(table, host_of(of, of->clocks[begin].rank));
-    table_integer(table, of->clocks[begin].rank);
-    table_integer(table, of->clocks[end - 1].rank);
-    table_integer(table, end - begin);
-    table_real(table, ahead_us);
-    table_real(table, residual_us);
-}
-
-static void put_hosts(struct sutra_collectives *of, double *values) {
+/* All ranks of a host have its clock: the median of theirs. */
+static void add_hosts(struct sutra_collectives *of, double *values) {
     if (of->ranks_per_host == 0)
         return;
     struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_HOSTS);
     for (row_t begin = 0, end; begin < of->n_clocks; begin = end) {
         int64_t host = host_of(of, of->clocks[begin].rank);
-        for (end = begin; end < of->n_clocks && host_of(of, of->clocks[end].rank) == host;)
-            end++;
-        put_host(of, begin, end, values, table);
+        double residual_us = 0;
+        for (end = begin; end < of->n_clocks && host_of(of, of->clocks[end].rank) == host; end++)
+            values[end - begin] = microseconds(ahead_of(&of->clocks[end]));
+        qsort(values, end - begin, sizeof *values, compare_doubles);
+        double ahead_us = values[(end - begin) / 2];
+        for (row_t i = begin; i < end; i++) {
+            double apart_us = fabs(microseconds(ahead_of(&of->clocks[i])) - ahead_us);
+            residual_us = fmax(residual_us, fmax(apart_us, microseconds(of->clocks[i].spread_ns)));
+        }
+        table_integer(table, host);
+        table_integer(table, of->clocks[begin].rank);
+        table_integer(table, of->clocks[end - 1].rank);
+        table_integer(table, end - begin);
+        table_real(table, ahead_us);
+        table_real(table, residual_us);
     }
 }
 
-static void put_check(const struct sutra_collectives *of, struct sutra_table *table,
+static void add_check(const struct sutra_collectives *of, struct sutra_table *table,
                       const struct collective_check *check) {
     table_words(table, check_severity_names[check->severity]);
     table_words(table, check->rule);
@@ -241,13 +202,13 @@ static void put_check(const struct sutra_collectives *of, struct sutra_table *ta
     table_words(table, check->text);
 }
 
-/* Those of collectives, and traces that were left out. */
-static void put_checks(struct sutra_collectives *of) {
+/* Adds skipped traces, then checks of collectives by severity. */
+static void add_checks(struct sutra_collectives *of) {
     struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_CHECKS);
     for (size_t i = 0; i < of->tasks.n; i++) {
         const struct rank_task *task = &of->tasks.list[of->tasks.order[i]];
         if (task->status && !task->is_unselected)
-            put_check(of, table,
+            add_check(of, table,
                       &(struct collective_check){.severity = CHECK_ERROR,
                                                  .rule = "skipped trace",
                                                  .group = "",
@@ -261,27 +222,10 @@ static void put_checks(struct sutra_collectives *of) {
     for (int severity = CHECK_ERROR; severity >= CHECK_NOTE; severity--)
         for (uint64_t i = 0; i < of->checks.n; i++)
             if ((int)of->checks.list[i].severity == severity)
-                put_check(of, table, &of->checks.list[i]);
+                add_check(of, table, &of->checks.list[i]);
     for (uint64_t i = 0; i < of->checks.n; i++)
         of->summary.n_faults += of->checks.list[i].severity == CHECK_ERROR;
     of->summary.n_checks = table->n_rows;
-}
-
-/* ---- All of them ---- */
-
-static void sum_clocks(struct sutra_collectives *of, double *values) {
-    double least = 0, most = 0;
-    for (row_t i = 0; i < of->n_clocks; i++) {
-        double ahead_us = microseconds(ahead_of(&of->clocks[i]));
-        bool compared = of->clocks[i].reference == of->clocks[0].rank;
-        least = compared ? fmin(least, ahead_us) : least;
-        most = compared ? fmax(most, ahead_us) : most;
-        values[i] = microseconds(of->clocks[i].spread_ns);
-    }
-    if (of->n_clocks > 0)
-        qsort(values, of->n_clocks, sizeof *values, compare_doubles);
-    of->summary.clocks_apart_us = most - least;
-    of->summary.clock_residual_us = of->n_clocks > 0 ? values[of->n_clocks / 2] : 0;
 }
 
 static enum sutra_status collective_ranks_make(struct sutra_collectives *of, struct sutra_error *error) {
@@ -290,28 +234,52 @@ static enum sutra_status collective_ranks_make(struct sutra_collectives *of, str
     double *values = arena_take(&of->arena, of->n_clocks, sizeof *values);
     if (of->arena.failed)
         return error_memory(error);
-    find_parts(of);
+    for (size_t i = 0, clock = 0; i < of->tasks.n_analyzed; i++) { /* traces and clocks are both ordered by rank */
+        const struct collective_part *part = collective_part_at(of, i);
+        while (clock < of->n_clocks && of->clocks[clock].rank < part->rank.rank)
+            clock++;
+        if (clock < of->n_clocks && of->clocks[clock].rank == part->rank.rank)
+            of->parts[clock] = part;
+    }
     find_span(of);
-    of->summary.n_calls = of->calls.n;
-    of->summary.n_untold = of->calls.n_untold;
+    struct sutra_collectives_summary *summary = &of->summary;
+    summary->n_calls = of->calls.n;
+    summary->n_untold = of->calls.n_untold;
     struct job_collectives job = collectives_job(of);
-    for (row_t i = 0; i < of->matches.n; i++)
-        add_match(of, &job, &of->matches.list[i]);
+    for (row_t i = 0; i < of->matches.n; i++) {
+        const struct collective_match *match = &of->matches.list[i];
+        struct collective_moments moments = collective_moments_of(&job, match);
+        summary->n_messages += match->is_message;
+        summary->n_collectives += !match->is_message;
+        summary->transfer_us += microseconds(moments.transfer_ns);
+        if (rank_waits_add(&job, match, &moments, of->sums))
+            summary->wait_us += moments.wait_ns / 1e3;
+    }
     for (row_t i = 0; i < of->n_clocks; i++)
         values[i] = of->parts[i] ? of->parts[i]->compute_ns : 0;
     if (of->n_clocks > 0)
         qsort(values, of->n_clocks, sizeof *values, compare_doubles);
-    put_ranks(of, of->n_clocks > 0 ? values[of->n_clocks / 2] : 0);
-    sum_clocks(of, values);
-    put_clocks(of);
-    put_hosts(of, values);
-    put_checks(of);
+    add_ranks(of, of->n_clocks > 0 ? values[of->n_clocks / 2] : 0);
+
+    double min_ahead_us = 0, max_ahead_us = 0;
+    for (row_t i = 0; i < of->n_clocks; i++) {
+        double ahead_us = microseconds(ahead_of(&of->clocks[i]));
+        bool compared = of->clocks[i].reference == of->clocks[0].rank;
+        min_ahead_us = compared ? fmin(min_ahead_us, ahead_us) : min_ahead_us;
+        max_ahead_us = compared ? fmax(max_ahead_us, ahead_us) : max_ahead_us;
+        values[i] = microseconds(of->clocks[i].spread_ns);
+    }
+    if (of->n_clocks > 0)
+        qsort(values, of->n_clocks, sizeof *values, compare_doubles);
+    summary->clocks_apart_us = max_ahead_us - min_ahead_us;
+    summary->clock_residual_us = of->n_clocks > 0 ? values[of->n_clocks / 2] : 0;
+    add_clocks(of);
+    add_hosts(of, values);
+    add_checks(of);
     return SUTRA_OK;
 }
 
-/*
- * One collective on all its ranks: who came when, who waited how long, how long it took, how fast it was.
- */
+/* ---- Times of each collective: arrivals, waits, transfer time, bandwidth ---- */
 
 const char *const collective_place_names[] = {
     [PLACE_UNKNOWN] = "", [PLACE_INSIDE] = "inside", [PLACE_BETWEEN] = "between"};
@@ -324,32 +292,10 @@ struct job_collectives collectives_job(const struct sutra_collectives *of) {
                                     .n_clocks = of->n_clocks};
 }
 
-/* ---- Places ---- */
-
 static enum collective_place place_of(const struct sutra_collectives *of, int64_t a, int64_t b) {
     if (of->ranks_per_host == 0)
         return PLACE_UNKNOWN;
     return a / of->ranks_per_host == b / of->ranks_per_host ? PLACE_INSIDE : PLACE_BETWEEN;
-}
-
-/* Where each group is; once. */
-static bool collective_places_find(struct sutra_collectives *of) {
-    of->places = arena_zeros(&of->arena, of->calls.n_groups, sizeof *of->places);
-    for (uint32_t i = 0; i < of->calls.n_groups && !of->arena.failed; i++) {
-        struct arena_mark mark = arena_mark(&of->arena);
-        size_t n;
-        const int64_t *ranks = collective_group_ranks(&of->calls, i, &of->arena, &n);
-        if (ranks && n > 0)
-            of->places[i] = place_of(of, ranks[0], ranks[n - 1]);
-        arena_release(&of->arena, mark);
-    }
-    return !of->arena.failed;
-}
-
-/* ---- Times ---- */
-
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
 }
 
 static int64_t bytes_of(const struct sutra_collectives *of, const struct collective_match *match, enum comm_kind kind,
@@ -358,8 +304,8 @@ static int64_t bytes_of(const struct sutra_collectives *of, const struct collect
     const struct collective_call *first = collective_match_call(&of->calls, &of->matches, match, 0);
     for (row_t i = 0; i < match->n; i++) {
         const struct collective_call *call = collective_match_call(&of->calls, &of->matches, match, i);
-        n_in = larger(n_in, call->n_in);
-        n_out = larger(n_out, call->n_out);
+        n_in = call->n_in > n_in ? call->n_in : n_in;
+        n_out = call->n_out > n_out ? call->n_out : n_out;
     }
     unsigned size = collective_type_bytes(strings_text(&of->calls.strings, first->type));
     int64_t n = collective_elements(kind, n_in, n_out, n_members);
@@ -390,9 +336,9 @@ struct collective_time collective_time_of(const struct sutra_collectives *of, co
     return time;
 }
 
-/* ---- Ranks together ---- */
+/* ---- Merging the parts ---- */
 
-/* Joins what the traces tell, each given back as soon as it is taken over. */
+/* Joins the calls of all parts, freeing each part's calls after use; finds the shape of the job. */
 static enum sutra_status join_parts(struct sutra_collectives *of, struct sutra_error *error) {
     for (size_t i = 0; i < of->tasks.n_analyzed; i++) {
         struct collective_part *part = collective_part_at(of, i);
@@ -401,7 +347,7 @@ static enum sutra_status join_parts(struct sutra_collectives *of, struct sutra_e
         collective_calls_free(&part->calls);
         of->first_ns = part->first_ns < of->first_ns ? part->first_ns : of->first_ns;
         of->link_gb_per_s = part->link_gb_per_s > 0 ? part->link_gb_per_s : of->link_gb_per_s;
-        int64_t n = part->n_devices; /* a process that sees one device only does not tell how many there are */
+        int64_t n = part->n_devices; /* a process that sees one device does not know the number of devices */
         of->ranks_per_host = n > of->ranks_per_host && (n > 1 || of->tasks.n == 1) ? n : of->ranks_per_host;
     }
     if (of->options.ranks_per_host)
@@ -411,25 +357,6 @@ static enum sutra_status join_parts(struct sutra_collectives *of, struct sutra_e
     return SUTRA_OK;
 }
 
-static bool set_clocks(struct sutra_collectives *of) {
-    uint64_t n_impossible[2];
-    of->clock_set = rank_clocks_set(&of->calls, &of->matches, of->clocks, of->n_clocks, &of->arena, n_impossible);
-    of->summary.n_impossible = n_impossible[0];
-    of->summary.n_impossible_aligned = n_impossible[1];
-    for (row_t i = 0; i < of->n_clocks && of->clock_set; i++)
-        of->summary.n_clocks_set += of->clock_set[i];
-    return of->clock_set;
-}
-
-static enum sutra_status find_checks(struct sutra_collectives *of, struct sutra_error *error) {
-    int64_t *ranks = arena_take(&of->arena, of->tasks.n, sizeof *ranks);
-    const size_t n = of->tasks.n_analyzed;
-    for (size_t i = 0; i < n && ranks; i++)
-        ranks[i] = of->tasks.list[of->tasks.order[i]].rank;
-    return ranks ? collective_checks_find(&of->calls, &of->matches, ranks, n, &of->arena, &of->checks, error)
-                 : error_memory(error);
-}
-
 static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_context *context,
                                      struct sutra_error *error) {
     enum sutra_status status = join_parts(of, error);
@@ -437,10 +364,34 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
         status = collective_matches_find(&of->calls, &of->arena, &of->matches, error);
     if (!status)
         status = rank_clocks_find(&of->calls, &of->matches, &of->arena, &of->clocks, &of->n_clocks, error);
-    if (!status && !(set_clocks(of) && collective_places_find(of)))
-        status = error_memory(error);
-    if (!status)
-        status = find_checks(of, error);
+    if (status)
+        return status;
+    uint64_t n_impossible[2];
+    of->clock_set = rank_clocks_set(&of->calls, &of->matches, of->clocks, of->n_clocks, &of->arena, n_impossible);
+    if (!of->clock_set)
+        return error_memory(error);
+    of->summary.n_impossible = n_impossible[0];
+    of->summary.n_impossible_aligned = n_impossible[1];
+    for (row_t i = 0; i < of->n_clocks; i++)
+        of->summary.n_clocks_set += of->clock_set[i];
+
+    /* whether each group is inside a host */
+    of->places = arena_zeros(&of->arena, of->calls.n_groups, sizeof *of->places);
+    for (uint32_t i = 0; i < of->calls.n_groups && !of->arena.failed; i++) {
+        struct arena_mark mark = arena_mark(&of->arena);
+        size_t n;
+        const int64_t *ranks = collective_group_ranks(&of->calls, i, &of->arena, &n);
+        if (ranks && n > 0)
+            of->places[i] = place_of(of, ranks[0], ranks[n - 1]);
+        arena_release(&of->arena, mark);
+    }
+    size_t n_analyzed = of->tasks.n_analyzed;
+    int64_t *ranks = arena_take(&of->arena, of->tasks.n, sizeof *ranks);
+    if (of->arena.failed)
+        return error_memory(error);
+    for (size_t i = 0; i < n_analyzed; i++)
+        ranks[i] = of->tasks.list[of->tasks.order[i]].rank;
+    status = collective_checks_find(&of->calls, &of->matches, ranks, n_analyzed, &of->arena, &of->checks, error);
     if (!status)
         status = collective_ranks_make(of, error);
     if (!status)
@@ -452,7 +403,7 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
     return status;
 }
 
-/* ---- Tasks ---- */
+/* ---- The run ---- */
 
 static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                  struct sutra_device_trace *trace, struct sutra_error *error) {
@@ -464,7 +415,7 @@ static enum sutra_status analyze(void *arg, struct rank_run *run, size_t number,
     return status;
 }
 
-/* The results depend on no other option. */
+/* Rules of the parts: the results depend on no other option. */
 static void encode_rules(const void *of, struct buffer *out) {
     const struct sutra_collectives_options *options = of;
     encode_value(out, options->compat);
@@ -564,7 +515,7 @@ void sutra_collectives_free(struct sutra_collectives *collectives) {
     free(collectives);
 }
 
-/* ---- What was made ---- */
+/* ---- Results ---- */
 
 const struct sutra_table *sutra_collectives_table(const struct sutra_collectives *collectives,
                                                   enum sutra_collectives_table id) {

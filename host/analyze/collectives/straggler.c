@@ -1,11 +1,11 @@
 /*
- * straggler.c - which rank holds the job up, and by what: its trace and that of the median rank are read once more, and
- * what their operators take, in each phase of a step, is laid side by side.
+ * straggler.c - the straggler of a job, and its operators: compares the trace of the straggler with the trace of the
+ * rank of median compute time, by operator and phase of a step.
  *
  *     rank 5   forward  aten::mm 900 us     rank 3   forward  aten::mm 600 us     -->  forward, aten::mm: 300 us
  *
- * If its device does not compute longer than that of the median rank, its host is slow: then the time that operators
- * take for themselves on the host is compared. Cost: that of reading two traces and who launched what in them.
+ * If the GPU of the straggler does not compute longer, its CPU is slow: then self CPU times of operators are compared.
+ * Cost: reading two traces and attributing their GPU activity.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,14 +19,13 @@
 #include "base/shared.h"
 #include "columns/column.h"
 
-/* Its device is the cause if it computes longer by so much of what the others wait for it. */
-#define DEVICE_PART 0.3
+/* The GPU is the cause if it computes longer by this share of the wait for the straggler. */
+#define MIN_DEVICE_SHARE 0.3
 
-/* An operator is named if it is so much of what the others wait for. */
-#define TOLD_PART 0.1
+/* The sentence names an operator from this share of the wait on. */
+#define MIN_OPERATOR_SHARE 0.1
 
-/* Operators that are told. */
-#define EXCESS_ROWS 40
+#define EXCESS_ROWS 40 /* of the table */
 
 enum step_phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_DATA, N_PHASES };
 static const char *const phase_names[N_PHASES] = {"forward", "backward", "optimizer", "data loading"};
@@ -42,7 +41,7 @@ struct excess_row {
 
 struct excess_work {
     struct strings names;
-    struct pair_table known; /* by name, and phase and place */
+    struct pair_table known; /* by name, and phase and side */
     struct excess_row *rows;
     uint64_t n, capacity;
     double device_ns[2], host_ns[2];
@@ -50,36 +49,29 @@ struct excess_work {
 
 /* ---- One trace ---- */
 
-static struct excess_row *row_of(struct excess_work *work, const char *name, size_t length, enum step_phase phase,
-                                 bool on_host) {
-    uint32_t number = strings_intern(&work->names, name, length);
-    struct pair_entry *entry =
-        number == STRING_NONE ? NULL : pair_table_take(&work->known, number, 2 * (uint32_t)phase + on_host);
-    if (!entry)
-        return NULL;
-    if (entry->number == PAIR_NONE) {
-        if (!column_grow(&work->rows, work->n, &work->capacity, sizeof *work->rows))
-            return NULL;
-        work->rows[work->n] = (struct excess_row){.name = number, .phase = phase, .on_host = on_host};
-        entry->number = (uint32_t)work->n++;
-    }
-    return &work->rows[entry->number];
-}
-
 static bool add(struct excess_work *work, const struct op_reading *reading, row_t host, enum step_phase phase,
                 bool on_host, int side, double ns) {
     uint32_t name = reading->events->name[reading->hosts.event[host]];
-    struct excess_row *row =
-        row_of(work, strings_text(reading->strings, name), strings_length(reading->strings, name), phase, on_host);
-    if (!row)
+    uint32_t number =
+        strings_intern(&work->names, strings_text(reading->strings, name), strings_length(reading->strings, name));
+    struct pair_entry *entry =
+        number == STRING_NONE ? NULL : pair_table_take(&work->known, number, 2 * (uint32_t)phase + on_host);
+    if (!entry)
         return false;
+    if (entry->number == PAIR_NONE) {
+        if (!column_grow(&work->rows, work->n, &work->capacity, sizeof *work->rows))
+            return false;
+        work->rows[work->n] = (struct excess_row){.name = number, .phase = phase, .on_host = on_host};
+        entry->number = (uint32_t)work->n++;
+    }
+    struct excess_row *row = &work->rows[entry->number];
     row->calls[side]++;
     row->ns[side] += ns;
     (on_host ? work->host_ns : work->device_ns)[side] += ns;
     return true;
 }
 
-/* The phase that a range of the host begins by its name; N_PHASES: none. */
+/* The phase of a range on the host, by its name; N_PHASES: none. */
 static enum step_phase phase_of_name(const char *name) {
     static const struct {
         const char *word;
@@ -94,44 +86,28 @@ static enum step_phase phase_of_name(const char *name) {
     return N_PHASES;
 }
 
-/* The phase of each row of hosts: that of the range around it; rows are in pre-order. */
-static uint8_t *find_phases(const struct op_reading *reading, struct arena *arena) {
+/* Adds the operators of a trace: compute time of the GPU by the operator that launched it, without communication, which
+ * depends on other ranks; and self CPU times, without synchronizing calls. False: out of memory. */
+static bool add_operators(struct excess_work *work, const struct op_reading *reading, int side, struct arena *arena) {
     const struct host_rows *hosts = &reading->hosts;
+    const struct device_rows *devices = &reading->devices;
     uint8_t *of_name = arena_take(arena, reading->strings->n, sizeof *of_name);
     uint8_t *phases = arena_take(arena, hosts->n, sizeof *phases);
-    if (arena->failed)
-        return NULL;
-    for (uint32_t i = 0; i < reading->strings->n; i++)
-        of_name[i] = (uint8_t)phase_of_name(strings_text(reading->strings, i));
-    for (row_t i = 0; i < hosts->n; i++) {
-        uint8_t own = of_name[reading->events->name[hosts->event[i]]];
-        phases[i] = own != N_PHASES ? own : hosts->parent[i] != ROW_NONE ? phases[hosts->parent[i]] : PHASE_FORWARD;
-    }
-    return phases;
-}
-
-/* Work of the device by the operator that launched it, but for communication, whose time is the others', too. */
-static bool add_device(struct excess_work *work, const struct op_reading *reading, const uint8_t *phases, int side) {
-    const struct device_rows *devices = &reading->devices;
-    bool done = true;
-    for (row_t i = 0; i < devices->n && done; i++)
-        if (devices->launcher[i] != ROW_NONE && devices->class[i] == DEVICE_COMPUTE)
-            done = add(work, reading, devices->launcher[i], (enum step_phase)phases[devices->launcher[i]], false, side,
-                       op_us(reading, devices->stop[i] - devices->start[i]) * 1e3);
-    return done;
-}
-
-/* What operators take for themselves on the host: without those in them, and without calls that wait. */
-static bool add_host(struct excess_work *work, const struct op_reading *reading, const uint8_t *phases, int side,
-                     struct arena *arena) {
-    const struct host_rows *hosts = &reading->hosts;
     double *own_us = arena_take(arena, hosts->n, sizeof *own_us);
     bool done = !arena->failed;
-    for (row_t i = 0; i < hosts->n && done; i++) {
+    for (uint32_t i = 0; i < reading->strings->n && done; i++)
+        of_name[i] = (uint8_t)phase_of_name(strings_text(reading->strings, i));
+    for (row_t i = 0; i < hosts->n && done; i++) { /* in pre-order: rows have the phase of the enclosing range */
+        uint8_t own = of_name[reading->events->name[hosts->event[i]]];
+        phases[i] = own != N_PHASES ? own : hosts->parent[i] != ROW_NONE ? phases[hosts->parent[i]] : PHASE_FORWARD;
         own_us[i] = op_us(reading, hosts->stop[i] - hosts->start[i]);
         if (hosts->parent[i] != ROW_NONE)
             own_us[hosts->parent[i]] -= own_us[i];
     }
+    for (row_t i = 0; i < devices->n && done; i++)
+        if (devices->launcher[i] != ROW_NONE && devices->class[i] == DEVICE_COMPUTE)
+            done = add(work, reading, devices->launcher[i], (enum step_phase)phases[devices->launcher[i]], false, side,
+                       op_us(reading, devices->stop[i] - devices->start[i]) * 1e3);
     for (row_t i = 0; i < hosts->n && done; i++)
         if (hosts->kind[i] == HOST_OPERATOR)
             done = add(work, reading, i, (enum step_phase)phases[i], true, side, fmax(own_us[i], 0) * 1e3);
@@ -146,18 +122,15 @@ static enum sutra_status add_trace(struct excess_work *work, struct sutra_contex
     enum sutra_status status = sutra_device_trace_read(context, path, &trace, error);
     if (!status)
         status = op_reading_make(context, trace, READING_NO_FRAMES, &arena, &scratch, &reading, error);
-    if (!status) {
-        const uint8_t *phases = find_phases(&reading, &arena);
-        if (!phases || !add_device(work, &reading, phases, side) || !add_host(work, &reading, phases, side, &arena))
-            status = error_memory(error);
-    }
+    if (!status && !add_operators(work, &reading, side, &arena))
+        status = error_memory(error);
     sutra_device_trace_free(trace);
     arena_free(&arena);
     arena_free(&scratch);
     return status;
 }
 
-/* ---- Both ---- */
+/* ---- The excess of the straggler ---- */
 
 static double excess_of(const struct excess_row *row) {
     return row->ns[0] - row->ns[1];
@@ -171,11 +144,33 @@ static int compare_excess(const void *left, const void *right) {
     return (a->name > b->name) - (a->name < b->name);
 }
 
-static void put_excess(struct sutra_collectives *of, const struct excess_work *work) {
+/* Finds where most of the excess is, on the CPU or the GPU, and makes the table. */
+static void find_excess(struct sutra_collectives *of, struct excess_work *work) {
+    struct sutra_collectives_straggler *straggler = &of->straggler;
+    if (work->n > 0)
+        qsort(work->rows, work->n, sizeof *work->rows, compare_excess);
+    double device_us = (work->device_ns[0] - work->device_ns[1]) / 1e3;
+    double host_us = (work->host_ns[0] - work->host_ns[1]) / 1e3;
+    straggler->on_host = device_us < MIN_DEVICE_SHARE * straggler->wait_caused_us && host_us > device_us;
+    for (uint64_t i = 0; i < work->n; i++) {
+        const struct excess_row *row = &work->rows[i];
+        if (row->on_host != straggler->on_host || excess_of(row) / 1e3 < MIN_OPERATOR_SHARE * straggler->wait_caused_us)
+            continue;
+        size_t length = strings_length(&work->names, row->name);
+        char *name = arena_take(&of->arena, length + 1, 1);
+        if (name) {
+            memcpy(name, strings_text(&work->names, row->name), length);
+            name[length] = 0;
+        }
+        straggler->phase = phase_names[row->phase];
+        straggler->operator_name = name ? name : "";
+        straggler->excess_us = excess_of(row) / 1e3;
+        break;
+    }
     struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_EXCESS);
     for (uint64_t i = 0; i < work->n && table->n_rows < EXCESS_ROWS && !table->failed; i++) {
         const struct excess_row *row = &work->rows[i];
-        if (row->on_host != of->straggler.on_host || excess_of(row) <= 0)
+        if (row->on_host != straggler->on_host || excess_of(row) <= 0)
             continue;
         table_words(table, row->on_host ? "host" : "device");
         table_words(table, phase_names[row->phase]);
@@ -188,37 +183,7 @@ static void put_excess(struct sutra_collectives *of, const struct excess_work *w
     }
 }
 
-static const char *keep_text(struct arena *arena, const char *text, size_t length) {
-    char *kept = arena_take(arena, length + 1, 1);
-    if (!kept)
-        return "";
-    memcpy(kept, text, length);
-    kept[length] = 0;
-    return kept;
-}
-
-/* Where most of the excess is: of the place that explains it. */
-static void tell_excess(struct sutra_collectives *of, struct excess_work *work) {
-    struct sutra_collectives_straggler *straggler = &of->straggler;
-    if (work->n > 0)
-        qsort(work->rows, work->n, sizeof *work->rows, compare_excess);
-    double device_us = (work->device_ns[0] - work->device_ns[1]) / 1e3;
-    double host_us = (work->host_ns[0] - work->host_ns[1]) / 1e3;
-    straggler->on_host = device_us < DEVICE_PART * straggler->wait_caused_us && host_us > device_us;
-    for (uint64_t i = 0; i < work->n; i++) {
-        const struct excess_row *row = &work->rows[i];
-        if (row->on_host != straggler->on_host || excess_of(row) / 1e3 < TOLD_PART * straggler->wait_caused_us)
-            continue;
-        straggler->phase = phase_names[row->phase];
-        straggler->operator_name =
-            keep_text(&of->arena, strings_text(&work->names, row->name), strings_length(&work->names, row->name));
-        straggler->excess_us = excess_of(row) / 1e3;
-        break;
-    }
-    put_excess(of, work);
-}
-
-/* A trace that cannot be read again, as from a pipe, only leaves the operators untold. */
+/* If a trace cannot be read again, as from a pipe, no operator is reported. */
 static enum sutra_status compare_operators(struct sutra_collectives *of, struct sutra_context *context,
                                            const char *const paths[2], struct sutra_error *error) {
     struct excess_work work = {0};
@@ -229,16 +194,16 @@ static enum sutra_status compare_operators(struct sutra_collectives *of, struct 
         status = strcmp(paths[side], "-") == 0 ? error_set(&why, SUTRA_NO_INPUT, "standard input cannot be read again")
                                                : add_trace(&work, context, paths[side], side, &why);
     if (!status)
-        tell_excess(of, &work);
+        find_excess(of, &work);
     strings_free(&work.names);
     pair_table_free(&work.known);
     free(work.rows);
     return error_hand_on(error, status == SUTRA_SYSTEM ? status : SUTRA_OK, &why);
 }
 
-/* ---- Who it is ---- */
+/* ---- The straggler ---- */
 
-/* The rank of the median computing time, of those that are no stragglers. */
+/* The rank of the median compute time, without the straggler. */
 static row_t find_median(const struct sutra_collectives *of, row_t straggler, double *values) {
     double median = 0;
     row_t n = 0, nearest = ROW_NONE;
@@ -254,59 +219,55 @@ static row_t find_median(const struct sutra_collectives *of, row_t straggler, do
     return nearest;
 }
 
-/* Time as people read it. */
-struct told_time {
-    char text[32];
-};
-
-static struct told_time tell_time(double us) {
-    struct told_time told;
+/* Writes a human-readable duration to text[32]. */
+static const char *format_time(double us, char *text) {
     const char *unit = us < 1e3 ? "us" : us < 1e6 ? "ms" : "s";
     double value = us < 1e3 ? us : us < 1e6 ? us / 1e3 : us / 1e6;
-    snprintf(told.text, sizeof told.text, "%.*f %s", value < 10 ? 2 : value < 100 ? 1 : 0, value, unit);
-    return told;
+    snprintf(text, 32, "%.*f %s", value < 10 ? 2 : value < 100 ? 1 : 0, value, unit);
+    return text;
 }
 
 static void write_sentence(struct sutra_collectives *of) {
-    struct sutra_collectives_straggler *told = &of->straggler;
-    double share = told->span_us > 0 ? 100 * told->wait_caused_us / told->span_us : 0;
+    struct sutra_collectives_straggler *found = &of->straggler;
+    double share = found->span_us > 0 ? 100 * found->wait_caused_us / found->span_us : 0;
     size_t size = sizeof of->sentence;
-    told->sentence = of->sentence;
-    if (told->n_collectives == 0) {
+    char time[32];
+    found->sentence = of->sentence;
+    if (found->n_collectives == 0) {
         snprintf(of->sentence, size, "No straggler analysis: no collective is recorded on several ranks.");
-    } else if (told->rank < 0) {
+    } else if (found->rank < 0) {
         snprintf(of->sentence, size, "No straggler: the wait for any rank is at most %.1f %% of the job.", share);
     } else {
         int n =
             snprintf(of->sentence, size,
                      "Straggler: rank %" PRId64 " makes the other ranks wait %s, %.1f %% of the job; it arrives last "
                      "at %" PRIu64 " of its %" PRIu64 " collectives.",
-                     told->rank, tell_time(told->wait_caused_us).text, share, told->n_last, told->n_collectives);
-        if (*told->operator_name && n > 0 && (size_t)n < size)
+                     found->rank, format_time(found->wait_caused_us, time), share, found->n_last, found->n_collectives);
+        if (*found->operator_name && n > 0 && (size_t)n < size)
             snprintf(of->sentence + n, size - (size_t)n,
-                     " Its %s takes %s longer in %.80s (%s) than on rank %" PRId64 ".", told->on_host ? "CPU" : "GPU",
-                     tell_time(told->excess_us).text, told->operator_name, told->phase, told->median_rank);
+                     " Its %s takes %s longer in %.80s (%s) than on rank %" PRId64 ".", found->on_host ? "CPU" : "GPU",
+                     format_time(found->excess_us, time), found->operator_name, found->phase, found->median_rank);
     }
 }
 
 enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct sutra_context *context,
                                             struct sutra_error *error) {
-    struct sutra_collectives_straggler *told = &of->straggler;
+    struct sutra_collectives_straggler *found = &of->straggler;
     double *values = arena_take(&of->arena, of->n_clocks, sizeof *values);
     enum sutra_status status = arena_status(&of->arena, error);
-    *told = (struct sutra_collectives_straggler){
+    *found = (struct sutra_collectives_straggler){
         .rank = -1, .median_rank = -1, .span_us = of->summary.span_us, .phase = "", .operator_name = ""};
     if (!status && of->n_clocks > 1) {
-        row_t most = rank_waits_most(of->sums, of->n_clocks), median = find_median(of, most, values);
-        const struct rank_waits *sums = &of->sums[most];
-        told->wait_caused_us = sums->waited_for_ns / 1e3;
-        told->n_last = sums->n_last;
-        told->n_collectives = sums->n;
-        if (rank_waits_hold_up(of->sums, of->n_clocks, most, told->span_us * 1e3))
-            told->rank = of->clocks[most].rank;
-        if (told->rank >= 0 && median != ROW_NONE && of->parts[most]) {
-            const char *const paths[2] = {of->parts[most]->rank.path, of->parts[median]->rank.path};
-            told->median_rank = of->clocks[median].rank;
+        row_t slowest = rank_waits_most(of->sums, of->n_clocks), median = find_median(of, slowest, values);
+        const struct rank_waits *sums = &of->sums[slowest];
+        found->wait_caused_us = sums->waited_for_ns / 1e3;
+        found->n_last = sums->n_last;
+        found->n_collectives = sums->n;
+        if (rank_waits_hold_up(of->sums, of->n_clocks, slowest, found->span_us * 1e3))
+            found->rank = of->clocks[slowest].rank;
+        if (found->rank >= 0 && median != ROW_NONE && of->parts[slowest]) {
+            const char *const paths[2] = {of->parts[slowest]->rank.path, of->parts[median]->rank.path};
+            found->median_rank = of->clocks[median].rank;
             status = compare_operators(of, context, paths, error);
         }
     }

@@ -1,5 +1,10 @@
 /*
- * tables.c - a row for each collective and message, and, if it is asked for, one for each rank of it.
+ * tables.c - the tables of collectives: columns of all tables, a row for each collective, optionally a row for each of
+ * its ranks, and totals by type and size, by group, and by size alone.
+ *
+ *     matches --> struct collective_time each --> rows;  kind_row each --sort--> runs of one key: totals, quantiles
+ *
+ * Cost: O(n log n).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -8,10 +13,9 @@
 #include "analyze/ranks.h"
 #include "analyze/table.h"
 #include "base/error.h"
+#include "base/shared.h"
 
-/*
- * Names and columns of the tables of collectives.
- */
+/* ---- Tables: one row each ---- */
 
 #define INTEGER SUTRA_COLUMN_INTEGER
 #define REAL    SUTRA_COLUMN_REAL
@@ -19,10 +23,10 @@
 
 struct collective_table_spec {
     const char *name;
-    struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to one without a name */
+    struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to a column without a name */
 };
 
-/* Of ours; those of TraceLens have columns of ranks. */
+/* Without TraceLens' tables, which have columns of ranks. */
 static const struct collective_table_spec specs[] = {
     [SUTRA_COLLECTIVES_ALL] = {"collectives",
                                {{"group", TEXT},
@@ -163,19 +167,25 @@ struct sutra_table *collective_table_begin(struct sutra_collectives *of, enum su
     return &of->tables[id];
 }
 
-/* The text of a number of the calls' strings. */
+/* ---- Collectives and arrivals ---- */
+
+/* Adds a string of the calls. */
 static void collective_table_string(const struct sutra_collectives *of, struct sutra_table *table, uint32_t string) {
     const struct strings *strings = &of->calls.strings;
     table_text(table, strings_text(strings, string), strings_length(strings, string));
 }
 
-static double collective_link_percent(const struct sutra_collectives *of, enum collective_place place, double bus);
+/* The share of the links' peak that a bandwidth is, in percent; NaN: unknown. */
+static double collective_link_percent(const struct sutra_collectives *of, enum collective_place place, double bus) {
+    bool known = of->link_gb_per_s > 0 && (place == PLACE_INSIDE || of->options.link_gb_per_s > 0);
+    return known ? 100 * bus / of->link_gb_per_s : (double)NAN;
+}
 
 static double microseconds(int64_t ns) {
     return (double)ns / 1e3;
 }
 
-/* The ranks of a group as a short text. */
+/* Adds the ranks of a group as a short text. */
 static void collective_table_members(const struct sutra_collectives *of, struct sutra_table *table, uint32_t group) {
     struct arena scratch = {0};
     struct rank_list list = {0};
@@ -189,14 +199,14 @@ static void collective_table_members(const struct sutra_collectives *of, struct 
     arena_free(&scratch);
 }
 
-/* Members of the group that comes again and again. */
+/* Cache of the members of the latest group. */
 struct group_text {
     uint32_t group;
-    struct sutra_table text; /* a row, a column */
+    struct sutra_table text; /* one row, one column */
 };
 
-static void put_group_tables(const struct sutra_collectives *of, struct group_text *kept, struct sutra_table *table,
-                             uint32_t group) {
+static void add_group(const struct sutra_collectives *of, struct group_text *kept, struct sutra_table *table,
+                      uint32_t group) {
     static const struct column_spec column = {"members", SUTRA_COLUMN_TEXT};
     size_t length;
     if (kept->group != group || !kept->text.n_rows) {
@@ -213,14 +223,10 @@ static void put_group_tables(const struct sutra_collectives *of, struct group_te
     table_text(table, text, length);
 }
 
-static int64_t rank_at(const struct sutra_collectives *of, const struct collective_match *match, row_t place) {
-    return collective_match_call(&of->calls, &of->matches, match, place)->rank;
-}
-
-static void put_match(const struct sutra_collectives *of, const struct collective_match *match,
+static void add_match(const struct sutra_collectives *of, const struct collective_match *match,
                       const struct collective_time *time, struct group_text *group, struct sutra_table *table) {
     const struct collective_call *first = collective_match_call(&of->calls, &of->matches, match, 0);
-    put_group_tables(of, group, table, match->group);
+    add_group(of, group, table, match->group);
     table_integer(table, match->number);
     collective_table_string(of, table, first->what);
     collective_table_string(of, table, first->type);
@@ -231,8 +237,8 @@ static void put_match(const struct sutra_collectives *of, const struct collectiv
     table_real(table, time->bytes == CALL_UNKNOWN ? (double)NAN : (double)time->bytes);
     table_words(table, collective_place_names[time->place]);
     table_real(table, microseconds(moment_minus(time->at.arrival_ns, of->first_ns)));
-    table_integer(table, rank_at(of, match, time->at.first));
-    table_integer(table, rank_at(of, match, time->at.last));
+    table_integer(table, collective_match_call(&of->calls, &of->matches, match, time->at.first)->rank);
+    table_integer(table, collective_match_call(&of->calls, &of->matches, match, time->at.last)->rank);
     table_real(table, microseconds(time->skew_ns));
     table_real(table, time->at.wait_ns / match->n / 1e3);
     table_real(table, microseconds(time->at.transfer_ns));
@@ -242,13 +248,13 @@ static void put_match(const struct sutra_collectives *of, const struct collectiv
     table_real(table, collective_link_percent(of, time->place, time->bus));
 }
 
-static void put_arrivals(const struct sutra_collectives *of, const struct collective_match *match,
+static void add_arrivals(const struct sutra_collectives *of, const struct collective_match *match,
                          const struct collective_time *time, struct group_text *group, struct sutra_table *table) {
     struct job_collectives job = collectives_job(of);
     for (row_t i = 0; i < match->n; i++) {
         const struct collective_call *call = collective_match_call(&of->calls, &of->matches, match, i);
         int64_t start = job_time(&job, call, call->start_ns), end = job_time(&job, call, call->end_ns);
-        put_group_tables(of, group, table, match->group);
+        add_group(of, group, table, match->group);
         table_integer(table, match->number);
         collective_table_string(of, table, call->what);
         table_integer(table, call->rank);
@@ -259,12 +265,6 @@ static void put_arrivals(const struct sutra_collectives *of, const struct collec
     }
 }
 
-/* How much of what links can do a bandwidth is, in percent; NaN: not known. */
-static double collective_link_percent(const struct sutra_collectives *of, enum collective_place place, double bus) {
-    bool known = of->link_gb_per_s > 0 && (place == PLACE_INSIDE || of->options.link_gb_per_s > 0);
-    return known ? 100 * bus / of->link_gb_per_s : (double)NAN;
-}
-
 enum sutra_status collective_tables_make(struct sutra_collectives *of, struct sutra_error *error) {
     struct sutra_table *all = collective_table_begin(of, SUTRA_COLLECTIVES_ALL);
     struct sutra_table *arrivals = of->options.arrivals ? collective_table_begin(of, SUTRA_COLLECTIVES_ARRIVALS) : NULL;
@@ -272,77 +272,189 @@ enum sutra_status collective_tables_make(struct sutra_collectives *of, struct su
     for (row_t i = 0; i < of->matches.n && !all->failed; i++) {
         const struct collective_match *match = &of->matches.list[i];
         struct collective_time time = collective_time_of(of, match);
-        put_match(of, match, &time, &group, all);
+        add_match(of, match, &time, &group, all);
         if (arrivals)
-            put_arrivals(of, match, &time, &group, arrivals);
+            add_arrivals(of, match, &time, &group, arrivals);
     }
     table_free(&group.text);
     return all->failed || (arrivals && arrivals->failed) ? error_memory(error) : SUTRA_OK;
 }
 
-/*
- * Collectives added up: by type and size in each group, by group, and how fast each size is.
- *
- *     each collective --> key and values --sort by key, then by value--> runs of one key: sums, medians, quartiles
- *
- * Cost: O(n log n).
- */
+/* ---- Totals ---- */
 
-/* A collective, as much of it as is added up. */
+/* The keys and values of a collective. */
 struct kind_row {
     uint32_t group, what, type;
     bool is_message;
-    uint8_t kind, place, bits; /* of its bytes: 2^bits up to twice that */
+    uint8_t kind, place, bits; /* of its bytes: 2^bits to twice that */
     row_t n;
     int64_t n_members, last_rank;
     int64_t bytes, transfer_ns, skew_ns, end_skew_ns;
     double wait_ns, algorithm, bus;
 };
 
-static int compare(double a, double b) {
-    return (a > b) - (a < b);
+#define KIND_KEYS ASCENDING(what) ASCENDING(type) ASCENDING(bytes) ASCENDING(group)
+#define SIZE_KEYS ASCENDING(kind) ASCENDING(place) ASCENDING(bits)
+
+ORDER_BY(compare_kinds, struct kind_row, KIND_KEYS)
+ORDER_BY(compare_sizes, struct kind_row, SIZE_KEYS)
+ORDER_BY(compare_groups, struct kind_row, ASCENDING(group))
+ORDER_BY(compare_by_kind, struct kind_row, KIND_KEYS ASCENDING(transfer_ns))
+ORDER_BY(compare_by_group, struct kind_row, ASCENDING(group) ASCENDING(last_rank) KIND_KEYS ASCENDING(transfer_ns))
+ORDER_BY(compare_by_size, struct kind_row, SIZE_KEYS ASCENDING(bus))
+
+/* Totals of rows. */
+struct kind_sums {
+    uint64_t n, n_messages, n_timed;
+    double bytes, transfer_ns, skew_ns, max_skew_ns, end_skew_ns, wait_ns, n_calls, bus, max_bus, algorithm;
+};
+
+static void add_row(struct kind_sums *sums, const struct kind_row *row) {
+    sums->n++;
+    sums->n_messages += row->is_message;
+    sums->bytes += row->bytes > 0 ? (double)row->bytes : 0;
+    sums->transfer_ns += (double)row->transfer_ns;
+    sums->skew_ns += (double)row->skew_ns;
+    sums->max_skew_ns = fmax(sums->max_skew_ns, (double)row->skew_ns);
+    sums->end_skew_ns += (double)row->end_skew_ns;
+    sums->wait_ns += row->wait_ns;
+    sums->n_calls += row->n;
+    if (isnan(row->bus))
+        return;
+    sums->n_timed++;
+    sums->bus += row->bus;
+    sums->algorithm += row->algorithm;
+    sums->max_bus = fmax(sums->max_bus, row->bus);
 }
 
-static int compare_numbers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
+static double mean_or_none(double sum, uint64_t n) {
+    return n > 0 ? sum / (double)n : (double)NAN;
 }
 
-static int compare_kinds(const void *left, const void *right) {
-    const struct kind_row *a = left, *b = right;
-    int order = compare_numbers(a->what, b->what);
-    order = order ? order : compare_numbers(a->type, b->type);
-    order = order ? order : compare_numbers(a->bytes, b->bytes);
-    return order ? order : compare_numbers(a->group, b->group);
+/* ---- By type, size and group ---- */
+
+static void add_kind(const struct sutra_collectives *of, const struct kind_row *rows, row_t n,
+                     struct sutra_table *table) {
+    struct kind_sums sums = {0};
+    row_t above = n / 2, below = (n - 1) / 2; /* of the median */
+    for (row_t i = 0; i < n; i++)
+        add_row(&sums, &rows[i]);
+    double bus = mean_or_none(sums.bus, sums.n_timed);
+    collective_table_string(of, table, rows->what);
+    collective_table_string(of, table, rows->type);
+    table_real(table, rows->bytes == CALL_UNKNOWN ? (double)NAN : (double)rows->bytes);
+    collective_table_string(of, table, of->calls.groups[rows->group].name);
+    collective_table_members(of, table, rows->group);
+    table_integer(table, rows->n_members);
+    table_words(table, collective_place_names[rows->place]);
+    table_integer(table, n);
+    table_real(table, sums.transfer_ns / 1e3);
+    table_real(table, sums.transfer_ns / n / 1e3);
+    table_real(table, (double)rows[0].transfer_ns / 1e3);
+    table_real(table, ((double)rows[above].transfer_ns + (double)rows[below].transfer_ns) / 2e3);
+    table_real(table, (double)rows[n - 1].transfer_ns / 1e3);
+    table_real(table, sums.skew_ns / n / 1e3);
+    table_real(table, sums.max_skew_ns / 1e3);
+    table_real(table, sums.wait_ns / sums.n_calls / 1e3);
+    table_real(table, sums.end_skew_ns / n / 1e3);
+    table_real(table, mean_or_none(sums.algorithm, sums.n_timed));
+    table_real(table, bus);
+    table_real(table, sums.n_timed ? sums.max_bus : (double)NAN);
+    table_real(table, collective_link_percent(of, (enum collective_place)rows->place, bus));
 }
 
-static int compare_by_kind(const void *left, const void *right) {
-    const struct kind_row *a = left, *b = right;
-    int order = compare_kinds(a, b);
-    return order ? order : compare_numbers(a->transfer_ns, b->transfer_ns);
+/* ---- By group ---- */
+
+/* Rows of one group are ordered by the rank that arrives last. */
+static void add_group_totals(const struct sutra_collectives *of, const struct kind_row *rows, row_t n,
+                             struct sutra_table *table) {
+    struct kind_sums sums = {0};
+    row_t max_last = 0;
+    int64_t max_rank = CALL_UNKNOWN;
+    for (row_t i = 0, run = 0; i < n; i++) {
+        add_row(&sums, &rows[i]);
+        run = i > 0 && rows[i].last_rank == rows[i - 1].last_rank ? run + 1 : 1;
+        max_rank = run > max_last ? rows[i].last_rank : max_rank;
+        max_last = run > max_last ? run : max_last;
+    }
+    const struct collective_group *group = &of->calls.groups[rows->group];
+    collective_table_string(of, table, group->name);
+    collective_table_members(of, table, rows->group);
+    table_integer(table, group->size);
+    table_words(table, collective_place_names[of->places[rows->group]]);
+    table_integer(table, (int64_t)(sums.n - sums.n_messages));
+    table_integer(table, (int64_t)sums.n_messages);
+    table_real(table, sums.bytes);
+    table_real(table, sums.transfer_ns / 1e3);
+    table_real(table, sums.wait_ns / sums.n_calls / 1e3);
+    table_real(table, sums.max_skew_ns / 1e3);
+    table_integer(table, max_rank);
+    table_integer(table, max_last);
 }
 
-static int compare_by_group(const void *left, const void *right) {
-    const struct kind_row *a = left, *b = right;
-    int order = compare_numbers(a->group, b->group);
-    order = order ? order : compare_numbers(a->last_rank, b->last_rank);
-    return order ? order : compare_by_kind(left, right);
+/* ---- By size ---- */
+
+static void add_size(const struct sutra_collectives *of, const struct kind_row *rows, row_t n, double *values,
+                     struct sutra_table *table) {
+    for (row_t i = 0; i < n; i++)
+        values[i] = rows[i].bus;
+    double median = quantile_of(values, n, 0.5);
+    table_words(table, collective_kind_names[rows->kind]);
+    table_words(table, collective_place_names[rows->place]);
+    table_real(table, ldexp(1, rows->bits));
+    table_real(table, ldexp(1, rows->bits + 1));
+    table_integer(table, n);
+    table_real(table, values[0]);
+    table_real(table, quantile_of(values, n, 0.25));
+    table_real(table, median);
+    table_real(table, quantile_of(values, n, 0.75));
+    table_real(table, values[n - 1]);
+    table_real(table, collective_link_percent(of, (enum collective_place)rows->place, median));
 }
 
-static int compare_sizes(const struct kind_row *a, const struct kind_row *b) {
-    int order = a->kind - b->kind;
-    order = order ? order : a->place - b->place;
-    return order ? order : a->bits - b->bits;
+/* ---- All three ---- */
+
+struct kind_order {
+    double value;
+    uint64_t row;
+};
+
+ORDER_BY(compare_descending, struct kind_order, DESCENDING(value) ASCENDING(row))
+
+/* Sorts a table by a column, descending. */
+static void sort_descending(struct sutra_table *table, uint32_t column, struct arena *arena) {
+    struct kind_order *keys = arena_take(arena, table->n_rows, sizeof *keys);
+    uint64_t *order = arena_take(arena, table->n_rows, sizeof *order);
+    table->failed |= arena->failed;
+    if (table->failed)
+        return;
+    for (uint64_t row = 0; row < table->n_rows; row++)
+        keys[row] = (struct kind_order){table_get_real(table, column, row), row};
+    qsort(keys, table->n_rows, sizeof *keys, compare_descending);
+    for (uint64_t row = 0; row < table->n_rows; row++)
+        order[row] = keys[row].row;
+    table_reorder(table, order);
 }
 
-static int compare_by_size(const void *left, const void *right) {
-    const struct kind_row *a = left, *b = right;
-    int order = compare_sizes(a, b);
-    return order ? order : compare(a->bus, b->bus);
+/* The end of the rows that are equal to rows[begin]. */
+static row_t run_end(const struct kind_row *rows, row_t begin, row_t n, int (*compare)(const void *, const void *)) {
+    row_t end = begin;
+    while (end < n && compare(&rows[begin], &rows[end]) == 0)
+        end++;
+    return end;
 }
 
-static struct kind_row *take_rows(const struct sutra_collectives *of, struct arena *arena) {
-    struct kind_row *rows = arena_take(arena, of->matches.n, sizeof *rows);
-    for (row_t i = 0; i < of->matches.n && rows; i++) {
+enum sutra_status collective_kinds_make(struct sutra_collectives *of, struct sutra_error *error) {
+    struct sutra_table *kinds = collective_table_begin(of, SUTRA_COLLECTIVES_KINDS);
+    struct sutra_table *groups = collective_table_begin(of, SUTRA_COLLECTIVES_GROUPS);
+    struct sutra_table *sizes = collective_table_begin(of, SUTRA_COLLECTIVES_SIZES);
+    struct arena_mark mark = arena_mark(&of->arena);
+    struct kind_row *rows = arena_take(&of->arena, of->matches.n, sizeof *rows);
+    double *values = arena_take(&of->arena, of->matches.n, sizeof *values);
+    row_t n = of->matches.n, n_fast = 0;
+    if (of->arena.failed)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++) {
         const struct collective_match *match = &of->matches.list[i];
         const struct collective_call *first = collective_match_call(&of->calls, &of->matches, match, 0);
         struct collective_time time = collective_time_of(of, match);
@@ -365,181 +477,15 @@ static struct kind_row *take_rows(const struct sutra_collectives *of, struct are
             .algorithm = time.algorithm,
             .bus = time.bus};
     }
-    return rows;
-}
-
-/* What rows have together. */
-struct kind_sums {
-    uint64_t n, n_messages, n_timed;
-    double bytes, transfer_ns, skew_ns, most_skew_ns, end_skew_ns, wait_ns, n_calls, bus, most_bus, algorithm;
-};
-
-static void add_row(struct kind_sums *sums, const struct kind_row *row) {
-    sums->n++;
-    sums->n_messages += row->is_message;
-    sums->bytes += row->bytes > 0 ? (double)row->bytes : 0;
-    sums->transfer_ns += (double)row->transfer_ns;
-    sums->skew_ns += (double)row->skew_ns;
-    sums->most_skew_ns = fmax(sums->most_skew_ns, (double)row->skew_ns);
-    sums->end_skew_ns += (double)row->end_skew_ns;
-    sums->wait_ns += row->wait_ns;
-    sums->n_calls += row->n;
-    if (isnan(row->bus))
-        return;
-    sums->n_timed++;
-    sums->bus += row->bus;
-    sums->algorithm += row->algorithm;
-    sums->most_bus = fmax(sums->most_bus, row->bus);
-}
-
-static double mean_or_none(double sum, uint64_t n) {
-    return n > 0 ? sum / (double)n : (double)NAN;
-}
-
-/* ---- By type, size and group ---- */
-
-static void put_kind(const struct sutra_collectives *of, const struct kind_row *rows, row_t n,
-                     struct sutra_table *table) {
-    struct kind_sums sums = {0};
-    row_t above = n / 2, below = (n - 1) / 2; /* the middle */
-    for (row_t i = 0; i < n; i++)
-        add_row(&sums, &rows[i]);
-    double bus = mean_or_none(sums.bus, sums.n_timed);
-    collective_table_string(of, table, rows->what);
-    collective_table_string(of, table, rows->type);
-    table_real(table, rows->bytes == CALL_UNKNOWN ? (double)NAN : (double)rows->bytes);
-    collective_table_string(of, table, of->calls.groups[rows->group].name);
-    collective_table_members(of, table, rows->group);
-    table_integer(table, rows->n_members);
-    table_words(table, collective_place_names[rows->place]);
-    table_integer(table, n);
-    table_real(table, sums.transfer_ns / 1e3);
-    table_real(table, sums.transfer_ns / n / 1e3);
-    table_real(table, (double)rows[0].transfer_ns / 1e3);
-    table_real(table, ((double)rows[above].transfer_ns + (double)rows[below].transfer_ns) / 2e3);
-    table_real(table, (double)rows[n - 1].transfer_ns / 1e3);
-    table_real(table, sums.skew_ns / n / 1e3);
-    table_real(table, sums.most_skew_ns / 1e3);
-    table_real(table, sums.wait_ns / sums.n_calls / 1e3);
-    table_real(table, sums.end_skew_ns / n / 1e3);
-    table_real(table, mean_or_none(sums.algorithm, sums.n_timed));
-    table_real(table, bus);
-    table_real(table, sums.n_timed ? sums.most_bus : (double)NAN);
-    table_real(table, collective_link_percent(of, (enum collective_place)rows->place, bus));
-}
-
-/* ---- By group ---- */
-
-/* Rows of one group are by the rank that came last. */
-static void put_group_kinds(const struct sutra_collectives *of, const struct kind_row *rows, row_t n,
-                            struct sutra_table *table) {
-    struct kind_sums sums = {0};
-    row_t most = 0;
-    int64_t most_rank = CALL_UNKNOWN;
-    for (row_t i = 0, run = 0; i < n; i++) {
-        add_row(&sums, &rows[i]);
-        run = i > 0 && rows[i].last_rank == rows[i - 1].last_rank ? run + 1 : 1;
-        most_rank = run > most ? rows[i].last_rank : most_rank;
-        most = run > most ? run : most;
-    }
-    const struct collective_group *group = &of->calls.groups[rows->group];
-    collective_table_string(of, table, group->name);
-    collective_table_members(of, table, rows->group);
-    table_integer(table, group->size);
-    table_words(table, collective_place_names[of->places[rows->group]]);
-    table_integer(table, (int64_t)(sums.n - sums.n_messages));
-    table_integer(table, (int64_t)sums.n_messages);
-    table_real(table, sums.bytes);
-    table_real(table, sums.transfer_ns / 1e3);
-    table_real(table, sums.wait_ns / sums.n_calls / 1e3);
-    table_real(table, sums.most_skew_ns / 1e3);
-    table_integer(table, most_rank);
-    table_integer(table, most);
-}
-
-/* ---- By size ---- */
-
-static void put_size(const struct sutra_collectives *of, const struct kind_row *rows, row_t n, double *values,
-                     struct sutra_table *table) {
-    for (row_t i = 0; i < n; i++)
-        values[i] = rows[i].bus;
-    double median = quantile_of(values, n, 0.5);
-    table_words(table, collective_kind_names[rows->kind]);
-    table_words(table, collective_place_names[rows->place]);
-    table_real(table, ldexp(1, rows->bits));
-    table_real(table, ldexp(1, rows->bits + 1));
-    table_integer(table, n);
-    table_real(table, values[0]);
-    table_real(table, quantile_of(values, n, 0.25));
-    table_real(table, median);
-    table_real(table, quantile_of(values, n, 0.75));
-    table_real(table, values[n - 1]);
-    table_real(table, collective_link_percent(of, (enum collective_place)rows->place, median));
-}
-
-/* ---- All three ---- */
-
-/* The rows with the largest values of a column first. */
-struct kind_order {
-    double value;
-    uint64_t row;
-};
-
-static int compare_falling(const void *left, const void *right) {
-    const struct kind_order *a = left, *b = right;
-    int order = compare(b->value, a->value);
-    return order ? order : compare_numbers((int64_t)a->row, (int64_t)b->row);
-}
-
-static void sort_falling(struct sutra_table *table, uint32_t column, struct arena *arena) {
-    struct kind_order *keys = arena_take(arena, table->n_rows, sizeof *keys);
-    uint64_t *order = arena_take(arena, table->n_rows, sizeof *order);
-    table->failed |= arena->failed;
-    if (table->failed)
-        return;
-    for (uint64_t row = 0; row < table->n_rows; row++)
-        keys[row] = (struct kind_order){table_get_real(table, column, row), row};
-    qsort(keys, table->n_rows, sizeof *keys, compare_falling);
-    for (uint64_t row = 0; row < table->n_rows; row++)
-        order[row] = keys[row].row;
-    table_reorder(table, order);
-}
-
-static row_t run_end(const struct kind_row *rows, row_t begin, row_t n,
-                     int (*order)(const struct kind_row *a, const struct kind_row *b)) {
-    row_t end = begin;
-    while (end < n && order(&rows[begin], &rows[end]) == 0)
-        end++;
-    return end;
-}
-
-static int same_kind(const struct kind_row *a, const struct kind_row *b) {
-    return compare_kinds(a, b);
-}
-
-static int same_group(const struct kind_row *a, const struct kind_row *b) {
-    return compare_numbers(a->group, b->group);
-}
-
-enum sutra_status collective_kinds_make(struct sutra_collectives *of, struct sutra_error *error) {
-    struct sutra_table *kinds = collective_table_begin(of, SUTRA_COLLECTIVES_KINDS);
-    struct sutra_table *groups = collective_table_begin(of, SUTRA_COLLECTIVES_GROUPS);
-    struct sutra_table *sizes = collective_table_begin(of, SUTRA_COLLECTIVES_SIZES);
-    struct arena_mark mark = arena_mark(&of->arena);
-    struct kind_row *rows = take_rows(of, &of->arena);
-    double *values = arena_take(&of->arena, of->matches.n, sizeof *values);
-    row_t n = of->matches.n, n_fast = 0;
-    if (of->arena.failed)
-        return error_memory(error);
     qsort(rows, n, sizeof *rows, compare_by_kind);
     for (row_t begin = 0, end; begin < n; begin = end) {
-        end = run_end(rows, begin, n, same_kind);
-        put_kind(of, rows + begin, end - begin, kinds);
+        end = run_end(rows, begin, n, compare_kinds);
+        add_kind(of, rows + begin, end - begin, kinds);
     }
     qsort(rows, n, sizeof *rows, compare_by_group);
     for (row_t begin = 0, end; begin < n; begin = end) {
-        end = run_end(rows, begin, n, same_group);
-        put_group_kinds(of, rows + begin, end - begin, groups);
+        end = run_end(rows, begin, n, compare_groups);
+        add_group_totals(of, rows + begin, end - begin, groups);
     }
     for (row_t i = 0; i < n; i++)
         if (!isnan(rows[i].bus))
@@ -547,10 +493,10 @@ enum sutra_status collective_kinds_make(struct sutra_collectives *of, struct sut
     qsort(rows, n_fast, sizeof *rows, compare_by_size);
     for (row_t begin = 0, end; begin < n_fast; begin = end) {
         end = run_end(rows, begin, n_fast, compare_sizes);
-        put_size(of, rows + begin, end - begin, values, sizes);
+        add_size(of, rows + begin, end - begin, values, sizes);
     }
-    sort_falling(kinds, 8, &of->arena);
-    sort_falling(groups, 7, &of->arena);
+    sort_descending(kinds, 8, &of->arena);
+    sort_descending(groups, 7, &of->arena);
     arena_release(&of->arena, mark);
     return kinds->failed || groups->failed || sizes->failed ? error_memory(error) : SUTRA_OK;
 }

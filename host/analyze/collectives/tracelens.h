@@ -1,12 +1,12 @@
 /*
- * tracelens.h - the tables of TraceLens' report about collectives, with its rules and its arithmetic.
+ * tracelens.h - inside of TraceLens' tables of collectives, with TraceLens' rules and arithmetic.
  *
- *     kernels of each trace --> rows, those of the first trace first --> ids: the i-th of a group's name on each rank
+ *     kernels of each trace --> rows, by trace --> ids: the i-th row of a group's name on each rank
  *                                                                  --> runs of one id --> tables
  *
- * To TraceLens a rank is the place of its file in the list, and the first row of an id tells what all are. Where rows
- * of an id differ it stops, unless it is told not to; here they are compared no further. Where no row tells its group
- * and each rank has one stream, the i-th of a rank is one.
+ * In TraceLens a rank is the index of its file in the list, and the first row of an id describes all its rows. If rows
+ * of an id differ, TraceLens fails by default; sutra does not compare them. If no row records its group and each rank
+ * has one stream, the i-th rows of all ranks are one id.
  *
  * Cost: O(n log n).
  */
@@ -17,10 +17,10 @@
 
 enum nccl_text { NCCL_GROUP, NCCL_MEMBERS, NCCL_WHAT, NCCL_TYPE, NCCL_IN_SPLIT, NCCL_OUT_SPLIT, N_NCCL_TEXTS };
 
-/* A kernel; NaN and text 0 are what is not told. */
+/* A kernel; NaN and text 0: not recorded. */
 struct nccl_row {
-    uint32_t text[N_NCCL_TEXTS]; /* a string's number and 1 */
-    uint32_t rank, index;        /* place among the traces; place among those of its group and rank */
+    uint32_t text[N_NCCL_TEXTS]; /* a string's id + 1 */
+    uint32_t rank, index;        /* index of the trace; index among the rows of its group and rank */
     double size, n_in, n_out, stream, ts, dur;
 };
 
@@ -30,30 +30,30 @@ struct nccl_rows {
     uint64_t n, capacity;
 };
 
-/* Those of a trace, in the order of the file (nccl_rows.c). *rows is the caller's. SUTRA_SYSTEM: out of memory. */
-enum sutra_status nccl_rows_take(struct nccl_rows **rows, struct sutra_context *context,
+/* Reads the rows of a trace, in file order. *rows is the caller's. SUTRA_SYSTEM: out of memory. */
+enum sutra_status nccl_rows_read(struct nccl_rows **rows, struct sutra_context *context,
                                  const struct sutra_device_trace *trace, struct sutra_error *error);
 void nccl_rows_free(struct nccl_rows *rows);
 
 /* Encodes the rows; decoded ones are the caller's to free, or NULL after a failure. */
 void nccl_rows_codec(struct codec *codec, struct nccl_rows **rows);
 
-/* ---- What the tables are made from ---- */
+/* ---- Input of the tables ---- */
 
-/* Kinds that all ranks wait in. */
+/* Kinds of collectives in which all ranks wait. */
 enum nccl_kind { NCCL_NONE, NCCL_ALL_REDUCE, NCCL_REDUCE_SCATTER, NCCL_ALL_GATHER, NCCL_ALL_TO_ALL, NCCL_ALL_TO_ALL_V };
 
 struct nccl_work {
     struct sutra_collectives *of;
     struct nccl_rows all; /* of all ranks */
     bool simplified;
-    uint64_t *order;        /* rows by id; of an id by rank; ids in the order of their first rows */
+    uint64_t *order;        /* rows by id; of an id by rank; ids ordered by their first rows */
     uint64_t *first, n_ids; /* order[first[i]] to order[first[i + 1]] */
     struct arena *arena;
 };
 
-static inline const struct nccl_row *nccl_row_at(const struct nccl_work *work, uint64_t id, uint64_t place) {
-    return &work->all.list[work->order[work->first[id] + place]];
+static inline const struct nccl_row *nccl_row_at(const struct nccl_work *work, uint64_t id, uint64_t i) {
+    return &work->all.list[work->order[work->first[id] + i]];
 }
 
 static inline uint64_t nccl_rows_of(const struct nccl_work *work, uint64_t id) {
@@ -62,36 +62,44 @@ static inline uint64_t nccl_rows_of(const struct nccl_work *work, uint64_t id) {
 
 enum nccl_kind nccl_kind_of(const struct nccl_work *work, const struct nccl_row *row);
 
-/* Megabytes of so many elements of the row's type; NaN: its size is not known. */
+/* Megabytes of a number of elements of the row's type; NaN: unknown type. */
 double nccl_megabytes(const struct nccl_work *work, const struct nccl_row *row, double n_elements);
 
-/* Sets a table up, whose columns are a list from the arena. */
+/* Initializes a table. `columns` is copied, names are not. */
 struct sutra_table *nccl_table_begin(struct nccl_work *work, enum sutra_collectives_table id, const char *name,
                                      const struct column_spec *columns, uint32_t n);
 
-void nccl_put_text(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row,
+void nccl_add_text(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row,
                    enum nccl_text text);
-void nccl_put_id(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row);
+void nccl_add_id(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row);
 
-/* Sorts a table by a column of numbers, the largest first or the smallest. */
-void nccl_sort(struct nccl_work *work, struct sutra_table *table, uint32_t column, bool rising);
+/* Sorts a table by a column of numbers, ascending or descending. */
+void nccl_sort(struct nccl_work *work, struct sutra_table *table, uint32_t column, bool ascending);
 
-/* The order of a text of two rows, where `missing` is the text of none. */
+/* Compares a text of two rows; `missing` replaces missing texts. */
 int nccl_compare_texts(const struct nccl_work *work, const struct nccl_row *a, const struct nccl_row *b,
                        enum nccl_text text, const char *missing);
 
-/* A column for each of the ranks, which lie in the arena: "rank_3_ts". */
+/* The name of a column of a rank, in the arena: "rank_3_ts". */
 const char *nccl_column_name(struct nccl_work *work, uint32_t rank, const char *what);
 
-/* The long tables (nccl_long.c), those of collectives that all wait in (nccl_sync.c), of all-to-all-v
- * (nccl_exchange.c). */
-void nccl_long_make(struct nccl_work *work);
+/* Columns of ranks, as pandas orders the keys of dictionaries: an id adds the first n_of_event cells of each new rank,
+ * and then the other cells of its new ranks. */
+struct nccl_columns {
+    uint32_t n, *ranks; /* ranks, as they first occur */
+    uint32_t *index;    /* by rank: its index in that list, or UINT32_MAX */
+    uint32_t n_cells;   /* in the order of the columns */
+    uint32_t *cells;    /* n_per_rank * index + number of the cell */
+    uint32_t n_per_rank, n_of_event;
+};
+
+/* False: out of memory. */
+bool nccl_columns_init(struct nccl_work *work, struct nccl_columns *columns, uint32_t n_per_rank, uint32_t n_of_event);
+void nccl_columns_add(const struct nccl_work *work, struct nccl_columns *columns, uint64_t id);
+
+/* Make the tables of collectives in which all ranks wait, and of all-to-all-v. */
 void nccl_sync_make(struct nccl_work *work);
 void nccl_exchange_make(struct nccl_work *work);
-
-/* Turns columns into integers and adds the nodes of ranks (nccl_finish.c). */
-void nccl_finish(struct nccl_work *work);
-
 /* Makes all tables of the parts. SUTRA_SYSTEM: out of memory. */
 enum sutra_status nccl_tables_make(struct sutra_collectives *of, struct sutra_error *error);
 

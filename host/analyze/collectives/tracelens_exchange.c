@@ -1,7 +1,8 @@
 /*
- * tracelens_exchange.c - TraceLens' tables of all-to-all-v: each, by group and type, and what each rank sends to
- * each place
- * of its group.
+ * tracelens_exchange.c - TraceLens' tables of all-to-all-v: each exchange, totals by group and type, and the bytes that
+ * each rank sends to each rank of its group.
+ *
+ *     ids --> struct nccl_exchange each: sizes, durations, throughputs --> tables;   split sizes of rows --> heat map
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,25 +14,17 @@
 #define REAL SUTRA_COLUMN_REAL
 #define TEXT SUTRA_COLUMN_TEXT
 
-/* More ranks than these have no heat map. */
-#define HEATMAP_RANKS 1024
+/* Jobs with more ranks have no heat map. */
+#define MAX_HEATMAP_RANKS 1024
 
-/* An exchange, worked out. */
+/* The measures of an exchange. */
 struct nccl_exchange {
     uint64_t id;
     double first_start, last_start, first_end, last_end;
     double data, elements, wall, longest, shortest, mean_dur, throughput, fastest, slowest, imbalance;
 };
 
-static double larger(double a, double b) {
-    return isnan(a) || b > a ? b : a;
-}
-
-static double smaller(double a, double b) {
-    return isnan(a) || b < a ? b : a;
-}
-
-static struct nccl_exchange work_out(const struct nccl_work *work, uint64_t id) {
+static struct nccl_exchange measure(const struct nccl_work *work, uint64_t id) {
     const struct nccl_row *first = nccl_row_at(work, id, 0);
     uint64_t n = nccl_rows_of(work, id);
     struct nccl_exchange made = {.id = id,
@@ -60,8 +53,8 @@ static struct nccl_exchange work_out(const struct nccl_work *work, uint64_t id) 
         largest = fmax(largest, size);
         if (size > 0 && row->dur > 0) {
             double rate = (size / 1024) / (row->dur / 1e6);
-            made.fastest = larger(made.fastest, rate);
-            made.slowest = smaller(made.slowest, rate);
+            made.fastest = isnan(made.fastest) || rate > made.fastest ? rate : made.fastest;
+            made.slowest = isnan(made.slowest) || rate < made.slowest ? rate : made.slowest;
         }
     }
     made.wall = made.last_end - made.first_start;
@@ -72,31 +65,24 @@ static struct nccl_exchange work_out(const struct nccl_work *work, uint64_t id) 
     return made;
 }
 
-/* ---- Each ---- */
+/* ---- Each exchange ---- */
 
-#define N_GENERAL  19
-#define N_OF_RANKS 10
-#define N_OF_EVENT 8
+#define N_GENERAL 19
 
-static const char *const of_ranks[N_OF_RANKS] = {"ts",
-                                                 "dur",
-                                                 "In msg nelems",
-                                                 "Out msg nelems",
-                                                 "In msg size (MB)",
-                                                 "Out msg size (MB)",
-                                                 "In split size",
-                                                 "Out split size",
-                                                 "skew in start time",
-                                                 "skew in end time"};
+enum { N_CELLS = 10, N_OF_EVENT = 8 };
 
-/* Columns of ranks, as pandas orders keys of dictionaries: an exchange adds the first N_OF_EVENT columns of each rank
- * that is new, and then their skews. A cell is N_OF_RANKS * index of the rank + number of the column. */
-struct nccl_rank_columns {
-    uint32_t n, n_cells;
-    uint32_t *ranks, *place, *cells;
-};
+static const char *const of_ranks[N_CELLS] = {"ts",
+                                              "dur",
+                                              "In msg nelems",
+                                              "Out msg nelems",
+                                              "In msg size (MB)",
+                                              "Out msg size (MB)",
+                                              "In split size",
+                                              "Out split size",
+                                              "skew in start time",
+                                              "skew in end time"};
 
-static struct sutra_table *begin_each(struct nccl_work *work, const struct nccl_rank_columns *columns) {
+static struct sutra_table *begin_table(struct nccl_work *work, const struct nccl_columns *columns) {
     static const struct column_spec general[N_GENERAL] = {
         {"collective_id", TEXT},
         {"Process Group Name", TEXT},
@@ -124,38 +110,38 @@ static struct sutra_table *begin_each(struct nccl_work *work, const struct nccl_
         return NULL;
     memcpy(specs, general, sizeof general);
     for (uint32_t i = 0; i < columns->n_cells; i++) {
-        const char *what = of_ranks[columns->cells[i] % N_OF_RANKS];
+        const char *what = of_ranks[columns->cells[i] % N_CELLS];
         bool is_text = strstr(what, "split") != NULL;
-        uint32_t rank = columns->ranks[columns->cells[i] / N_OF_RANKS];
+        uint32_t rank = columns->ranks[columns->cells[i] / N_CELLS];
         specs[N_GENERAL + i] = (struct column_spec){nccl_column_name(work, rank, what), is_text ? TEXT : REAL};
     }
     return work->arena->failed ? NULL
                                : nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_ALL2ALLV, "nccl_all2allv", specs, n);
 }
 
-static void put_cell(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_row *row,
+static void add_cell(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_row *row,
                      uint32_t column, struct sutra_table *table) {
     enum { IN_SPLIT = 6, OUT_SPLIT };
     const struct nccl_row none = {.ts = NAN, .dur = NAN, .n_in = NAN, .n_out = NAN};
     const struct nccl_row *of = row ? row : &none;
-    const double values[N_OF_RANKS] = {of->ts,
-                                       of->dur,
-                                       of->n_in,
-                                       of->n_out,
-                                       nccl_megabytes(work, of, of->n_in),
-                                       nccl_megabytes(work, of, of->n_out),
-                                       0,
-                                       0,
-                                       of->ts - made->first_start,
-                                       made->last_end - (of->ts + of->dur)};
+    const double values[N_CELLS] = {of->ts,
+                                    of->dur,
+                                    of->n_in,
+                                    of->n_out,
+                                    nccl_megabytes(work, of, of->n_in),
+                                    nccl_megabytes(work, of, of->n_out),
+                                    0,
+                                    0,
+                                    of->ts - made->first_start,
+                                    made->last_end - (of->ts + of->dur)};
     if (column == IN_SPLIT || column == OUT_SPLIT)
-        nccl_put_text(work, table, of, column == IN_SPLIT ? NCCL_IN_SPLIT : NCCL_OUT_SPLIT);
+        nccl_add_text(work, table, of, column == IN_SPLIT ? NCCL_IN_SPLIT : NCCL_OUT_SPLIT);
     else
         table_real(table, values[column]);
 }
 
-static void put_each(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_rank_columns *columns,
-                     const struct nccl_row **by_place, struct sutra_table *table) {
+static void add_exchange(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_columns *columns,
+                         const struct nccl_row **row_of, struct sutra_table *table) {
     const struct nccl_row *first = nccl_row_at(work, made->id, 0);
     const double values[] = {made->data,
                              made->elements,
@@ -169,72 +155,31 @@ static void put_each(struct nccl_work *work, const struct nccl_exchange *made, c
                              made->imbalance,
                              made->last_start - made->first_start,
                              made->last_end - made->first_end};
-    nccl_put_id(work, table, first);
-    nccl_put_text(work, table, first, NCCL_GROUP);
-    nccl_put_text(work, table, first, NCCL_MEMBERS);
-    nccl_put_text(work, table, first, NCCL_WHAT);
+    nccl_add_id(work, table, first);
+    nccl_add_text(work, table, first, NCCL_GROUP);
+    nccl_add_text(work, table, first, NCCL_MEMBERS);
+    nccl_add_text(work, table, first, NCCL_WHAT);
     table_real(table, first->size);
-    nccl_put_text(work, table, first, NCCL_TYPE);
+    nccl_add_text(work, table, first, NCCL_TYPE);
     table_real(table, first->stream);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         table_real(table, values[i]);
-    memset(by_place, 0, columns->n * sizeof(void *));
+    memset(row_of, 0, columns->n * sizeof(void *));
     for (uint64_t i = 0; i < nccl_rows_of(work, made->id); i++) {
         const struct nccl_row *row = nccl_row_at(work, made->id, i);
-        by_place[columns->place[row->rank]] = row;
+        row_of[columns->index[row->rank]] = row;
     }
     for (uint32_t i = 0; i < columns->n_cells; i++)
-        put_cell(work, made, by_place[columns->cells[i] / N_OF_RANKS], columns->cells[i] % N_OF_RANKS, table);
+        add_cell(work, made, row_of[columns->cells[i] / N_CELLS], columns->cells[i] % N_CELLS, table);
 }
 
-static void add_cells(struct nccl_rank_columns *columns, uint32_t index, uint32_t first, uint32_t end) {
-    for (; first < end; first++)
-        columns->cells[columns->n_cells++] = N_OF_RANKS * index + first;
-}
-
-static void add_ranks(const struct nccl_work *work, uint64_t id, struct nccl_rank_columns *columns) {
-    uint32_t first = columns->n;
-    for (uint64_t i = 0; i < nccl_rows_of(work, id); i++) {
-        uint32_t rank = nccl_row_at(work, id, i)->rank;
-        if (columns->place[rank] != UINT32_MAX)
-            continue;
-        columns->place[rank] = columns->n;
-        add_cells(columns, columns->n, 0, N_OF_EVENT);
-        columns->ranks[columns->n++] = rank;
-    }
-    for (; first < columns->n; first++)
-        add_cells(columns, first, N_OF_EVENT, N_OF_RANKS);
-}
-
-static void put_exchanges(struct nccl_work *work, const struct nccl_exchange *list, uint64_t n) {
-    size_t n_all = work->of->tasks.n;
-    struct nccl_rank_columns columns = {.ranks = arena_take(work->arena, n_all, sizeof *columns.ranks),
-                                        .place = arena_take(work->arena, n_all, sizeof *columns.place),
-                                        .cells = arena_take(work->arena, n_all * N_OF_RANKS, sizeof *columns.cells)};
-    const struct nccl_row **by_place = arena_take(work->arena, n_all, sizeof(void *));
-    if (work->arena->failed)
-        return;
-    memset(columns.place, 0xff, n_all * sizeof *columns.place);
-    for (uint64_t i = 0; i < n; i++)
-        add_ranks(work, list[i].id, &columns);
-    struct sutra_table *table = begin_each(work, &columns);
-    for (uint64_t i = 0; i < n && table; i++)
-        put_each(work, &list[i], &columns, by_place, table);
-    if (table)
-        nccl_sort(work, table, 7, false);
-}
-
-/* ---- By group and type ---- */
+/* ---- Totals by group and type ---- */
 
 struct nccl_exchanged {
     const struct nccl_exchange *exchange;
     const struct nccl_row *row;
-    uint64_t place;
+    uint64_t index;
 };
-
-static int compare_numbers(uint64_t a, uint64_t b) {
-    return (a > b) - (a < b);
-}
 
 static int compare_groups(const struct nccl_work *work, const struct nccl_exchanged *a,
                           const struct nccl_exchanged *b) {
@@ -242,36 +187,34 @@ static int compare_groups(const struct nccl_work *work, const struct nccl_exchan
     return order ? order : nccl_compare_texts(work, a->row, b->row, NCCL_TYPE, "");
 }
 
-/* The largest first, as the table before has them. */
+/* By group; the largest first, as in the table of exchanges. */
 static int compare_exchanged(const void *left, const void *right, void *arg) {
     const struct nccl_exchanged *a = left, *b = right;
     int order = compare_groups(arg, a, b);
     if (!order && a->exchange->data != b->exchange->data)
         order = a->exchange->data < b->exchange->data ? 1 : -1;
-    return order ? order : compare_numbers(a->place, b->place);
+    return order ? order : (a->index > b->index) - (a->index < b->index);
 }
 
 enum { VALUE_DATA, VALUE_WALL, VALUE_THROUGHPUT, VALUE_IMBALANCE, VALUE_LONGEST, VALUE_SKEW, VALUE_END_SKEW, N_VALUES };
 
-static double value_of(const struct nccl_exchange *made, int value) {
-    const double values[N_VALUES] = {made->data,
-                                     made->wall,
-                                     made->throughput,
-                                     made->imbalance,
-                                     made->longest,
-                                     made->last_start - made->first_start,
-                                     made->last_end - made->first_end};
-    return values[value];
-}
-
-static void put_run(struct nccl_work *work, const struct nccl_exchanged *run, uint64_t n, enum group_order order,
+static void add_run(struct nccl_work *work, const struct nccl_exchanged *run, uint64_t n, enum group_order order,
                     double *values, struct sutra_table *table) {
     double wall_us = 0;
-    nccl_put_text(work, table, run->row, NCCL_GROUP);
-    nccl_put_text(work, table, run->row, NCCL_TYPE);
+    nccl_add_text(work, table, run->row, NCCL_GROUP);
+    nccl_add_text(work, table, run->row, NCCL_TYPE);
     for (int value = 0; value < N_VALUES; value++) {
-        for (uint64_t i = 0; i < n; i++)
-            values[i] = value_of(run[i].exchange, value);
+        for (uint64_t i = 0; i < n; i++) {
+            const struct nccl_exchange *one = run[i].exchange;
+            const double all[N_VALUES] = {one->data,
+                                          one->wall,
+                                          one->throughput,
+                                          one->imbalance,
+                                          one->longest,
+                                          one->last_start - one->first_start,
+                                          one->last_end - one->first_end};
+            values[i] = all[value];
+        }
         struct value_stats spread = pandas_stats(values, n, order, values + n);
         table_real(table, spread.mean);
         if (value <= VALUE_THROUGHPUT) {
@@ -283,32 +226,16 @@ static void put_run(struct nccl_work *work, const struct nccl_exchanged *run, ui
             table_real(table, wall_us = spread.sum);
     }
     table_integer(table, (int64_t)n);
-    nccl_put_text(work, table, run->row, NCCL_MEMBERS);
-    nccl_put_text(work, table, run->row, NCCL_WHAT);
+    nccl_add_text(work, table, run->row, NCCL_MEMBERS);
+    nccl_add_text(work, table, run->row, NCCL_WHAT);
     table_real(table, run->row->size);
     table_real(table, wall_us / 1000);
 }
 
 /* The order of the table of exchanges: the largest first. */
-static int compare_data(const void *left, const void *right) {
-    const struct nccl_exchanged *a = left, *b = right;
-    if (a->exchange->data != b->exchange->data)
-        return a->exchange->data < b->exchange->data ? 1 : -1;
-    return compare_numbers(a->place, b->place);
-}
+ORDER_BY(compare_data, struct nccl_exchanged, DESCENDING(exchange->data) ASCENDING(index))
 
-/* How groups follow each other in the table of exchanges; rows get that order. `dropped`: some have no group. */
-static enum group_order find_order(const struct nccl_work *work, struct nccl_exchanged *rows, uint64_t n,
-                                   bool dropped) {
-    enum group_order order = dropped ? GROUPS_MIXED : GROUPS_SORTED;
-    if (n)
-        qsort(rows, n, sizeof *rows, compare_data);
-    for (uint64_t i = 1; i < n; i++)
-        order = compare_groups(work, &rows[i - 1], &rows[i]) > 0 ? GROUPS_MIXED : order;
-    return order;
-}
-
-static void put_summaries(struct nccl_work *work, const struct nccl_exchange *list, uint64_t n) {
+static void add_summaries(struct nccl_work *work, const struct nccl_exchange *list, uint64_t n) {
     static const struct column_spec specs[] = {{"Process Group Name", TEXT},
                                                {"dtype", TEXT},
                                                {"total data communicated (MB)_mean", REAL},
@@ -347,7 +274,12 @@ static void put_summaries(struct nccl_work *work, const struct nccl_exchange *li
         if (first->text[NCCL_TYPE]) /* groups without a type are dropped */
             rows[n_rows++] = (struct nccl_exchanged){&list[i], first, i};
     }
-    enum group_order order = find_order(work, rows, n_rows, n_rows < n);
+    /* pandas adds up in an order that depends on whether groups are sorted in the table of exchanges */
+    enum group_order order = n_rows < n ? GROUPS_MIXED : GROUPS_SORTED;
+    if (n_rows)
+        qsort(rows, n_rows, sizeof *rows, compare_data);
+    for (uint64_t i = 1; i < n_rows; i++)
+        order = compare_groups(work, &rows[i - 1], &rows[i]) > 0 ? GROUPS_MIXED : order;
     struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_SUMMARY_ALL2ALLV, "nccl_summary_all2allv",
                                                  specs, sizeof specs / sizeof *specs);
     if (n_rows)
@@ -355,26 +287,23 @@ static void put_summaries(struct nccl_work *work, const struct nccl_exchange *li
     for (uint64_t begin = 0, end; begin < n_rows; begin = end) {
         for (end = begin; end < n_rows && compare_groups(work, &rows[begin], &rows[end]) == 0;)
             end++;
-        put_run(work, rows + begin, end - begin, order, values, table);
+        add_run(work, rows + begin, end - begin, order, values, table);
     }
     nccl_sort(work, table, table->n_columns - 1, false);
 }
 
-/* ---- Who sends to whom ---- */
+/* ---- The heat map: bytes from rank to rank ---- */
 
-/* One part of one exchange. */
+/* What one rank sends to another in one exchange. */
 struct nccl_sent {
     uint32_t from, to;
     double bytes;
 };
 
-static int compare_sent(const void *left, const void *right) {
-    const struct nccl_sent *a = left, *b = right;
-    int order = compare_numbers(a->from, b->from);
-    return order ? order : compare_numbers(a->to, b->to);
-}
+ORDER_BY(compare_sent, struct nccl_sent, ASCENDING(from) ASCENDING(to))
 
-/* Parts of a row; sizes that cannot be read, or are not those of the group, are passed over. False: out of memory. */
+/* Adds the split sizes of a row; malformed sizes, and sizes that do not match the group, are skipped. False: out of
+ * memory. */
 static bool add_parts(struct nccl_work *work, const struct nccl_row *row, struct nccl_sent **sent, uint64_t *n,
                       uint64_t *capacity) {
     uint32_t string = row->text[NCCL_IN_SPLIT];
@@ -395,7 +324,7 @@ static bool add_parts(struct nccl_work *work, const struct nccl_row *row, struct
     return parts;
 }
 
-static void put_heatmap(struct nccl_work *work) {
+static void add_heatmap(struct nccl_work *work) {
     static const struct column_spec specs[] = {{"src_rank", SUTRA_COLUMN_INTEGER},
                                                {"dst_rank", SUTRA_COLUMN_INTEGER},
                                                {"total_sent_MB", REAL},
@@ -407,7 +336,7 @@ static void put_heatmap(struct nccl_work *work) {
         if (nccl_kind_of(work, &work->all.list[i]) == NCCL_ALL_TO_ALL_V &&
             !add_parts(work, &work->all.list[i], &sent, &n, &capacity))
             return;
-    if (n == 0 || work->of->tasks.n > HEATMAP_RANKS)
+    if (n == 0 || work->of->tasks.n > MAX_HEATMAP_RANKS)
         return;
     qsort(sent, n, sizeof *sent, compare_sent);
     struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_HEATMAP, "nccl_all2allv_heatmap", specs,
@@ -430,10 +359,21 @@ void nccl_exchange_make(struct nccl_work *work) {
     uint64_t n = 0;
     for (uint64_t id = 0; id < work->n_ids && list; id++)
         if (nccl_kind_of(work, nccl_row_at(work, id, 0)) == NCCL_ALL_TO_ALL_V)
-            list[n++] = work_out(work, id);
+            list[n++] = measure(work, id);
     if (n > 0) {
-        put_exchanges(work, list, n);
-        put_summaries(work, list, n);
+        size_t n_ranks = work->of->tasks.n;
+        const struct nccl_row **row_of = arena_take(work->arena, n_ranks, sizeof(void *));
+        struct nccl_columns columns;
+        if (!row_of || !nccl_columns_init(work, &columns, N_CELLS, N_OF_EVENT))
+            return;
+        for (uint64_t i = 0; i < n; i++)
+            nccl_columns_add(work, &columns, list[i].id);
+        struct sutra_table *table = begin_table(work, &columns);
+        for (uint64_t i = 0; i < n && table; i++)
+            add_exchange(work, &list[i], &columns, row_of, table);
+        if (table)
+            nccl_sort(work, table, 7, false);
+        add_summaries(work, list, n);
     }
-    put_heatmap(work);
+    add_heatmap(work);
 }

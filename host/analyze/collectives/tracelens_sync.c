@@ -1,0 +1,354 @@
+/*
+ * tracelens_sync.c - TraceLens' tables of collectives in which all ranks wait: each collective, totals by kind and
+ * size, and waits of each rank.
+ *
+ *     ids --> struct nccl_sync each: latency, skew, bandwidths --> three tables
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/collectives/tracelens.h"
+#include "analyze/table.h"
+#include "base/shared.h"
+
+#define REAL SUTRA_COLUMN_REAL
+#define TEXT SUTRA_COLUMN_TEXT
+
+/* The measures of a collective. */
+struct nccl_sync {
+    uint64_t id;
+    enum nccl_kind kind;
+    uint32_t earliest;
+    double latency, skew, wait_mean, end_skew, full, algorithm, bus, latest_ts;
+};
+
+static struct nccl_sync measure(const struct nccl_work *work, uint64_t id) {
+    const struct nccl_row *first = nccl_row_at(work, id, 0);
+    struct nccl_sync sync = {
+        .id = id, .kind = nccl_kind_of(work, first), .latency = first->dur, .latest_ts = first->ts};
+    double first_end = first->ts + first->dur, last_end = first_end, sum = 0;
+    uint64_t n = nccl_rows_of(work, id);
+    for (uint64_t i = 0; i < n; i++) {
+        const struct nccl_row *row = nccl_row_at(work, id, i);
+        double end = row->ts + row->dur;
+        sync.latest_ts = fmax(sync.latest_ts, row->ts);
+        sync.latency = fmin(sync.latency, row->dur);
+        first_end = fmin(first_end, end);
+        last_end = fmax(last_end, end);
+    }
+    sync.skew = -1;
+    for (uint64_t i = 0; i < n; i++) {
+        const struct nccl_row *row = nccl_row_at(work, id, i);
+        double wait = sync.latest_ts - row->ts;
+        sum += wait;
+        if (wait >= sync.skew) { /* the last rank of equal ones; rows are ordered by rank */
+            sync.skew = wait;
+            sync.earliest = row->rank;
+        }
+    }
+    sync.wait_mean = sum / (double)n;
+    sync.end_skew = last_end - first_end;
+    sync.full = sync.algorithm = sync.bus = (double)NAN;
+    if (sync.kind == NCCL_NONE)
+        return sync;
+    sync.full = nccl_megabytes(work, first, sync.kind == NCCL_ALL_GATHER ? first->n_out : first->n_in);
+    if (sync.latency > 0)
+        sync.algorithm = (sync.full / 1024) / (sync.latency / 1e6);
+    double factor = sync.kind == NCCL_ALL_REDUCE ? 2 : 1;
+    sync.bus = sync.algorithm * (factor * (first->size - 1) / first->size);
+    return sync;
+}
+
+/* ---- Each collective ---- */
+
+/* Cells of a rank: start and duration, and after them the wait. */
+enum { CELL_START, CELL_DURATION, CELL_WAIT, N_CELLS, N_OF_EVENT = 2 };
+#define N_GENERAL 18
+
+static struct sutra_table *begin_table(struct nccl_work *work, const struct nccl_columns *columns) {
+    static const struct column_spec general[N_GENERAL] = {
+        {"collective_id", TEXT},       {"Process Group Name", TEXT},
+        {"Process Group Ranks", TEXT}, {"Collective name", TEXT},
+        {"Group size", REAL},          {"dtype", TEXT},
+        {"In msg nelems", REAL},       {"Out msg nelems", REAL},
+        {"In msg size (MB)", REAL},    {"Out msg size (MB)", REAL},
+        {"Full msg size (MB)", REAL},  {"comm_latency", REAL},
+        {"skew in start time", REAL},  {"earliest arrival rank", SUTRA_COLUMN_INTEGER},
+        {"avg_wait_time", REAL},       {"skew in end time", REAL},
+        {"algo bw (GB/s)", REAL},      {"bus bw (GB/s)", REAL}};
+    static const char *const of_ranks[] = {"ts", "dur", "wait_time"};
+    uint32_t n = N_GENERAL + columns->n_cells;
+    struct column_spec *specs = arena_take(work->arena, n, sizeof *specs);
+    if (!specs)
+        return NULL;
+    memcpy(specs, general, sizeof general);
+    for (uint32_t i = 0; i < columns->n_cells; i++)
+        specs[N_GENERAL + i] = (struct column_spec){
+            nccl_column_name(work, columns->ranks[columns->cells[i] / N_CELLS], of_ranks[columns->cells[i] % N_CELLS]),
+            REAL};
+    return work->arena->failed
+               ? NULL
+               : nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_IMPLICIT_SYNC, "nccl_implicit_sync", specs, n);
+}
+
+static void add_collective(struct nccl_work *work, const struct nccl_sync *sync, const struct nccl_columns *columns,
+                           const struct nccl_row **row_of, struct sutra_table *table) {
+    const struct nccl_row *first = nccl_row_at(work, sync->id, 0);
+    nccl_add_id(work, table, first);
+    nccl_add_text(work, table, first, NCCL_GROUP);
+    nccl_add_text(work, table, first, NCCL_MEMBERS);
+    nccl_add_text(work, table, first, NCCL_WHAT);
+    table_real(table, first->size);
+    nccl_add_text(work, table, first, NCCL_TYPE);
+    table_real(table, first->n_in);
+    table_real(table, first->n_out);
+    table_real(table, nccl_megabytes(work, first, first->n_in));
+    table_real(table, nccl_megabytes(work, first, first->n_out));
+    table_real(table, sync->full);
+    table_real(table, sync->latency);
+    table_real(table, sync->skew);
+    table_integer(table, sync->earliest);
+    table_real(table, sync->wait_mean);
+    table_real(table, sync->end_skew);
+    table_real(table, sync->algorithm);
+    table_real(table, sync->bus);
+    memset(row_of, 0, columns->n * sizeof(void *));
+    for (uint64_t i = 0; i < nccl_rows_of(work, sync->id); i++) {
+        const struct nccl_row *row = nccl_row_at(work, sync->id, i);
+        row_of[columns->index[row->rank]] = row;
+    }
+    for (uint32_t i = 0; i < columns->n_cells; i++) {
+        const struct nccl_row *row = row_of[columns->cells[i] / N_CELLS];
+        const double values[N_CELLS] = {row ? row->ts : (double)NAN, row ? row->dur : (double)NAN,
+                                        row ? sync->latest_ts - row->ts : (double)NAN};
+        table_real(table, values[columns->cells[i] % N_CELLS]);
+    }
+}
+
+/* ---- Totals by kind, type and size ---- */
+/* A collective with the row that contains its keys; unknown sizes are last. */
+struct nccl_summed {
+    const struct nccl_sync *sync;
+    const struct nccl_row *row;
+    uint64_t index;
+};
+
+static int compare_kinds(const struct nccl_work *work, const struct nccl_summed *a, const struct nccl_summed *b) {
+    int order = nccl_compare_texts(work, a->row, b->row, NCCL_WHAT, "Unknown");
+    order = order ? order : nccl_compare_texts(work, a->row, b->row, NCCL_TYPE, "Unknown");
+    if (order)
+        return order;
+    double x = a->row->n_in, y = b->row->n_in;
+    return isnan(x) || isnan(y) ? isnan(x) - isnan(y) : (x > y) - (x < y);
+}
+
+static int compare_summed(const void *left, const void *right, void *arg) {
+    const struct nccl_summed *a = left, *b = right;
+    int order = compare_kinds(arg, a, b);
+    return order ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+/* The described values, in the order of the columns. */
+enum { VALUE_LATENCY, VALUE_SKEW, VALUE_END_SKEW, VALUE_ALGORITHM, VALUE_BUS, N_VALUES };
+
+static double value_of(const struct nccl_sync *sync, int value) {
+    const double values[N_VALUES] = {sync->latency, sync->skew, sync->end_skew, sync->algorithm, sync->bus};
+    return values[value];
+}
+
+static struct sutra_table *begin_summary(struct nccl_work *work, const bool *has) {
+    static const char *const names[N_VALUES][4] = {
+        {"comm_latency_mean", "comm_latency_median", "comm_latency_min", "comm_latency_max"},
+        {"skew in start time_mean", "skew in start time_median", "skew in start time_min", "skew in start time_max"},
+        {"skew in end time_mean", "skew in end time_median", "skew in end time_min", "skew in end time_max"},
+        {"algo bw (GB/s)_mean", "algo bw (GB/s)_median", "algo bw (GB/s)_min", "algo bw (GB/s)_max"},
+        {"bus bw (GB/s)_mean", "bus bw (GB/s)_median", "bus bw (GB/s)_min", "bus bw (GB/s)_max"}};
+    struct column_spec specs[TABLE_COLUMNS_MAX] = {{"Collective name", TEXT}, {"dtype", TEXT},
+                                                   {"In msg nelems", TEXT},   {"Process Group Name", TEXT},
+                                                   {"Group size", REAL},      {"Full msg size (MB)", REAL}};
+    uint32_t n = 6;
+    for (int value = 0; value < N_VALUES; value++)
+        for (int i = 0; i < 4 && has[value]; i++)
+            specs[n++] = (struct column_spec){names[value][i], REAL};
+    specs[n++] = (struct column_spec){"count", SUTRA_COLUMN_INTEGER};
+    specs[n++] = (struct column_spec){"Total comm latency (ms)", REAL};
+    return nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_SUMMARY_IMPLICIT_SYNC, "nccl_summary_implicit_sync", specs, n);
+}
+
+static void add_or_unknown(struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row,
+                           enum nccl_text text) {
+    if (row->text[text])
+        nccl_add_text(work, table, row, text);
+    else
+        table_words(table, "Unknown");
+}
+
+/* The first known value of a run. */
+static double first_known(const struct nccl_summed *run, uint64_t n, bool full) {
+    for (uint64_t i = 0; i < n; i++) {
+        double value = full ? run[i].sync->full : run[i].row->size;
+        if (!isnan(value))
+            return value;
+    }
+    return (double)NAN;
+}
+
+static void add_run(struct nccl_work *work, const struct nccl_summed *run, uint64_t n, const bool *has,
+                    const bool *has_nan, enum group_order order, double *values, struct sutra_table *table) {
+    double total = 0;
+    char elements[32];
+    snprintf(elements, sizeof elements, "%.0f", run->row->n_in);
+    add_or_unknown(work, table, run->row, NCCL_WHAT);
+    add_or_unknown(work, table, run->row, NCCL_TYPE);
+    table_words(table, isnan(run->row->n_in) ? "Unknown" : elements);
+    nccl_add_text(work, table, run->row, NCCL_GROUP);
+    table_real(table, first_known(run, n, false));
+    table_real(table, first_known(run, n, true));
+    for (int value = 0; value < N_VALUES; value++) {
+        for (uint64_t i = 0; i < n; i++)
+            values[i] = value_of(run[i].sync, value);
+        total = value == VALUE_LATENCY ? numpy_sum(values, n) : total;
+        if (!has[value])
+            continue;
+        struct value_stats stats = pandas_stats(values, n, has_nan[value] ? GROUPS_MIXED : order, values + n);
+        table_real(table, stats.mean);
+        table_real(table, stats.median);
+        table_real(table, stats.min);
+        table_real(table, stats.max);
+    }
+    table_integer(table, (int64_t)n);
+    table_real(table, total / 1000);
+}
+
+static void add_summaries(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n) {
+    struct nccl_summed *rows = arena_take(work->arena, n, sizeof *rows);
+    double *values = arena_take(work->arena, 2 * n, sizeof *values);
+    bool has[N_VALUES] = {true, true, true}, has_nan[N_VALUES] = {false}; /* bandwidths have columns if one is known */
+    if (work->arena->failed)
+        return;
+    for (uint64_t i = 0; i < n; i++)
+        rows[i] = (struct nccl_summed){&syncs[i], nccl_row_at(work, syncs[i].id, 0), i};
+    for (int value = 0; value < N_VALUES; value++)
+        for (uint64_t i = 0; i < n; i++) {
+            has[value] |= !isnan(value_of(&syncs[i], value));
+            has_nan[value] |= isnan(value_of(&syncs[i], value));
+        }
+    qsort_r(rows, n, sizeof *rows, compare_summed, work);
+    enum group_order order = GROUPS_SORTED;
+    for (uint64_t i = 1; i < n; i++)
+        order = rows[i].index < rows[i - 1].index ? GROUPS_MIXED : order;
+    struct sutra_table *table = begin_summary(work, has);
+    for (uint64_t begin = 0, end; begin < n; begin = end) {
+        for (end = begin; end < n && compare_kinds(work, &rows[begin], &rows[end]) == 0;)
+            end++;
+        add_run(work, rows + begin, end - begin, has, has_nan, order, values, table);
+    }
+    nccl_sort(work, table, table->n_columns - 1, false);
+}
+
+/* ---- Waits of each rank ---- */
+
+/* Totals of a rank. */
+struct nccl_waits {
+    double total; /* numpy's sum of the column of waits, 0 where the rank does not participate */
+    double dur;   /* pandas' sum of its rows */
+    uint64_t n, n_last, n_first;
+};
+
+/* Rounds to a tenth, as numpy does. */
+static double tenth(double value) {
+    return rint(value * 10) / 10;
+}
+
+/* Adds up waits and durations, rank by rank; rows are ordered by rank. False: out of memory. */
+static bool add_times(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n, struct nccl_waits *waits) {
+    const struct nccl_row *rows = work->all.list;
+    uint64_t n_rows = work->all.n;
+    double *wait = arena_take(work->arena, n, sizeof *wait);
+    double *durations = arena_take(work->arena, n_rows, sizeof *durations);
+    uint64_t *sync_of = arena_zeros(work->arena, n_rows, sizeof *sync_of); /* by row: its index + 1, or 0 */
+    if (work->arena->failed)
+        return false;
+    for (uint64_t i = 0; i < n; i++)
+        for (uint64_t k = 0; k < nccl_rows_of(work, syncs[i].id); k++)
+            sync_of[nccl_row_at(work, syncs[i].id, k) - rows] = i + 1;
+    for (uint64_t begin = 0, end; begin < n_rows; begin = end) {
+        memset(wait, 0, n * sizeof *wait);
+        for (end = begin; end < n_rows && rows[end].rank == rows[begin].rank; end++) {
+            durations[end - begin] = rows[end].dur;
+            if (sync_of[end])
+                wait[sync_of[end] - 1] = syncs[sync_of[end] - 1].latest_ts - rows[end].ts;
+        }
+        waits[rows[begin].rank].total = numpy_sum(wait, n);
+        waits[rows[begin].rank].dur = pandas_sum(durations, end - begin, GROUPS_SORTED);
+    }
+    return true;
+}
+
+static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n,
+                           const struct nccl_columns *columns) {
+    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
+                                               {"total_wait_time_us", REAL},
+                                               {"mean_wait_time_us", REAL},
+                                               {"times_arrived_last", SUTRA_COLUMN_INTEGER},
+                                               {"times_arrived_first", SUTRA_COLUMN_INTEGER},
+                                               {"pct_arrived_last", REAL},
+                                               {"num_collectives", SUTRA_COLUMN_INTEGER},
+                                               {"total_nccl_dur_us", REAL}};
+    struct nccl_waits *waits = arena_zeros(work->arena, work->of->tasks.n, sizeof *waits);
+    if (!waits)
+        return;
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t last = UINT32_MAX;
+        for (uint64_t k = 0; k < nccl_rows_of(work, syncs[i].id); k++) {
+            const struct nccl_row *row = nccl_row_at(work, syncs[i].id, k);
+            waits[row->rank].n++;
+            if (syncs[i].latest_ts - row->ts == 0 &&
+                (last == UINT32_MAX || columns->index[row->rank] < columns->index[last]))
+                last = row->rank;
+        }
+        if (last != UINT32_MAX)
+            waits[last].n_last++;
+        waits[syncs[i].earliest].n_first++;
+    }
+    if (!add_times(work, syncs, n, waits))
+        return;
+    struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_STRAGGLER_SUMMARY, "straggler_summary", specs,
+                                                 sizeof specs / sizeof *specs);
+    for (size_t rank = 0; rank < work->of->tasks.n; rank++) {
+        if (waits[rank].n == 0)
+            continue;
+        table_integer(table, (int64_t)rank);
+        table_real(table, tenth(waits[rank].total));
+        table_real(table, tenth(waits[rank].total / (double)waits[rank].n));
+        table_integer(table, (int64_t)waits[rank].n_last);
+        table_integer(table, (int64_t)waits[rank].n_first);
+        table_real(table, tenth(100.0 * (double)waits[rank].n_last / (double)n));
+        table_integer(table, (int64_t)n);
+        table_real(table, tenth(waits[rank].dur));
+    }
+    nccl_sort(work, table, 1, true);
+}
+
+void nccl_sync_make(struct nccl_work *work) {
+    struct nccl_sync *syncs = arena_take(work->arena, work->n_ids, sizeof *syncs);
+    const struct nccl_row **row_of = arena_take(work->arena, work->of->tasks.n, sizeof(void *));
+    struct nccl_columns columns;
+    uint64_t n = 0;
+    for (uint64_t id = 0; id < work->n_ids && syncs; id++) {
+        enum nccl_kind kind = nccl_kind_of(work, nccl_row_at(work, id, 0));
+        if (kind != NCCL_ALL_TO_ALL_V && (kind != NCCL_NONE || work->simplified))
+            syncs[n++] = measure(work, id);
+    }
+    if (n == 0 || !row_of || !nccl_columns_init(work, &columns, N_CELLS, N_OF_EVENT))
+        return;
+    for (uint64_t i = 0; i < n; i++)
+        nccl_columns_add(work, &columns, syncs[i].id);
+    struct sutra_table *table = begin_table(work, &columns);
+    for (uint64_t i = 0; i < n && table; i++)
+        add_collective(work, &syncs[i], &columns, row_of, table);
+    add_summaries(work, syncs, n);
+    add_stragglers(work, syncs, n, &columns);
+}
