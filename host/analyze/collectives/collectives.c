@@ -98,21 +98,6 @@ static int64_t set_time(const struct sutra_collectives *of, row_t place, int64_t
     return of->clock_set[place] ? rank_clock_time(&of->clocks[place], ns) : ns;
 }
 
-/* Finds the start of the job's GPU activity, and its span, by the common clock. */
-static void find_span(struct sutra_collectives *of) {
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    for (row_t i = 0; i < of->n_clocks; i++) {
-        const struct collective_part *part = of->parts[i];
-        if (!part || part->first_ns > part->last_ns)
-            continue;
-        int64_t begin = set_time(of, i, part->first_ns), end = set_time(of, i, part->last_ns);
-        first = begin < first ? begin : first;
-        last = end > last ? end : last;
-    }
-    of->first_ns = first == INT64_MAX ? 0 : first;
-    of->summary.span_us = first > last ? 0 : microseconds(moment_minus(last, first));
-}
-
 /* ---- Tables ---- */
 
 static int64_t host_of(const struct sutra_collectives *of, int64_t rank) {
@@ -241,7 +226,17 @@ static enum sutra_status collective_ranks_make(struct sutra_collectives *of, str
         if (clock < of->n_clocks && of->clocks[clock].rank == part->rank.rank)
             of->parts[clock] = part;
     }
-    find_span(of);
+    int64_t first = INT64_MAX, last = INT64_MIN; /* of the job's GPU activity, by the common clock */
+    for (row_t i = 0; i < of->n_clocks; i++) {
+        const struct collective_part *part = of->parts[i];
+        if (!part || part->first_ns > part->last_ns)
+            continue;
+        int64_t begin = set_time(of, i, part->first_ns), end = set_time(of, i, part->last_ns);
+        first = begin < first ? begin : first;
+        last = end > last ? end : last;
+    }
+    of->first_ns = first == INT64_MAX ? 0 : first;
+    of->summary.span_us = first > last ? 0 : microseconds(moment_minus(last, first));
     struct sutra_collectives_summary *summary = &of->summary;
     summary->n_calls = of->calls.n;
     summary->n_untold = of->calls.n_untold;
@@ -298,20 +293,6 @@ static enum collective_place place_of(const struct sutra_collectives *of, int64_
     return a / of->ranks_per_host == b / of->ranks_per_host ? PLACE_INSIDE : PLACE_BETWEEN;
 }
 
-static int64_t bytes_of(const struct sutra_collectives *of, const struct collective_match *match, enum comm_kind kind,
-                        int64_t n_members) {
-    int64_t n_in = CALL_UNKNOWN, n_out = CALL_UNKNOWN, bytes;
-    const struct collective_call *first = collective_match_call(&of->calls, &of->matches, match, 0);
-    for (row_t i = 0; i < match->n; i++) {
-        const struct collective_call *call = collective_match_call(&of->calls, &of->matches, match, i);
-        n_in = call->n_in > n_in ? call->n_in : n_in;
-        n_out = call->n_out > n_out ? call->n_out : n_out;
-    }
-    unsigned size = collective_type_bytes(strings_text(&of->calls.strings, first->type));
-    int64_t n = collective_elements(kind, n_in, n_out, n_members);
-    return size == 0 || n < 0 || __builtin_mul_overflow(n, (int64_t)size, &bytes) ? CALL_UNKNOWN : bytes;
-}
-
 struct collective_time collective_time_of(const struct sutra_collectives *of, const struct collective_match *match) {
     const struct collective_call *first = collective_match_call(&of->calls, &of->matches, match, 0);
     const struct collective_group *group = &of->calls.groups[match->group];
@@ -324,7 +305,16 @@ struct collective_time collective_time_of(const struct sutra_collectives *of, co
                                    .bus = (double)NAN};
     if (match->is_message)
         time.place = match->from < 0 || match->to < 0 ? PLACE_UNKNOWN : place_of(of, match->from, match->to);
-    time.bytes = bytes_of(of, match, time.kind, time.n_members);
+    int64_t n_in = CALL_UNKNOWN, n_out = CALL_UNKNOWN, bytes;
+    for (row_t i = 0; i < match->n; i++) {
+        const struct collective_call *call = collective_match_call(&of->calls, &of->matches, match, i);
+        n_in = call->n_in > n_in ? call->n_in : n_in;
+        n_out = call->n_out > n_out ? call->n_out : n_out;
+    }
+    unsigned size = collective_type_bytes(strings_text(&of->calls.strings, first->type));
+    int64_t n = collective_elements(time.kind, n_in, n_out, time.n_members);
+    bool unknown = size == 0 || n < 0 || __builtin_mul_overflow(n, (int64_t)size, &bytes);
+    time.bytes = unknown ? CALL_UNKNOWN : bytes;
     struct job_collectives job = collectives_job(of);
     time.at = collective_moments_of(&job, match);
     time.skew_ns = moment_minus(time.at.arrival_ns, time.at.first_ns);
@@ -338,8 +328,9 @@ struct collective_time collective_time_of(const struct sutra_collectives *of, co
 
 /* ---- Merging the parts ---- */
 
-/* Joins the calls of all parts, freeing each part's calls after use; finds the shape of the job. */
-static enum sutra_status join_parts(struct sutra_collectives *of, struct sutra_error *error) {
+static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_context *context,
+                                     struct sutra_error *error) {
+    /* join the calls of all parts, and find the shape of the job */
     for (size_t i = 0; i < of->tasks.n_analyzed; i++) {
         struct collective_part *part = collective_part_at(of, i);
         if (!collective_calls_append(&of->calls, &part->calls))
@@ -354,14 +345,7 @@ static enum sutra_status join_parts(struct sutra_collectives *of, struct sutra_e
         of->ranks_per_host = (int64_t)of->options.ranks_per_host;
     if (of->options.link_gb_per_s > 0)
         of->link_gb_per_s = of->options.link_gb_per_s;
-    return SUTRA_OK;
-}
-
-static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_context *context,
-                                     struct sutra_error *error) {
-    enum sutra_status status = join_parts(of, error);
-    if (!status)
-        status = collective_matches_find(&of->calls, &of->arena, &of->matches, error);
+    enum sutra_status status = collective_matches_find(&of->calls, &of->arena, &of->matches, error);
     if (!status)
         status = rank_clocks_find(&of->calls, &of->matches, &of->arena, &of->clocks, &of->n_clocks, error);
     if (status)

@@ -71,32 +71,28 @@ static bool add(struct excess_work *work, const struct op_reading *reading, row_
     return true;
 }
 
-/* The phase of a range on the host, by its name; N_PHASES: none. */
-static enum step_phase phase_of_name(const char *name) {
-    static const struct {
-        const char *word;
-        enum step_phase phase;
-    } words[] = {{"autograd::engine::evaluate_function", PHASE_BACKWARD},
-                 {"Optimizer.step", PHASE_OPTIMIZER},
-                 {"Optimizer.zero_grad", PHASE_OPTIMIZER},
-                 {"DataLoader", PHASE_DATA}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(name, words[i].word))
-            return words[i].phase;
-    return N_PHASES;
-}
-
 /* Adds the operators of a trace: compute time of the GPU by the operator that launched it, without communication, which
  * depends on other ranks; and self CPU times, without synchronizing calls. False: out of memory. */
 static bool add_operators(struct excess_work *work, const struct op_reading *reading, int side, struct arena *arena) {
+    static const struct {
+        const char *word;
+        enum step_phase phase;
+    } words[] = {{"DataLoader", PHASE_DATA},
+                 {"Optimizer.zero_grad", PHASE_OPTIMIZER},
+                 {"Optimizer.step", PHASE_OPTIMIZER},
+                 {"autograd::engine::evaluate_function", PHASE_BACKWARD}};
     const struct host_rows *hosts = &reading->hosts;
     const struct device_rows *devices = &reading->devices;
     uint8_t *of_name = arena_take(arena, reading->strings->n, sizeof *of_name);
     uint8_t *phases = arena_take(arena, hosts->n, sizeof *phases);
     double *own_us = arena_take(arena, hosts->n, sizeof *own_us);
     bool done = !arena->failed;
-    for (uint32_t i = 0; i < reading->strings->n && done; i++)
-        of_name[i] = (uint8_t)phase_of_name(strings_text(reading->strings, i));
+    for (uint32_t i = 0; i < reading->strings->n && done; i++) {
+        of_name[i] = N_PHASES;
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++) /* the last of these words counts */
+            if (strstr(strings_text(reading->strings, i), words[k].word))
+                of_name[i] = (uint8_t)words[k].phase;
+    }
     for (row_t i = 0; i < hosts->n && done; i++) { /* in pre-order: rows have the phase of the enclosing range */
         uint8_t own = of_name[reading->events->name[hosts->event[i]]];
         phases[i] = own != N_PHASES ? own : hosts->parent[i] != ROW_NONE ? phases[hosts->parent[i]] : PHASE_FORWARD;
@@ -203,22 +199,6 @@ static enum sutra_status compare_operators(struct sutra_collectives *of, struct 
 
 /* ---- The straggler ---- */
 
-/* The rank of the median compute time, without the straggler. */
-static row_t find_median(const struct sutra_collectives *of, row_t straggler, double *values) {
-    double median = 0;
-    row_t n = 0, nearest = ROW_NONE;
-    for (row_t i = 0; i < of->n_clocks; i++)
-        if (i != straggler && of->parts[i])
-            values[n++] = of->parts[i]->compute_ns;
-    if (n > 0)
-        qsort(values, n, sizeof *values, compare_doubles);
-    median = n > 0 ? values[(n - 1) / 2] : 0;
-    for (row_t i = 0; i < of->n_clocks && nearest == ROW_NONE; i++)
-        if (i != straggler && of->parts[i] && of->parts[i]->compute_ns == median)
-            nearest = i;
-    return nearest;
-}
-
 /* Writes a human-readable duration to text[32]. */
 static const char *format_time(double us, char *text) {
     const char *unit = us < 1e3 ? "us" : us < 1e6 ? "ms" : "s";
@@ -258,7 +238,16 @@ enum sutra_status collective_straggler_find(struct sutra_collectives *of, struct
     *found = (struct sutra_collectives_straggler){
         .rank = -1, .median_rank = -1, .span_us = of->summary.span_us, .phase = "", .operator_name = ""};
     if (!status && of->n_clocks > 1) {
-        row_t slowest = rank_waits_most(of->sums, of->n_clocks), median = find_median(of, slowest, values);
+        /* the rank of the median compute time, without the straggler */
+        row_t slowest = rank_waits_most(of->sums, of->n_clocks), median = ROW_NONE, n = 0;
+        for (row_t i = 0; i < of->n_clocks; i++)
+            if (i != slowest && of->parts[i])
+                values[n++] = of->parts[i]->compute_ns;
+        if (n > 0)
+            qsort(values, n, sizeof *values, compare_doubles);
+        for (row_t i = 0; i < of->n_clocks && median == ROW_NONE && n > 0; i++)
+            if (i != slowest && of->parts[i] && of->parts[i]->compute_ns == values[(n - 1) / 2])
+                median = i;
         const struct rank_waits *sums = &of->sums[slowest];
         found->wait_caused_us = sums->waited_for_ns / 1e3;
         found->n_last = sums->n_last;

@@ -223,31 +223,6 @@ static void add_group(const struct sutra_collectives *of, struct group_text *kep
     table_text(table, text, length);
 }
 
-static void add_match(const struct sutra_collectives *of, const struct collective_match *match,
-                      const struct collective_time *time, struct group_text *group, struct sutra_table *table) {
-    const struct collective_call *first = collective_match_call(&of->calls, &of->matches, match, 0);
-    add_group(of, group, table, match->group);
-    table_integer(table, match->number);
-    collective_table_string(of, table, first->what);
-    collective_table_string(of, table, first->type);
-    table_real(table, match->is_message && match->from >= 0 ? (double)match->from : (double)NAN);
-    table_real(table, match->is_message && match->to >= 0 ? (double)match->to : (double)NAN);
-    table_integer(table, match->n);
-    table_integer(table, time->n_members);
-    table_real(table, time->bytes == CALL_UNKNOWN ? (double)NAN : (double)time->bytes);
-    table_words(table, collective_place_names[time->place]);
-    table_real(table, microseconds(moment_minus(time->at.arrival_ns, of->first_ns)));
-    table_integer(table, collective_match_call(&of->calls, &of->matches, match, time->at.first)->rank);
-    table_integer(table, collective_match_call(&of->calls, &of->matches, match, time->at.last)->rank);
-    table_real(table, microseconds(time->skew_ns));
-    table_real(table, time->at.wait_ns / match->n / 1e3);
-    table_real(table, microseconds(time->at.transfer_ns));
-    table_real(table, microseconds(time->end_skew_ns));
-    table_real(table, time->algorithm);
-    table_real(table, time->bus);
-    table_real(table, collective_link_percent(of, time->place, time->bus));
-}
-
 static void add_arrivals(const struct sutra_collectives *of, const struct collective_match *match,
                          const struct collective_time *time, struct group_text *group, struct sutra_table *table) {
     struct job_collectives job = collectives_job(of);
@@ -272,7 +247,27 @@ enum sutra_status collective_tables_make(struct sutra_collectives *of, struct su
     for (row_t i = 0; i < of->matches.n && !all->failed; i++) {
         const struct collective_match *match = &of->matches.list[i];
         struct collective_time time = collective_time_of(of, match);
-        add_match(of, match, &time, &group, all);
+        const struct collective_call *first = collective_match_call(&of->calls, &of->matches, match, 0);
+        add_group(of, &group, all, match->group);
+        table_integer(all, match->number);
+        collective_table_string(of, all, first->what);
+        collective_table_string(of, all, first->type);
+        table_real(all, match->is_message && match->from >= 0 ? (double)match->from : (double)NAN);
+        table_real(all, match->is_message && match->to >= 0 ? (double)match->to : (double)NAN);
+        table_integer(all, match->n);
+        table_integer(all, time.n_members);
+        table_real(all, time.bytes == CALL_UNKNOWN ? (double)NAN : (double)time.bytes);
+        table_words(all, collective_place_names[time.place]);
+        table_real(all, microseconds(moment_minus(time.at.arrival_ns, of->first_ns)));
+        table_integer(all, collective_match_call(&of->calls, &of->matches, match, time.at.first)->rank);
+        table_integer(all, collective_match_call(&of->calls, &of->matches, match, time.at.last)->rank);
+        table_real(all, microseconds(time.skew_ns));
+        table_real(all, time.at.wait_ns / match->n / 1e3);
+        table_real(all, microseconds(time.at.transfer_ns));
+        table_real(all, microseconds(time.end_skew_ns));
+        table_real(all, time.algorithm);
+        table_real(all, time.bus);
+        table_real(all, collective_link_percent(of, time.place, time.bus));
         if (arrivals)
             add_arrivals(of, match, &time, &group, arrivals);
     }

@@ -70,42 +70,6 @@ static bool read_text(struct nccl_rows *rows, const struct sutra_device_trace *t
     return kept != STRING_NONE;
 }
 
-static double number_of(const struct asked_column *column, row_t event) {
-    return number_as_double(number_at(column->number, event));
-}
-
-static bool read_row(struct nccl_rows *rows, const struct sutra_device_trace *trace, const struct asked_column *columns,
-                     row_t event) {
-    const struct device_events *events = &trace->events;
-    struct nccl_row row = {.size = number_of(&columns[NCCL_SIZE], event),
-                           .n_in = number_of(&columns[NCCL_IN], event),
-                           .n_out = number_of(&columns[NCCL_OUT], event),
-                           .stream = number_of(&columns[NCCL_STREAM], event),
-                           .ts = number_as_double(number_at(events->ts, event)),
-                           .dur = number_as_double(number_at(events->dur, event))};
-    for (int i = 0; i < N_NCCL_TEXTS; i++)
-        if (!read_text(rows, trace, columns[i].place[event], &row.text[i]))
-            return false;
-    /* kernels of collectives of vLLM have no arguments but a known name */
-    if (!row.text[NCCL_WHAT] &&
-        text_compare(&trace->strings, events->name[event], TEXT_HAS_IN_ANY_CASE, "cross_device_reduce")) {
-        uint32_t kept = strings_intern(&rows->strings, "allreduce", strlen("allreduce"));
-        if (kept == STRING_NONE)
-            return false;
-        row.text[NCCL_WHAT] = kept + 1;
-    }
-    if (!column_grow(&rows->list, rows->n, &rows->capacity, sizeof *rows->list))
-        return false;
-    rows->list[rows->n++] = row;
-    return true;
-}
-
-/* TraceLens skips events without an id. */
-static bool has_id(const struct device_events *events, row_t event) {
-    return (key_is_value(events->correlation[event]) && (int64_t)events->correlation[event] != -1) ||
-           (key_is_value(events->external[event]) && (int64_t)events->external[event] != -1);
-}
-
 enum sutra_status nccl_rows_read(struct nccl_rows **rows, struct sutra_context *context,
                                  const struct sutra_device_trace *trace, struct sutra_error *error) {
     struct arena scratch = {0};
@@ -116,9 +80,36 @@ enum sutra_status nccl_rows_read(struct nccl_rows **rows, struct sutra_context *
     enum sutra_status status = done ? SUTRA_OK : error_memory(error);
     if (!status)
         status = event_columns_ask(context, trace, nccl_fields, N_NCCL_FIELDS, kernels, n, columns, error);
-    for (row_t i = 0; i < n && !status; i++)
-        if (has_id(&trace->events, kernels[i]) && !read_row(made, trace, columns, kernels[i]))
+    for (row_t i = 0; i < n && !status; i++) {
+        const struct device_events *events = &trace->events;
+        value_key correlation = events->correlation[kernels[i]], external = events->external[kernels[i]];
+        if ((!key_is_value(correlation) || (int64_t)correlation == -1) &&
+            (!key_is_value(external) || (int64_t)external == -1))
+            continue; /* TraceLens skips events without an id */
+        double numbers[N_NCCL_FIELDS];
+        for (int field = NCCL_SIZE; field < N_NCCL_FIELDS; field++)
+            numbers[field] = number_as_double(number_at(columns[field].number, kernels[i]));
+        struct nccl_row row = {.size = numbers[NCCL_SIZE],
+                               .n_in = numbers[NCCL_IN],
+                               .n_out = numbers[NCCL_OUT],
+                               .stream = numbers[NCCL_STREAM],
+                               .ts = number_as_double(number_at(events->ts, kernels[i])),
+                               .dur = number_as_double(number_at(events->dur, kernels[i]))};
+        bool ok = true;
+        for (int text = 0; text < N_NCCL_TEXTS && ok; text++)
+            ok = read_text(made, trace, columns[text].place[kernels[i]], &row.text[text]);
+        /* kernels of collectives of vLLM have no arguments but a known name */
+        if (ok && !row.text[NCCL_WHAT] &&
+            text_compare(&trace->strings, events->name[kernels[i]], TEXT_HAS_IN_ANY_CASE, "cross_device_reduce")) {
+            uint32_t kept = strings_intern(&made->strings, "allreduce", strlen("allreduce"));
+            ok = kept != STRING_NONE;
+            row.text[NCCL_WHAT] = kept + 1;
+        }
+        if (ok && column_grow(&made->list, made->n, &made->capacity, sizeof *made->list))
+            made->list[made->n++] = row;
+        else
             status = error_memory(error);
+    }
     arena_free(&scratch);
     if (status)
         nccl_rows_free(made);
@@ -458,33 +449,6 @@ static int compare_rows(const void *left, const void *right, void *arg) {
     return order ? order : (*a > *b) - (*a < *b);
 }
 
-static void add_run(struct nccl_work *work, const struct nccl_row *const *rows, uint64_t n, enum group_order order,
-                    double *values, struct sutra_table *table) {
-    const struct nccl_row *row = rows[0];
-    for (uint64_t i = 0; i < n; i++)
-        values[i] = rows[i]->dur;
-    struct value_stats stats = pandas_stats(values, n, order, values + n);
-    table_integer(table, row->rank);
-    nccl_add_text(work, table, row, NCCL_GROUP);
-    nccl_add_text(work, table, row, NCCL_MEMBERS);
-    nccl_add_text(work, table, row, NCCL_WHAT);
-    table_real(table, row->size);
-    nccl_add_text(work, table, row, NCCL_TYPE);
-    table_real(table, row->n_in);
-    table_real(table, row->n_out);
-    nccl_add_text(work, table, row, NCCL_IN_SPLIT);
-    nccl_add_text(work, table, row, NCCL_OUT_SPLIT);
-    table_real(table, row->stream);
-    table_real(table, nccl_megabytes(work, row, row->n_in));
-    table_real(table, nccl_megabytes(work, row, row->n_out));
-    table_real(table, stats.sum);
-    table_real(table, stats.mean);
-    table_real(table, stats.std);
-    table_real(table, stats.min);
-    table_real(table, stats.max);
-    table_integer(table, (int64_t)n);
-}
-
 static void add_summaries(struct nccl_work *work) {
     static const struct column_spec columns[] = {{"rank", SUTRA_COLUMN_INTEGER},
                                                  {"Process Group Name", TEXT},
@@ -529,7 +493,29 @@ static void add_summaries(struct nccl_work *work) {
     for (uint64_t begin = 0, end; begin < n; begin = end) {
         for (end = begin; end < n && compare_keys(work, rows[begin], rows[end]) == 0;)
             end++;
-        add_run(work, rows + begin, end - begin, order, values, table);
+        const struct nccl_row *row = rows[begin];
+        for (uint64_t i = begin; i < end; i++)
+            values[i - begin] = rows[i]->dur;
+        struct value_stats stats = pandas_stats(values, end - begin, order, values + (end - begin));
+        table_integer(table, row->rank);
+        nccl_add_text(work, table, row, NCCL_GROUP);
+        nccl_add_text(work, table, row, NCCL_MEMBERS);
+        nccl_add_text(work, table, row, NCCL_WHAT);
+        table_real(table, row->size);
+        nccl_add_text(work, table, row, NCCL_TYPE);
+        table_real(table, row->n_in);
+        table_real(table, row->n_out);
+        nccl_add_text(work, table, row, NCCL_IN_SPLIT);
+        nccl_add_text(work, table, row, NCCL_OUT_SPLIT);
+        table_real(table, row->stream);
+        table_real(table, nccl_megabytes(work, row, row->n_in));
+        table_real(table, nccl_megabytes(work, row, row->n_out));
+        table_real(table, stats.sum);
+        table_real(table, stats.mean);
+        table_real(table, stats.std);
+        table_real(table, stats.min);
+        table_real(table, stats.max);
+        table_integer(table, (int64_t)(end - begin));
     }
     nccl_sort(work, table, 13, false);
 }

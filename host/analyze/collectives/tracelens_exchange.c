@@ -119,30 +119,11 @@ static struct sutra_table *begin_table(struct nccl_work *work, const struct nccl
                                : nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_ALL2ALLV, "nccl_all2allv", specs, n);
 }
 
-static void add_cell(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_row *row,
-                     uint32_t column, struct sutra_table *table) {
-    enum { IN_SPLIT = 6, OUT_SPLIT };
-    const struct nccl_row none = {.ts = NAN, .dur = NAN, .n_in = NAN, .n_out = NAN};
-    const struct nccl_row *of = row ? row : &none;
-    const double values[N_CELLS] = {of->ts,
-                                    of->dur,
-                                    of->n_in,
-                                    of->n_out,
-                                    nccl_megabytes(work, of, of->n_in),
-                                    nccl_megabytes(work, of, of->n_out),
-                                    0,
-                                    0,
-                                    of->ts - made->first_start,
-                                    made->last_end - (of->ts + of->dur)};
-    if (column == IN_SPLIT || column == OUT_SPLIT)
-        nccl_add_text(work, table, of, column == IN_SPLIT ? NCCL_IN_SPLIT : NCCL_OUT_SPLIT);
-    else
-        table_real(table, values[column]);
-}
-
 static void add_exchange(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_columns *columns,
                          const struct nccl_row **row_of, struct sutra_table *table) {
     const struct nccl_row *first = nccl_row_at(work, made->id, 0);
+    enum { IN_SPLIT = 6, OUT_SPLIT };
+    const struct nccl_row none = {.ts = NAN, .dur = NAN, .n_in = NAN, .n_out = NAN};
     const double values[] = {made->data,
                              made->elements,
                              made->wall,
@@ -169,8 +150,24 @@ static void add_exchange(struct nccl_work *work, const struct nccl_exchange *mad
         const struct nccl_row *row = nccl_row_at(work, made->id, i);
         row_of[columns->index[row->rank]] = row;
     }
-    for (uint32_t i = 0; i < columns->n_cells; i++)
-        add_cell(work, made, row_of[columns->cells[i] / N_CELLS], columns->cells[i] % N_CELLS, table);
+    for (uint32_t i = 0; i < columns->n_cells; i++) {
+        uint32_t cell = columns->cells[i] % N_CELLS;
+        const struct nccl_row *known = row_of[columns->cells[i] / N_CELLS], *row = known ? known : &none;
+        const double of_rank[N_CELLS] = {row->ts,
+                                         row->dur,
+                                         row->n_in,
+                                         row->n_out,
+                                         nccl_megabytes(work, row, row->n_in),
+                                         nccl_megabytes(work, row, row->n_out),
+                                         0,
+                                         0,
+                                         row->ts - made->first_start,
+                                         made->last_end - (row->ts + row->dur)};
+        if (cell == IN_SPLIT || cell == OUT_SPLIT)
+            nccl_add_text(work, table, row, cell == IN_SPLIT ? NCCL_IN_SPLIT : NCCL_OUT_SPLIT);
+        else
+            table_real(table, of_rank[cell]);
+    }
 }
 
 /* ---- Totals by group and type ---- */

@@ -158,25 +158,6 @@ static double value_of(const struct nccl_sync *sync, int value) {
     return values[value];
 }
 
-static struct sutra_table *begin_summary(struct nccl_work *work, const bool *has) {
-    static const char *const names[N_VALUES][4] = {
-        {"comm_latency_mean", "comm_latency_median", "comm_latency_min", "comm_latency_max"},
-        {"skew in start time_mean", "skew in start time_median", "skew in start time_min", "skew in start time_max"},
-        {"skew in end time_mean", "skew in end time_median", "skew in end time_min", "skew in end time_max"},
-        {"algo bw (GB/s)_mean", "algo bw (GB/s)_median", "algo bw (GB/s)_min", "algo bw (GB/s)_max"},
-        {"bus bw (GB/s)_mean", "bus bw (GB/s)_median", "bus bw (GB/s)_min", "bus bw (GB/s)_max"}};
-    struct column_spec specs[TABLE_COLUMNS_MAX] = {{"Collective name", TEXT}, {"dtype", TEXT},
-                                                   {"In msg nelems", TEXT},   {"Process Group Name", TEXT},
-                                                   {"Group size", REAL},      {"Full msg size (MB)", REAL}};
-    uint32_t n = 6;
-    for (int value = 0; value < N_VALUES; value++)
-        for (int i = 0; i < 4 && has[value]; i++)
-            specs[n++] = (struct column_spec){names[value][i], REAL};
-    specs[n++] = (struct column_spec){"count", SUTRA_COLUMN_INTEGER};
-    specs[n++] = (struct column_spec){"Total comm latency (ms)", REAL};
-    return nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_SUMMARY_IMPLICIT_SYNC, "nccl_summary_implicit_sync", specs, n);
-}
-
 static void add_or_unknown(struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row,
                            enum nccl_text text) {
     if (row->text[text])
@@ -223,6 +204,16 @@ static void add_run(struct nccl_work *work, const struct nccl_summed *run, uint6
 }
 
 static void add_summaries(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n) {
+    static const char *const names[N_VALUES][4] = {
+        {"comm_latency_mean", "comm_latency_median", "comm_latency_min", "comm_latency_max"},
+        {"skew in start time_mean", "skew in start time_median", "skew in start time_min", "skew in start time_max"},
+        {"skew in end time_mean", "skew in end time_median", "skew in end time_min", "skew in end time_max"},
+        {"algo bw (GB/s)_mean", "algo bw (GB/s)_median", "algo bw (GB/s)_min", "algo bw (GB/s)_max"},
+        {"bus bw (GB/s)_mean", "bus bw (GB/s)_median", "bus bw (GB/s)_min", "bus bw (GB/s)_max"}};
+    struct column_spec specs[TABLE_COLUMNS_MAX] = {{"Collective name", TEXT}, {"dtype", TEXT},
+                                                   {"In msg nelems", TEXT},   {"Process Group Name", TEXT},
+                                                   {"Group size", REAL},      {"Full msg size (MB)", REAL}};
+    uint32_t n_columns = 6;
     struct nccl_summed *rows = arena_take(work->arena, n, sizeof *rows);
     double *values = arena_take(work->arena, 2 * n, sizeof *values);
     bool has[N_VALUES] = {true, true, true}, has_nan[N_VALUES] = {false}; /* bandwidths have columns if one is known */
@@ -239,7 +230,13 @@ static void add_summaries(struct nccl_work *work, const struct nccl_sync *syncs,
     enum group_order order = GROUPS_SORTED;
     for (uint64_t i = 1; i < n; i++)
         order = rows[i].index < rows[i - 1].index ? GROUPS_MIXED : order;
-    struct sutra_table *table = begin_summary(work, has);
+    for (int value = 0; value < N_VALUES; value++)
+        for (int i = 0; i < 4 && has[value]; i++)
+            specs[n_columns++] = (struct column_spec){names[value][i], REAL};
+    specs[n_columns++] = (struct column_spec){"count", SUTRA_COLUMN_INTEGER};
+    specs[n_columns++] = (struct column_spec){"Total comm latency (ms)", REAL};
+    struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_SUMMARY_IMPLICIT_SYNC,
+                                                 "nccl_summary_implicit_sync", specs, n_columns);
     for (uint64_t begin = 0, end; begin < n; begin = end) {
         for (end = begin; end < n && compare_kinds(work, &rows[begin], &rows[end]) == 0;)
             end++;
@@ -262,31 +259,6 @@ static double tenth(double value) {
     return rint(value * 10) / 10;
 }
 
-/* Adds up waits and durations, rank by rank; rows are ordered by rank. False: out of memory. */
-static bool add_times(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n, struct nccl_waits *waits) {
-    const struct nccl_row *rows = work->all.list;
-    uint64_t n_rows = work->all.n;
-    double *wait = arena_take(work->arena, n, sizeof *wait);
-    double *durations = arena_take(work->arena, n_rows, sizeof *durations);
-    uint64_t *sync_of = arena_zeros(work->arena, n_rows, sizeof *sync_of); /* by row: its index + 1, or 0 */
-    if (work->arena->failed)
-        return false;
-    for (uint64_t i = 0; i < n; i++)
-        for (uint64_t k = 0; k < nccl_rows_of(work, syncs[i].id); k++)
-            sync_of[nccl_row_at(work, syncs[i].id, k) - rows] = i + 1;
-    for (uint64_t begin = 0, end; begin < n_rows; begin = end) {
-        memset(wait, 0, n * sizeof *wait);
-        for (end = begin; end < n_rows && rows[end].rank == rows[begin].rank; end++) {
-            durations[end - begin] = rows[end].dur;
-            if (sync_of[end])
-                wait[sync_of[end] - 1] = syncs[sync_of[end] - 1].latest_ts - rows[end].ts;
-        }
-        waits[rows[begin].rank].total = numpy_sum(wait, n);
-        waits[rows[begin].rank].dur = pandas_sum(durations, end - begin, GROUPS_SORTED);
-    }
-    return true;
-}
-
 static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n,
                            const struct nccl_columns *columns) {
     static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
@@ -297,13 +269,19 @@ static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs
                                                {"pct_arrived_last", REAL},
                                                {"num_collectives", SUTRA_COLUMN_INTEGER},
                                                {"total_nccl_dur_us", REAL}};
+    const struct nccl_row *rows = work->all.list;
+    uint64_t n_rows = work->all.n;
     struct nccl_waits *waits = arena_zeros(work->arena, work->of->tasks.n, sizeof *waits);
-    if (!waits)
+    double *wait = arena_take(work->arena, n, sizeof *wait);
+    double *durations = arena_take(work->arena, n_rows, sizeof *durations);
+    uint64_t *sync_of = arena_zeros(work->arena, n_rows, sizeof *sync_of); /* by row: its index + 1, or 0 */
+    if (work->arena->failed)
         return;
     for (uint64_t i = 0; i < n; i++) {
         uint32_t last = UINT32_MAX;
         for (uint64_t k = 0; k < nccl_rows_of(work, syncs[i].id); k++) {
             const struct nccl_row *row = nccl_row_at(work, syncs[i].id, k);
+            sync_of[row - rows] = i + 1;
             waits[row->rank].n++;
             if (syncs[i].latest_ts - row->ts == 0 &&
                 (last == UINT32_MAX || columns->index[row->rank] < columns->index[last]))
@@ -313,8 +291,16 @@ static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs
             waits[last].n_last++;
         waits[syncs[i].earliest].n_first++;
     }
-    if (!add_times(work, syncs, n, waits))
-        return;
+    for (uint64_t begin = 0, end; begin < n_rows; begin = end) { /* rows are ordered by rank */
+        memset(wait, 0, n * sizeof *wait);
+        for (end = begin; end < n_rows && rows[end].rank == rows[begin].rank; end++) {
+            durations[end - begin] = rows[end].dur;
+            if (sync_of[end])
+                wait[sync_of[end] - 1] = syncs[sync_of[end] - 1].latest_ts - rows[end].ts;
+        }
+        waits[rows[begin].rank].total = numpy_sum(wait, n);
+        waits[rows[begin].rank].dur = pandas_sum(durations, end - begin, GROUPS_SORTED);
+    }
     struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_STRAGGLER_SUMMARY, "straggler_summary", specs,
                                                  sizeof specs / sizeof *specs);
     for (size_t rank = 0; rank < work->of->tasks.n; rank++) {

@@ -121,46 +121,6 @@ enum sutra_status hta_calls(const struct hta_input *input, struct arena *arena, 
 #define MAX_PAIRS       1000000
 #define PAIRS_PER_EVENT 4
 
-/* Events without a stream that have a correlation, and the groups of kernels with the same. */
-struct paired_calls {
-    row_t n;
-    row_t *event, *group;
-    bool *counts; /* of each group: a call of the list has the correlation */
-};
-
-/* Collects all rows that have a correlation, then keeps those without a stream. */
-static enum sutra_status find_calls(const struct hta_input *input, value_key *keys, struct paired_calls *calls,
-                                    struct sutra_error *error) {
-    const struct hta_rows *rows = &input->rows;
-    for (row_t i = 0; i < rows->n; i++) {
-        row_t event = rows->list[i];
-        if (!is_correlation(rows->events->correlation[event]))
-            continue;
-        calls->event[calls->n] = event;
-        keys[calls->n++] = rows->events->correlation[event];
-    }
-    enum sutra_status status = hta_correlated_find(input, keys, calls->n, calls->group, error);
-    row_t n = 0;
-    uint32_t launch_roles = NAME_LAUNCH;
-    if (input->options.no_memory_launches)
-        launch_roles &= ~(uint32_t)(NAME_LAUNCH_COPY | NAME_LAUNCH_SET);
-    for (row_t i = 0; i < calls->n && !status; i++) {
-        row_t event = calls->event[i], group = calls->group[i];
-        if (group == ROW_NONE)
-            continue;
-        row_t kernel = input->correlated.event[input->correlated.first[group]];
-        if (input->options.all_launches)
-            calls->counts[group] |= !(rows->state[event] & HTA_STREAM) && rows->state[kernel] & HTA_WORK;
-        else
-            calls->counts[group] |= (name_roles(rows->events, rows->roles, event) & launch_roles) != 0;
-        calls->event[n] = event;
-        calls->group[n] = group;
-        n += !(rows->state[event] & HTA_STREAM);
-    }
-    calls->n = n;
-    return status;
-}
-
 /* ---- The histogram of unusual launches ---- */
 
 /* Kernels that are shorter than their call, unless the call is long; long calls; long delays. */
@@ -225,30 +185,57 @@ static void add_pair(const struct hta_rows *rows, struct sutra_table *table, row
 enum sutra_status hta_launches(const struct hta_input *input, struct arena *arena, struct sutra_hta *hta,
                                struct sutra_error *error) {
     const struct hta_correlated *correlated = &input->correlated;
-    row_t n = input->rows.n;
-    struct paired_calls calls = {.event = arena_take(arena, n, sizeof *calls.event),
-                                 .group = arena_take(arena, n, sizeof *calls.group),
-                                 .counts = arena_zeros(arena, correlated->n, sizeof *calls.counts)};
-    value_key *keys = arena_take(arena, n, sizeof *keys);
-    enum sutra_status status = arena->failed ? error_memory(error) : find_calls(input, keys, &calls, error);
+    const struct hta_rows *rows = &input->rows;
+    row_t *event = arena_take(arena, rows->n, sizeof *event), n = 0, n_calls = 0;
+    row_t *group = arena_take(arena, rows->n, sizeof *group); /* of kernels with the same correlation */
+    bool *counts =
+        arena_zeros(arena, correlated->n, sizeof *counts); /* by group: a call of the list has the correlation */
+    value_key *keys = arena_take(arena, rows->n, sizeof *keys);
+    uint64_t n_pairs = 0;
+    uint32_t launch_roles = NAME_LAUNCH;
+    if (input->options.no_memory_launches)
+        launch_roles &= ~(uint32_t)(NAME_LAUNCH_COPY | NAME_LAUNCH_SET);
+    if (arena->failed)
+        return error_memory(error);
+
+    /* collect all rows that have a correlation, then keep those without a stream */
+    for (row_t i = 0; i < rows->n; i++) {
+        value_key correlation = rows->events->correlation[rows->list[i]];
+        if (!is_correlation(correlation))
+            continue;
+        event[n] = rows->list[i];
+        keys[n++] = correlation;
+    }
+    enum sutra_status status = hta_correlated_find(input, keys, n, group, error);
     if (status)
         return status;
-    uint64_t n_pairs = 0;
-    for (row_t i = 0; i < calls.n; i++)
-        if (calls.counts[calls.group[i]])
-            n_pairs += correlated->first[calls.group[i] + 1] - correlated->first[calls.group[i]];
-    bool once = n_pairs > (uint64_t)input->rows.events->n * PAIRS_PER_EVENT + MAX_PAIRS;
+    for (row_t i = 0; i < n; i++) {
+        row_t of = group[i], call = event[i];
+        if (of == ROW_NONE)
+            continue;
+        if (input->options.all_launches)
+            counts[of] |=
+                !(rows->state[call] & HTA_STREAM) && rows->state[correlated->event[correlated->first[of]]] & HTA_WORK;
+        else
+            counts[of] |= (name_roles(rows->events, rows->roles, call) & launch_roles) != 0;
+        event[n_calls] = call;
+        group[n_calls] = of;
+        n_calls += !(rows->state[call] & HTA_STREAM);
+    }
+    for (row_t i = 0; i < n_calls; i++)
+        if (counts[group[i]])
+            n_pairs += correlated->first[group[i] + 1] - correlated->first[group[i]];
+    bool once = n_pairs > (uint64_t)rows->events->n * PAIRS_PER_EVENT + MAX_PAIRS;
     struct sutra_table *table = hta->options.only_joined ? NULL : hta_table_begin(hta, SUTRA_HTA_LAUNCHES);
     struct launch_histogram histogram = {0};
     if (once)
         hta->warnings[1] = "many launches and kernels share a correlation: each launch is paired with one kernel";
-    for (row_t i = 0; i < calls.n; i++) {
-        row_t group = calls.group[i];
-        row_t first = correlated->first[group], end = correlated->first[group + 1];
-        if (!calls.counts[group])
+    for (row_t i = 0; i < n_calls; i++) {
+        row_t first = correlated->first[group[i]], end = correlated->first[group[i] + 1];
+        if (!counts[group[i]])
             continue;
         for (row_t k = first; k < (once ? first + 1 : end); k++)
-            add_pair(&input->rows, table, calls.event[i], correlated->event[k], &histogram);
+            add_pair(rows, table, event[i], correlated->event[k], &histogram);
     }
     add_histogram(hta, &histogram);
     return SUTRA_OK;

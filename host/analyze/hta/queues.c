@@ -20,17 +20,17 @@
 
 /* ---- The series with the longest queues ---- */
 
-static bool is_before(const struct queue_series *a, const struct queue_series *b) {
-    if (a->longest != b->longest)
-        return a->longest > b->longest;
-    return a->rank != b->rank ? a->rank < b->rank : a->stream < b->stream;
-}
-
-/* The index for a series; QUEUES_KEPT: the series is not kept. */
+/* The index for a series, by descending longest queue, rank and stream; QUEUES_KEPT: the series is not kept. */
 static uint32_t index_for(const struct queue_list *list, const struct queue_series *added) {
     uint32_t at = list->n;
-    while (at > 0 && is_before(added, &list->list[at - 1]))
-        at--;
+    for (; at > 0; at--) {
+        const struct queue_series *other = &list->list[at - 1];
+        bool precedes = added->longest != other->longest ? added->longest > other->longest
+                        : added->rank != other->rank     ? added->rank < other->rank
+                                                         : added->stream < other->stream;
+        if (!precedes)
+            break;
+    }
     return at;
 }
 
@@ -276,10 +276,8 @@ static enum sutra_status make_series(struct bandwidth *bandwidth, const struct h
         if (bandwidth->line[i] == TUPLE_NONE)
             return error_memory(error);
     }
-    struct line_total {
-        double gbps;
-        row_t n_running;
-    } *totals = arena_zeros(arena, bandwidth->lines.n, sizeof *totals);
+    double *gbps = arena_zeros(arena, bandwidth->lines.n, sizeof *gbps); /* by line */
+    row_t *n_running = arena_zeros(arena, bandwidth->lines.n, sizeof *n_running);
     enum sutra_status status =
         arena->failed ? error_memory(error) : partition_changes(bandwidth, arena, &changes, error);
     if (status)
@@ -289,15 +287,15 @@ static enum sutra_status make_series(struct bandwidth *bandwidth, const struct h
     for (row_t i = 0; i < 2 * n; i++) {
         bool is_start = changes[i] < n;
         row_t copy = is_start ? changes[i] : changes[i] - n;
-        struct line_total *total = &totals[bandwidth->line[copy]];
-        total->gbps += is_start ? bandwidth->gbps[copy] : -bandwidth->gbps[copy];
-        total->n_running = is_start ? total->n_running + 1 : total->n_running - 1;
-        if (total->n_running == 0 && !input->options.compat)
-            total->gbps = 0; /* without the rounding error */
+        uint32_t line = bandwidth->line[copy];
+        gbps[line] += is_start ? bandwidth->gbps[copy] : -bandwidth->gbps[copy];
+        n_running[line] = is_start ? n_running[line] + 1 : n_running[line] - 1;
+        if (n_running[line] == 0 && !input->options.compat)
+            gbps[line] = 0; /* without the rounding error */
         table_real(table, us_of(time_of(&input->rows, bandwidth->event[copy], is_start)));
         table_id(table, &input->context->values, events->pid[bandwidth->event[copy]]);
         table_string(table, &bandwidth->kinds, bandwidth->kind[copy]);
-        table_real(table, total->gbps);
+        table_real(table, gbps[line]);
     }
     return SUTRA_OK;
 }
@@ -448,17 +446,6 @@ static void add_series(struct sutra_hta *hta, const struct hta_input *input, con
 }
 
 /* ---- Time on a full queue ---- */
-/* HTA's duration of a trace: from the first start of a row to the last start. */
-static int64_t duration_of(const struct hta_rows *rows) {
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    for (row_t i = 0; i < rows->n; i++) {
-        int64_t start = rows->start[rows->list[i]];
-        first = start < first ? start : first;
-        last = start > last ? start : last;
-    }
-    return rows->n ? last - first : 0;
-}
-
 static void add_blocked_row(struct sutra_table *table, const struct sutra_hta *hta, int64_t stream, int64_t ns,
                             int64_t duration) {
     table_integer(table, hta->options.rank);
@@ -472,7 +459,13 @@ static void add_blocked_row(struct sutra_table *table, const struct sutra_hta *h
 static void add_blocked(struct sutra_hta *hta, const struct hta_rows *rows, const struct queue_times *times) {
     struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BLOCKED);
     const uint32_t *lane = times->lane;
-    int64_t duration = duration_of(rows), ns = 0, last_ns = 0, last_stream = 0;
+    int64_t ns = 0, last_ns = 0, last_stream = 0, first = INT64_MAX, latest = INT64_MIN;
+    for (row_t i = 0; i < rows->n; i++) {
+        int64_t start = rows->start[rows->list[i]];
+        first = start < first ? start : first;
+        latest = start > latest ? start : latest;
+    }
+    int64_t duration = rows->n ? latest - first : 0; /* as HTA: from the first start of a row to the last start */
     bool full = false, any = false;
     for (row_t i = 0; i < times->n; i++) {
         bool last = i + 1 == times->n || lane[i + 1] != lane[i];

@@ -136,30 +136,23 @@ static bool is_of_line(const struct rank_collective *a, const struct rank_collec
     return a->stream == b->stream && a->name == b->name;
 }
 
-/* The standard deviation of durations, in steps; NaN for one duration. */
-static double deviation(const struct hta_stragglers *stragglers, const struct rank_collective *list, uint64_t n) {
-    double sum = 0, squares = 0;
-    for (uint64_t i = 0; i < n; i++)
-        sum += us_of(list[i].dur_ns) / stragglers->step_us;
-    for (uint64_t i = 0; i < n; i++) {
-        double off = us_of(list[i].dur_ns) / stragglers->step_us - sum / (double)n;
-        squares += off * off;
-    }
-    return n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
-}
-
-/* The mean deviation of the steps of a line, list[0..n). */
+/* The mean, over the steps of a line, list[0..n), of the standard deviation of durations, in steps; NaN: unknown. */
 static double spread(const struct hta_stragglers *stragglers, const struct rank_collective *list, uint64_t n) {
-    double sum = 0;
+    double total = 0, step_us = stragglers->step_us;
     uint64_t n_steps = 0;
     for (uint64_t first = 0, end; first < n; first = end) {
-        for (end = first + 1; end < n && list[end].step == list[first].step;)
-            end++;
-        double of_step = deviation(stragglers, list + first, end - first);
-        sum += isnan(of_step) ? 0 : of_step;
-        n_steps += isnan(of_step) ? 0 : 1;
+        double sum = 0, squares = 0;
+        for (end = first; end < n && list[end].step == list[first].step; end++)
+            sum += us_of(list[end].dur_ns) / step_us;
+        for (uint64_t i = first; i < end; i++) {
+            double off = us_of(list[i].dur_ns) / step_us - sum / (double)(end - first);
+            squares += off * off;
+        }
+        double deviation = end - first > 1 ? sqrt(squares / (double)(end - first - 1)) : NAN;
+        total += isnan(deviation) ? 0 : deviation;
+        n_steps += isnan(deviation) ? 0 : 1;
     }
-    return n_steps ? sum / (double)n_steps : NAN;
+    return n_steps ? total / (double)n_steps : NAN;
 }
 
 ORDER_BY(compare_by_rank, struct rank_collective, ASCENDING(rank) ASCENDING(step))
@@ -518,34 +511,29 @@ static double median_of(const struct sutra_hta_ranks *ranks, int cause, double *
     return quantile_of(values, n, 0.5);
 }
 
-static void find_cause(const struct sutra_hta_ranks *ranks, const struct sutra_hta_rank *rank, double *values,
-                       struct sutra_hta_slowest *slowest) {
-    for (int cause = 0; cause < N_CAUSES; cause++) {
-        double us = cause_us(rank->summary, cause), median = median_of(ranks, cause, values);
-        if (cause > 0 && us - median <= slowest->cause_us - slowest->median_cause_us)
-            continue;
-        slowest->cause = (enum sutra_hta_cause)cause;
-        slowest->cause_us = us;
-        slowest->median_cause_us = median;
-    }
-}
-
 int sutra_hta_ranks_slowest(const struct sutra_hta_ranks *ranks, struct sutra_hta_slowest *slowest) {
-    const struct sutra_hta_rank *longest = NULL, *awaited = NULL;
+    const struct sutra_hta_rank *longest = NULL, *fastest = NULL; /* fastest: with the least communication */
     size_t n = 0, i = 0;
     for (const struct sutra_hta_rank *rank; (rank = next_rank(ranks, &i)); n++) {
         if (!longest || rank->summary->span_us > longest->summary->span_us)
             longest = rank;
-        if (!awaited || rank->summary->communication_us < awaited->summary->communication_us)
-            awaited = rank;
+        if (!fastest || rank->summary->communication_us < fastest->summary->communication_us)
+            fastest = rank;
     }
     double *values = n >= 2 ? malloc(n * sizeof *values) : NULL;
     if (!values)
         return 0;
     struct sutra_hta_slowest found = {.rank = longest->rank, .span_us = longest->summary->span_us};
     found.median_span_us = median_of(ranks, N_CAUSES, values);
-    found.awaited_rank = awaited->summary->communication_us > 0 ? awaited->rank : -1;
-    find_cause(ranks, longest, values, &found);
+    found.awaited_rank = fastest->summary->communication_us > 0 ? fastest->rank : -1;
+    for (int cause = 0; cause < N_CAUSES; cause++) {
+        double us = cause_us(longest->summary, cause), median = median_of(ranks, cause, values);
+        if (cause > 0 && us - median <= found.cause_us - found.median_cause_us)
+            continue;
+        found.cause = (enum sutra_hta_cause)cause;
+        found.cause_us = us;
+        found.median_cause_us = median;
+    }
     free(values);
     report_give(slowest, &found, sizeof found);
     return 1;
