@@ -21,13 +21,11 @@
 #define REAL    SUTRA_COLUMN_REAL
 #define TEXT    SUTRA_COLUMN_TEXT
 
-struct collective_table_spec {
+/* Without TraceLens' tables, which have columns of ranks. */
+static const struct {
     const char *name;
     struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to a column without a name */
-};
-
-/* Without TraceLens' tables, which have columns of ranks. */
-static const struct collective_table_spec specs[] = {
+} specs[] = {
     [SUTRA_COLLECTIVES_ALL] = {"collectives",
                                {{"group", TEXT},
                                 {"members", TEXT},

@@ -20,6 +20,9 @@
 #include "columns/column.h"
 #include "facts/names.h"
 
+#define REAL SUTRA_COLUMN_REAL
+#define TEXT SUTRA_COLUMN_TEXT
+
 /* ---- Rows of one trace ---- */
 
 /* The texts first, as in enum nccl_text. */
@@ -232,14 +235,6 @@ int nccl_compare_texts(const struct nccl_work *work, const struct nccl_row *a, c
     return strcmp(of_a, of_b);
 }
 
-const char *nccl_column_name(struct nccl_work *work, uint32_t rank, const char *what) {
-    size_t size = strlen(what) + 24;
-    char *name = arena_take(work->arena, size, 1);
-    if (name)
-        snprintf(name, size, "rank_%" PRIu32 "_%s", rank, what);
-    return name;
-}
-
 /* `sign`: 1 or, for descending values, -1. */
 struct nccl_sorted {
     double value;
@@ -296,6 +291,27 @@ void nccl_columns_add(const struct nccl_work *work, struct nccl_columns *columns
             columns->cells[columns->n_cells++] = columns->n_per_rank * first + cell;
 }
 
+struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl_columns *columns,
+                                       enum sutra_collectives_table id, const char *name,
+                                       const struct column_spec *general, uint32_t n_general,
+                                       const char *const *of_ranks) {
+    uint32_t n = n_general + columns->n_cells;
+    struct column_spec *specs = arena_take(work->arena, n, sizeof *specs);
+    if (!specs)
+        return NULL;
+    memcpy(specs, general, n_general * sizeof *specs);
+    for (uint32_t i = 0; i < columns->n_cells; i++) {
+        const char *what = of_ranks[columns->cells[i] % columns->n_per_rank];
+        size_t size = strlen(what) + 24;
+        char *column = arena_take(work->arena, size, 1); /* "rank_3_ts" */
+        if (!column)
+            return NULL;
+        snprintf(column, size, "rank_%" PRIu32 "_%s", columns->ranks[columns->cells[i] / columns->n_per_rank], what);
+        specs[n_general + i] = (struct column_spec){column, strstr(what, "split") ? TEXT : REAL};
+    }
+    return nccl_table_begin(work, id, name, specs, n);
+}
+
 /* ---- Collectives among the rows ---- */
 
 /* Adds a row with its texts. False: out of memory. */
@@ -314,22 +330,6 @@ static bool translate_row(struct nccl_rows *to, const struct nccl_rows *from, st
     if (!column_grow(&to->list, to->n, &to->capacity, sizeof *to->list))
         return false;
     to->list[to->n++] = row;
-    return true;
-}
-
-/* Whether no row records its group, and each rank has one stream. */
-static bool is_simplified(const struct nccl_work *work) {
-    double stream = (double)NAN;
-    for (uint64_t i = 0; i < work->all.n; i++) {
-        const struct nccl_row *row = &work->all.list[i];
-        if (row->text[NCCL_GROUP] && !is_text(work, row->text[NCCL_GROUP], "Unknown_Group"))
-            return false;
-        if (i > 0 && row->rank != work->all.list[i - 1].rank)
-            stream = (double)NAN;
-        if (!isnan(row->stream) && !isnan(stream) && row->stream != stream)
-            return false;
-        stream = isnan(row->stream) ? stream : row->stream;
-    }
     return true;
 }
 
@@ -382,9 +382,6 @@ static bool find_ids(struct nccl_work *work) {
 }
 
 /* ---- Long tables ---- */
-
-#define REAL SUTRA_COLUMN_REAL
-#define TEXT SUTRA_COLUMN_TEXT
 
 static void add_all_rows(struct nccl_work *work) {
     static const struct column_spec columns[] = {{"collective_id", TEXT},
@@ -599,7 +596,18 @@ enum sutra_status nccl_tables_make(struct sutra_collectives *of, struct sutra_er
         nccl_rows_free(part->nccl);
         part->nccl = NULL;
     }
-    work.simplified = done && is_simplified(&work);
+    /* simplified: no row records its group, and each rank has one stream */
+    double stream = (double)NAN;
+    work.simplified = done;
+    for (uint64_t i = 0; i < work.all.n && work.simplified; i++) {
+        const struct nccl_row *row = &work.all.list[i];
+        if (i > 0 && row->rank != row[-1].rank)
+            stream = (double)NAN;
+        bool has_group = row->text[NCCL_GROUP] && !is_text(&work, row->text[NCCL_GROUP], "Unknown_Group");
+        bool is_other = !isnan(row->stream) && !isnan(stream) && row->stream != stream;
+        work.simplified = !has_group && !is_other;
+        stream = isnan(row->stream) ? stream : row->stream;
+    }
     done = done && find_ids(&work);
     if (done && work.all.n > 0) {
         add_all_rows(&work);

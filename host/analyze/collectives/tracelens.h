@@ -80,9 +80,6 @@ void nccl_sort(struct nccl_work *work, struct sutra_table *table, uint32_t colum
 int nccl_compare_texts(const struct nccl_work *work, const struct nccl_row *a, const struct nccl_row *b,
                        enum nccl_text text, const char *missing);
 
-/* The name of a column of a rank, in the arena: "rank_3_ts". */
-const char *nccl_column_name(struct nccl_work *work, uint32_t rank, const char *what);
-
 /* Columns of ranks, as pandas orders the keys of dictionaries: an id adds the first n_of_event cells of each new rank,
  * and then the other cells of its new ranks. */
 struct nccl_columns {
@@ -96,6 +93,13 @@ struct nccl_columns {
 /* False: out of memory. */
 bool nccl_columns_init(struct nccl_work *work, struct nccl_columns *columns, uint32_t n_per_rank, uint32_t n_of_event);
 void nccl_columns_add(const struct nccl_work *work, struct nccl_columns *columns, uint64_t id);
+
+/* Initializes a table with n_general columns and the columns of ranks, whose names end with of_ranks[]. NULL: out of
+ * memory. */
+struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl_columns *columns,
+                                       enum sutra_collectives_table id, const char *name,
+                                       const struct column_spec *general, uint32_t n_general,
+                                       const char *const *of_ranks);
 
 /* Make the tables of collectives in which all ranks wait, and of all-to-all-v. */
 void nccl_sync_make(struct nccl_work *work);

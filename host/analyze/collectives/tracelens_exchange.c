@@ -67,8 +67,6 @@ static struct nccl_exchange measure(const struct nccl_work *work, uint64_t id) {
 
 /* ---- Each exchange ---- */
 
-#define N_GENERAL 19
-
 enum { N_CELLS = 10, N_OF_EVENT = 8 };
 
 static const char *const of_ranks[N_CELLS] = {"ts",
@@ -82,42 +80,27 @@ static const char *const of_ranks[N_CELLS] = {"ts",
                                               "skew in start time",
                                               "skew in end time"};
 
-static struct sutra_table *begin_table(struct nccl_work *work, const struct nccl_columns *columns) {
-    static const struct column_spec general[N_GENERAL] = {
-        {"collective_id", TEXT},
-        {"Process Group Name", TEXT},
-        {"Process Group Ranks", TEXT},
-        {"Collective name", TEXT},
-        {"Group size", REAL},
-        {"dtype", TEXT},
-        {"stream", REAL},
-        {"total data communicated (MB)", REAL},
-        {"total nelems communicated", REAL},
-        {"wall_time (us)", REAL},
-        {"max_rank_dur (us)", REAL},
-        {"min_rank_dur (us)", REAL},
-        {"avg_rank_dur (us)", REAL},
-        {"throughput (GB/s)", REAL},
-        {"max_rank_throughput (GB/s)", REAL},
-        {"min_rank_throughput (GB/s)", REAL},
-        {"size_imbalance", REAL},
-        {"skew in start time", REAL},
-        {"skew in end time", REAL},
-    };
-    uint32_t n = N_GENERAL + columns->n_cells;
-    struct column_spec *specs = arena_take(work->arena, n, sizeof *specs);
-    if (!specs)
-        return NULL;
-    memcpy(specs, general, sizeof general);
-    for (uint32_t i = 0; i < columns->n_cells; i++) {
-        const char *what = of_ranks[columns->cells[i] % N_CELLS];
-        bool is_text = strstr(what, "split") != NULL;
-        uint32_t rank = columns->ranks[columns->cells[i] / N_CELLS];
-        specs[N_GENERAL + i] = (struct column_spec){nccl_column_name(work, rank, what), is_text ? TEXT : REAL};
-    }
-    return work->arena->failed ? NULL
-                               : nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_ALL2ALLV, "nccl_all2allv", specs, n);
-}
+static const struct column_spec general[] = {
+    {"collective_id", TEXT},
+    {"Process Group Name", TEXT},
+    {"Process Group Ranks", TEXT},
+    {"Collective name", TEXT},
+    {"Group size", REAL},
+    {"dtype", TEXT},
+    {"stream", REAL},
+    {"total data communicated (MB)", REAL},
+    {"total nelems communicated", REAL},
+    {"wall_time (us)", REAL},
+    {"max_rank_dur (us)", REAL},
+    {"min_rank_dur (us)", REAL},
+    {"avg_rank_dur (us)", REAL},
+    {"throughput (GB/s)", REAL},
+    {"max_rank_throughput (GB/s)", REAL},
+    {"min_rank_throughput (GB/s)", REAL},
+    {"size_imbalance", REAL},
+    {"skew in start time", REAL},
+    {"skew in end time", REAL},
+};
 
 static void add_exchange(struct nccl_work *work, const struct nccl_exchange *made, const struct nccl_columns *columns,
                          const struct nccl_row **row_of, struct sutra_table *table) {
@@ -365,7 +348,8 @@ void nccl_exchange_make(struct nccl_work *work) {
             return;
         for (uint64_t i = 0; i < n; i++)
             nccl_columns_add(work, &columns, list[i].id);
-        struct sutra_table *table = begin_table(work, &columns);
+        struct sutra_table *table = nccl_columns_table(work, &columns, SUTRA_COLLECTIVES_NCCL_ALL2ALLV, "nccl_all2allv",
+                                                       general, sizeof general / sizeof *general, of_ranks);
         for (uint64_t i = 0; i < n && table; i++)
             add_exchange(work, &list[i], &columns, row_of, table);
         if (table)

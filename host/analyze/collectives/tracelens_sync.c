@@ -65,33 +65,17 @@ static struct nccl_sync measure(const struct nccl_work *work, uint64_t id) {
 
 /* Cells of a rank: start and duration, and after them the wait. */
 enum { CELL_START, CELL_DURATION, CELL_WAIT, N_CELLS, N_OF_EVENT = 2 };
-#define N_GENERAL 18
-
-static struct sutra_table *begin_table(struct nccl_work *work, const struct nccl_columns *columns) {
-    static const struct column_spec general[N_GENERAL] = {
-        {"collective_id", TEXT},       {"Process Group Name", TEXT},
-        {"Process Group Ranks", TEXT}, {"Collective name", TEXT},
-        {"Group size", REAL},          {"dtype", TEXT},
-        {"In msg nelems", REAL},       {"Out msg nelems", REAL},
-        {"In msg size (MB)", REAL},    {"Out msg size (MB)", REAL},
-        {"Full msg size (MB)", REAL},  {"comm_latency", REAL},
-        {"skew in start time", REAL},  {"earliest arrival rank", SUTRA_COLUMN_INTEGER},
-        {"avg_wait_time", REAL},       {"skew in end time", REAL},
-        {"algo bw (GB/s)", REAL},      {"bus bw (GB/s)", REAL}};
-    static const char *const of_ranks[] = {"ts", "dur", "wait_time"};
-    uint32_t n = N_GENERAL + columns->n_cells;
-    struct column_spec *specs = arena_take(work->arena, n, sizeof *specs);
-    if (!specs)
-        return NULL;
-    memcpy(specs, general, sizeof general);
-    for (uint32_t i = 0; i < columns->n_cells; i++)
-        specs[N_GENERAL + i] = (struct column_spec){
-            nccl_column_name(work, columns->ranks[columns->cells[i] / N_CELLS], of_ranks[columns->cells[i] % N_CELLS]),
-            REAL};
-    return work->arena->failed
-               ? NULL
-               : nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_IMPLICIT_SYNC, "nccl_implicit_sync", specs, n);
-}
+static const struct column_spec general[] = {
+    {"collective_id", TEXT},       {"Process Group Name", TEXT},
+    {"Process Group Ranks", TEXT}, {"Collective name", TEXT},
+    {"Group size", REAL},          {"dtype", TEXT},
+    {"In msg nelems", REAL},       {"Out msg nelems", REAL},
+    {"In msg size (MB)", REAL},    {"Out msg size (MB)", REAL},
+    {"Full msg size (MB)", REAL},  {"comm_latency", REAL},
+    {"skew in start time", REAL},  {"earliest arrival rank", SUTRA_COLUMN_INTEGER},
+    {"avg_wait_time", REAL},       {"skew in end time", REAL},
+    {"algo bw (GB/s)", REAL},      {"bus bw (GB/s)", REAL}};
+static const char *const of_ranks[N_CELLS] = {"ts", "dur", "wait_time"};
 
 static void add_collective(struct nccl_work *work, const struct nccl_sync *sync, const struct nccl_columns *columns,
                            const struct nccl_row **row_of, struct sutra_table *table) {
@@ -332,7 +316,9 @@ void nccl_sync_make(struct nccl_work *work) {
         return;
     for (uint64_t i = 0; i < n; i++)
         nccl_columns_add(work, &columns, syncs[i].id);
-    struct sutra_table *table = begin_table(work, &columns);
+    struct sutra_table *table =
+        nccl_columns_table(work, &columns, SUTRA_COLLECTIVES_NCCL_IMPLICIT_SYNC, "nccl_implicit_sync", general,
+                           sizeof general / sizeof *general, of_ranks);
     for (uint64_t i = 0; i < n && table; i++)
         add_collective(work, &syncs[i], &columns, row_of, table);
     add_summaries(work, syncs, n);

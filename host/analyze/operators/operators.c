@@ -129,11 +129,6 @@ static enum sutra_status op_ways_make(const struct op_reading *reading, struct a
 
 /* ---- Tables: one row each ---- */
 
-struct op_table_spec {
-    const char *name;
-    struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to one without a name */
-};
-
 #define TEXT    SUTRA_COLUMN_TEXT
 #define REAL    SUTRA_COLUMN_REAL
 #define INTEGER SUTRA_COLUMN_INTEGER
@@ -150,7 +145,10 @@ struct op_table_spec {
         "waves", REAL                                                                                                  \
     }
 
-static const struct op_table_spec specs[SUTRA_OPERATORS_N_TABLES] = {
+static const struct {
+    const char *name;
+    struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to a column without a name */
+} specs[SUTRA_OPERATORS_N_TABLES] = {
     [SUTRA_TRACELENS_TIMELINE] = {"gpu_timeline", {{"type", TEXT}, {"time ms", REAL}, {"percent", REAL}}},
     [SUTRA_TRACELENS_OPS] = {"ops_summary",
                              {{"name", TEXT},
@@ -394,11 +392,10 @@ bool op_table_has_fixed_columns(enum sutra_operators_table id) {
 }
 
 void op_table_init(struct sutra_table *table, enum sutra_operators_table id) {
-    const struct op_table_spec *spec = &specs[id];
     uint32_t n = 0;
-    while (n < TABLE_COLUMNS_MAX && spec->columns[n].name)
+    while (n < TABLE_COLUMNS_MAX && specs[id].columns[n].name)
         n++;
-    table_init(table, spec->name, spec->columns, n);
+    table_init(table, specs[id].name, specs[id].columns, n);
 }
 
 struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra_operators_table id) {

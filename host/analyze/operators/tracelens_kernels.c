@@ -32,32 +32,25 @@
  * Cost: O(n), in expectation.
  */
 
-/* Links in the order in which they are found. */
-struct link_list {
-    row_t n;
-    uint64_t capacity;
-    row_t *call, *device;
-};
-
 struct link_search {
     struct sutra_context *context;
     struct op_reading *reading;
     const struct event_lists *lists;
     struct arena *scratch;
-    struct link_list list;
+    row_t n, *call, *device; /* links, in the order in which they are found */
+    uint64_t capacity;
     struct event_threads threads;
 };
 
 static enum sutra_status add_link(struct link_search *search, row_t call, row_t device, struct sutra_error *error) {
-    struct link_list *list = &search->list;
-    uint64_t capacity = list->capacity;
-    if (list->n == ROW_LIMIT)
+    uint64_t capacity = search->capacity;
+    if (search->n == ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u launches", ROW_LIMIT);
-    if (!arena_grow(search->scratch, &list->call, list->n, &capacity, sizeof *list->call) ||
-        !arena_grow(search->scratch, &list->device, list->n, &list->capacity, sizeof *list->device))
+    if (!arena_grow(search->scratch, &search->call, search->n, &capacity, sizeof *search->call) ||
+        !arena_grow(search->scratch, &search->device, search->n, &search->capacity, sizeof *search->device))
         return error_memory(error);
-    list->call[list->n] = call;
-    list->device[list->n++] = device;
+    search->call[search->n] = call;
+    search->device[search->n++] = device;
     search->reading->devices.call[device] = call;
     return SUTRA_OK;
 }
@@ -176,12 +169,11 @@ enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_
                                        struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
     struct link_search search = {.context = context, .reading = reading, .lists = lists, .scratch = scratch};
-    const struct link_list *list = &search.list;
     enum sutra_status status = event_threads_init(&search.threads) ? SUTRA_OK : error_memory(error);
     if (!status)
         status = link_all(&search, error);
     if (!status)
-        status = call_links_order(reading, list->call, list->device, list->n, arena, error);
+        status = call_links_order(reading, search.call, search.device, search.n, arena, error);
     event_threads_free(&search.threads);
     arena_release(scratch, mark);
     return status;

@@ -254,18 +254,11 @@ struct rate_sum {
     row_t n_bytes, n_flops;                    /* and the numbers of known rates */
 };
 
-/* The source of rows: operators or their gradients. */
-struct rate_source {
-    const struct tracelens_models *models;
-    const struct op_flops *flops; /* by group of works */
-    const int64_t *busy;          /* by model */
-    bool gradients;
-};
-
 /* Operators with equal names and parameters are one row; without known parameters, operators with equal arguments. */
-static enum sutra_status add_rates(const struct rate_source *source, struct arena *arena, struct sutra_table *table,
-                                   struct sutra_error *error) {
-    const struct tracelens_models *models = source->models;
+static enum sutra_status add_rates(const struct tracelens_models *models, bool gradients, struct arena *arena,
+                                   struct sutra_table *table, struct sutra_error *error) {
+    const struct op_flops *flops_of = gradients ? models->gradient_flops : models->works.flops;
+    const int64_t *busy_of = gradients ? models->gradient_busy : models->busy;
     row_t n = models->works.n;
     struct tuples keys = {0};
     struct rate_sum *sums = arena_zeros(arena, n, sizeof *sums);
@@ -273,10 +266,10 @@ static enum sutra_status add_rates(const struct rate_source *source, struct aren
     uint32_t *order = arena_take(arena, n, sizeof *order);
     enum sutra_status status = arena_status(arena, error);
     for (row_t model = 0; model < n && !status; model++) {
-        const struct op_flops *flops = &source->flops[models->works.groups.of[model]];
+        const struct op_flops *flops = &flops_of[models->works.groups.of[model]];
         const struct model_variant *variant = &models->variants[models->variant_of[model]];
         bool known_params = strings_length(&models->texts, variant->params) > 2;
-        if (flops->missing || (source->gradients && models->gradient[model] == ROW_NONE))
+        if (flops->missing || (gradients && models->gradient[model] == ROW_NONE))
             continue;
         struct tuple key = {{host_name(models->reading, models->host[model]), variant->params,
                              known_params ? 0 : (value_key)variant->group + 1, 0}};
@@ -286,7 +279,7 @@ static enum sutra_status add_rates(const struct rate_source *source, struct aren
             break;
         }
         struct rate_sum *sum = &sums[number];
-        double busy_us = op_us(models->reading, source->busy[model]);
+        double busy_us = op_us(models->reading, busy_of[model]);
         struct model_figures figures = tracelens_figures(flops, busy_us);
         if (sum->n++ == 0)
             sum->model = model;
@@ -303,7 +296,7 @@ static enum sutra_status add_rates(const struct rate_source *source, struct aren
     for (uint32_t i = 0; i < keys.n && !status; i++) {
         const struct rate_sum *sum = &sums[order[i]];
         row_t host = models->host[sum->model];
-        struct model_figures figures = tracelens_figures(&source->flops[models->works.groups.of[sum->model]], 0);
+        struct model_figures figures = tracelens_figures(&flops_of[models->works.groups.of[sum->model]], 0);
         table_string(table, models->reading->strings, host_name(models->reading, host));
         table_integer(table, models->reading->hosts.event[host]);
         table_real(table, figures.giga_flops);
@@ -321,13 +314,11 @@ static enum sutra_status add_rates(const struct rate_source *source, struct aren
 enum sutra_status tracelens_rates(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
                                   struct sutra_error *error) {
     const struct tracelens_models *models = input->models;
-    const struct rate_source sources[] = {{models, models->works.flops, models->busy, false},
-                                          {models, models->gradient_flops, models->gradient_busy, true}};
     struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_RATES);
     struct arena_mark mark = arena_mark(arena);
-    enum sutra_status status = add_rates(&sources[0], arena, table, error);
+    enum sutra_status status = add_rates(models, false, arena, table, error);
     if (!status)
-        status = add_rates(&sources[1], arena, table, error);
+        status = add_rates(models, true, arena, table, error);
     arena_release(arena, mark);
     return status;
 }

@@ -29,11 +29,6 @@ struct collected_op {
     uint8_t kind; /* enum collected_kind */
 };
 
-struct collected_ops {
-    row_t n;
-    struct collected_op *list;
-};
-
 /* TraceLens searches this many ancestors of an event for the event that evaluates a gradient. */
 #define MAX_ANCESTORS 5
 
@@ -49,7 +44,8 @@ struct collector {
     row_t *outermost;     /* by row: the outermost operator from which only operators lead to it */
     struct named_op *named;
     row_t n_named;
-    struct collected_ops *ops;
+    struct collected_op *list; /* collected so far */
+    row_t n_list;
 };
 
 static bool is_operator(const struct collector *of, row_t row) {
@@ -136,7 +132,7 @@ static row_t gradient_of(struct collector *of, row_t row) {
 }
 
 static void collect(struct collector *of, row_t row, enum collected_kind kind, row_t model) {
-    of->ops->list[of->ops->n++] = (struct collected_op){row, model, ROW_NONE, (uint8_t)kind};
+    of->list[of->n_list++] = (struct collected_op){row, model, ROW_NONE, (uint8_t)kind};
     const struct call_links *links = &of->reading->links;
     for (row_t i = links->first[row]; i < links->first[of->reading->hosts.end[row]]; i++)
         of->covered[links->device[i]] = true;
@@ -183,7 +179,7 @@ static row_t operator_above(const struct collector *of, const row_t *enclosing, 
 }
 
 static void add_synthetic(struct collector *of, row_t host, row_t device) {
-    of->ops->list[of->ops->n++] = (struct collected_op){host, ROW_NONE, device, COLLECTED_SYNTHETIC};
+    of->list[of->n_list++] = (struct collected_op){host, ROW_NONE, device, COLLECTED_SYNTHETIC};
 }
 
 /* Adds activity without an operator, call by call in the order of their first activity; then all other activity. */
@@ -222,11 +218,10 @@ static enum sutra_status add_synthetic_ops(struct collector *of, struct arena *a
 }
 
 static enum sutra_status collect_ops(const struct tracelens_models *models, struct arena *arena,
-                                     struct collected_ops *ops, struct sutra_error *error) {
+                                     struct collected_op **list, row_t *n_list, struct sutra_error *error) {
     const struct op_reading *reading = models->reading;
     const struct host_rows *hosts = &reading->hosts;
     row_t n = hosts->n;
-    *ops = (struct collected_ops){.list = arena_take(arena, (size_t)n + reading->devices.n, sizeof *ops->list)};
     struct collector of = {.reading = reading,
                            .models = models,
                            .n = n - hosts->n_skipped,
@@ -236,7 +231,7 @@ static enum sutra_status collect_ops(const struct tracelens_models *models, stru
                            .forward = rows_none(arena, n),
                            .covered = arena_zeros(arena, reading->devices.n, sizeof *of.covered),
                            .outermost = rows_none(arena, n),
-                           .ops = ops};
+                           .list = arena_take(arena, (size_t)n + reading->devices.n, sizeof *of.list)};
     of.named = arena_take(arena, of.n, sizeof *of.named);
     row_t *roots = arena_take(arena, n, sizeof *roots), n_roots = 0;
     uint8_t *inside = arena_take(arena, n, sizeof *inside); /* by row: an operator encloses it */
@@ -265,7 +260,10 @@ static enum sutra_status collect_ops(const struct tracelens_models *models, stru
     for (row_t i = 0; i < n_roots; i++)
         for (row_t row = roots[i]; row < hosts->end[roots[i]];)
             row = is_operator(&of, row) && visit(&of, row) ? row + 1 : hosts->end[row];
-    return add_synthetic_ops(&of, arena, error);
+    enum sutra_status status = add_synthetic_ops(&of, arena, error);
+    *list = of.list;
+    *n_list = of.n_list;
+    return status;
 }
 
 /* ---- The table ---- */
@@ -274,7 +272,8 @@ struct unified {
     const struct op_input *input;
     const struct op_reading *reading;
     const struct tracelens_models *models;
-    struct collected_ops ops;
+    struct collected_op *list; /* entries */
+    row_t n;
     struct op_arguments arguments;
     struct strings names; /* of synthetic entries */
     uint32_t *name;       /* by entry: a string, of `names` for synthetic entries */
@@ -325,11 +324,11 @@ static enum sutra_status find_keys(struct unified *of, struct tuple *keys, struc
     const struct thread_labels *labels = &of->models->labels;
     struct tuples threads = {0};
     struct buffer text = {0};
-    of->name = arena_take(arena, of->ops.n, sizeof *of->name);
-    of->category = arena_take(arena, of->ops.n, sizeof *of->category);
+    of->name = arena_take(arena, of->n, sizeof *of->name);
+    of->category = arena_take(arena, of->n, sizeof *of->category);
     bool ok = !arena->failed && strings_init(&of->names);
-    for (row_t i = 0; i < of->ops.n && ok; i++) {
-        const struct collected_op *op = &of->ops.list[i];
+    for (row_t i = 0; i < of->n && ok; i++) {
+        const struct collected_op *op = &of->list[i];
         bool synthetic = op->kind == COLLECTED_SYNTHETIC;
         const struct strings *strings = synthetic ? &of->names : of->reading->strings;
         uint32_t name = synthetic ? synthetic_name(of, op, &text) : host_name(of->reading, op->host);
@@ -362,7 +361,7 @@ static const struct op_flops *flops_of(const struct unified *of, const struct co
 /* Finds busy times and figures of the entries, and their kernels in the order of their calls in the file. */
 static enum sutra_status find_figures(struct unified *of, struct arena *arena, struct sutra_error *error) {
     const struct device_rows *devices = &of->reading->devices;
-    row_t n = of->ops.n, n_devices = 0, *hosts = arena_take(arena, n, sizeof *hosts);
+    row_t n = of->n, n_devices = 0, *hosts = arena_take(arena, n, sizeof *hosts);
     int64_t *ticks = arena_take(arena, n, sizeof *ticks);
     of->busy_us = arena_take(arena, n, sizeof *of->busy_us);
     of->figures = arena_take(arena, n, sizeof *of->figures);
@@ -371,12 +370,12 @@ static enum sutra_status find_figures(struct unified *of, struct arena *arena, s
     if (arena->failed)
         return error_memory(error);
     for (row_t i = 0; i < n; i++)
-        hosts[i] = of->ops.list[i].host;
+        hosts[i] = of->list[i].host;
     enum sutra_status status = op_reading_busy(of->reading, hosts, n, arena, ticks, error);
     if (status)
         return status;
     for (row_t i = 0; i < n; i++) {
-        const struct collected_op *op = &of->ops.list[i];
+        const struct collected_op *op = &of->list[i];
         const struct op_flops *flops = flops_of(of, op);
         if (op->kind == COLLECTED_SYNTHETIC)
             ticks[i] = devices->stop[op->device] - devices->start[op->device];
@@ -410,7 +409,7 @@ static enum sutra_status find_figures(struct unified *of, struct arena *arena, s
 #define INTEGER SUTRA_COLUMN_INTEGER
 
 /* `figures`: the column exists only if an operator has a model with known figures. */
-static const struct unified_column {
+static const struct {
     struct column_spec spec;
     bool figures;
 } columns[] = {
@@ -464,7 +463,7 @@ enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 /* Synthetic entries are numbered after all events. */
 static row_t uid_of(const struct unified *of, row_t entry) {
-    return entry < of->n_real ? of->reading->hosts.event[of->ops.list[entry].host]
+    return entry < of->n_real ? of->reading->hosts.event[of->list[entry].host]
                               : of->reading->events->n + (entry - of->n_real);
 }
 
@@ -478,7 +477,7 @@ static struct value_stats figure_stats(const struct unified *of, const row_t *me
 }
 
 static const struct model_variant *variant_of(const struct unified *of, row_t entry) {
-    const struct collected_op *op = &of->ops.list[entry];
+    const struct collected_op *op = &of->list[entry];
     return flops_of(of, op) ? &of->models->variants[of->models->variant_of[op->model]] : NULL;
 }
 
@@ -493,16 +492,16 @@ static void add_group(const struct unified *of, uint32_t group, struct arena *ar
     const struct op_reading *reading = of->reading;
     const row_t *members = of->groups.member + of->groups.first[group];
     row_t n = of->groups.first[group + 1] - of->groups.first[group], entry = members[0], known = entry;
-    const struct collected_op *op = &of->ops.list[entry];
+    const struct collected_op *op = &of->list[entry];
     const struct value_stats *busy = &of->busy[group];
     struct value_stats bytes = figure_stats(of, members, n, offsetof(struct model_figures, tera_bytes_per_s));
     struct value_stats flops = figure_stats(of, members, n, offsetof(struct model_figures, tera_flops_per_s));
     for (row_t i = 0; i < n; i++)
         of->scratch[i] =
-            number_as_double(number_at(reading->events->dur, reading->hosts.event[of->ops.list[members[i]].host]));
+            number_as_double(number_at(reading->events->dur, reading->hosts.event[of->list[members[i]].host]));
     struct value_stats durations = pandas_stats(of->scratch, n, of->order, of->scratch + n);
     for (row_t i = n; i-- > 0;) /* the first member with figures, or the first member */
-        known = flops_of(of, &of->ops.list[members[i]]) ? members[i] : known;
+        known = flops_of(of, &of->list[members[i]]) ? members[i] : known;
     const struct model_variant *variant = variant_of(of, known);
     const struct kernel_lists lists = {of->first, of->device};
     const struct thread_labels *labels = &of->models->labels;
@@ -561,10 +560,10 @@ static enum sutra_status make_table(struct unified *of, struct arena *arena, str
     uint32_t n = of->groups.n, *order = arena_take(arena, n, sizeof *order);
     double *sums = arena_take(arena, n, sizeof *sums), so_far = 0;
     of->busy = arena_take(arena, n, sizeof *of->busy);
-    of->scratch = arena_take(arena, (size_t)of->ops.n * 2, sizeof *of->scratch);
+    of->scratch = arena_take(arena, (size_t)of->n * 2, sizeof *of->scratch);
     if (arena->failed)
         return error_memory(error);
-    of->order = pandas_group_order(of->groups.of, of->ops.n, NULL);
+    of->order = pandas_group_order(of->groups.of, of->n, NULL);
     for (uint32_t g = 0; g < n; g++) {
         row_t first = of->groups.first[g], n_members = of->groups.first[g + 1] - first;
         for (row_t i = 0; i < n_members; i++)
@@ -584,8 +583,8 @@ static enum sutra_status make_table(struct unified *of, struct arena *arena, str
             specs[n_columns++] = columns[i].spec;
     struct sutra_table *table = op_table_begin_with(operators, SUTRA_TRACELENS_UNIFIED, specs, n_columns);
     bool integers = true;
-    for (row_t i = 0; i < of->ops.n; i++)
-        integers &= !number_is_double(number_at(reading->events->dur, reading->hosts.event[of->ops.list[i].host]));
+    for (row_t i = 0; i < of->n; i++)
+        integers &= !number_is_double(number_at(reading->events->dur, reading->hosts.event[of->list[i].host]));
     if (integers)
         tracelens_retype_integers(table, durations);
     if (of->input->integer_times)
@@ -603,19 +602,19 @@ enum sutra_status tracelens_unified(const struct op_input *input, struct arena *
                                     struct sutra_operators *operators, struct sutra_error *error) {
     struct unified of = {.input = input, .reading = input->reading, .models = input->models};
     struct arena_mark mark = arena_mark(arena);
-    enum sutra_status status = collect_ops(of.models, arena, &of.ops, error);
-    row_t *hosts = status ? NULL : arena_take(arena, of.ops.n, sizeof *hosts);
-    struct tuple *keys = status ? NULL : arena_take(arena, of.ops.n, sizeof *keys);
+    enum sutra_status status = collect_ops(of.models, arena, &of.list, &of.n, error);
+    row_t *hosts = status ? NULL : arena_take(arena, of.n, sizeof *hosts);
+    struct tuple *keys = status ? NULL : arena_take(arena, of.n, sizeof *keys);
     if (!status)
         status = arena_status(arena, error);
-    for (row_t i = 0; i < of.ops.n && !status; i++)
-        hosts[i] = of.ops.list[i].host;
+    for (row_t i = 0; i < of.n && !status; i++)
+        hosts[i] = of.list[i].host;
     if (!status)
-        status = op_arguments_read(input->context, of.reading, hosts, of.ops.n, arena, &of.arguments, error);
+        status = op_arguments_read(input->context, of.reading, hosts, of.n, arena, &of.arguments, error);
     if (!status)
         status = find_keys(&of, keys, arena, error);
     if (!status)
-        status = op_groups_make(keys, of.ops.n, arena, &of.groups, error);
+        status = op_groups_make(keys, of.n, arena, &of.groups, error);
     if (!status)
         status = find_figures(&of, arena, error);
     if (!status)
