@@ -51,7 +51,8 @@ static enum sutra_status compare_trace(struct sutra_context *context, const stru
                                       : error_memory(error);
 }
 
-static void compared_free(struct compared *compared) {
+static void compared_free(void *result) {
+    struct compared *compared = result;
     part_free(&compared->part);
     hta_names_free(&compared->names);
 }
@@ -69,7 +70,8 @@ static enum sutra_status read_trace(void *arg, struct rank_run *run, size_t numb
     return status;
 }
 
-static const struct rank_analysis compare_analysis = {.result_size = sizeof(struct compared), .analyze = read_trace};
+static const struct rank_analysis compare_analysis = {
+    .result_size = sizeof(struct compared), .analyze = read_trace, .free = compared_free};
 
 static enum sutra_status read_side(struct sutra_context *context, struct diff_side *side, struct sutra_error *error) {
     side->tasks.restriction = (struct sutra_restriction){
@@ -246,11 +248,8 @@ enum sutra_status sutra_diff_run(struct sutra_context *context, const char *cons
         status = made->compat ? compare_names(first_names(&sides[0]), first_names(&sides[1]), made, error)
                               : compare_parts(sides, made, error);
     }
-    for (int side = 0; side < 2; side++) {
-        for (size_t i = 0; i < sides[side].tasks.n; i++)
-            compared_free(compared_of(&sides[side], i));
+    for (int side = 0; side < 2; side++)
         rank_tasks_free(&sides[side].tasks);
-    }
     return finish_diff(status, made, diff);
 }
 
