@@ -1,5 +1,8 @@
 /*
- * collective_matches.c - sorting collectives so that those of all ranks stand side by side.
+ * collective_matches.c - implements collective_matches.h.
+ *
+ * Keys of all calls are sorted by group, or by sender and receiver, and numbered: by the recorded number, or else by
+ * order. Calls with equal numbers are a match.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,195 +18,167 @@
 #include "facts/collectives.h"
 
 /*
- * Collectives of one group that tell no numbers: which are the same on all ranks, though some
- * ranks lost some.
+ * Alignment of collectives without numbers: which are the same on all ranks, though some ranks lost some.
  *
  *     rank 0   A B C A B C A B C            A B C A B C A B C
- *     rank 1   A B C A   C A B C     ->     A B C A . C A B C        numbers are the places
+ *     rank 1   A B C A   C A B C     ->     A B C A . C A B C        numbers are the columns
  *     rank 2         A B C A B C            . . . A B C A B C
  *
- * A sequence of all is grown rank by rank. A rank whose sequence is another one is laid beside it by the ends of
- * collectives, which are the same moment everywhere: the clocks' difference that most pairs of one token agree on says
- * which belong together. Where ends do not agree, tokens alone do it, by patience diff: those that stand once on both
- * sides are anchors, as far as their orders agree, and so on between them. What is left between anchors, as many on
- * both sides, is the same collective with another size or type.
+ * A common sequence grows rank by rank. A rank whose sequence differs is aligned by the ends of collectives, which are
+ * simultaneous on all ranks: the difference of clocks that most pairs of one token agree on. If ends do not agree,
+ * tokens alone decide, by patience diff: tokens that occur once on both sides are anchors, as far as their orders
+ * agree, and so on between them. Equally many calls between two anchors are the same collectives with another size or
+ * type.
  *
- * Cost: O(n) of ranks that are equal, else O(n log n).
+ * Cost: O(n) for ranks that are equal, else O(n log n).
  */
 
-struct align_call {
-    int64_t end_ns;
-    uint32_t token;    /* what it is: type, data type and size */
-    row_t number;      /* what comes out: its place among those of all ranks, from 0 */
-    bool ends_at_once; /* with those of the other ranks */
-};
-
-/*
- * Laying sequences of collectives beside each other.
- */
-
-/* Clocks are compared by so many calls of a rank; ends are one moment within the first span, and a clock runs away from
- * another by one in DRIFT_PART at most. */
+/* Clocks are compared by at most about so many calls of a rank. Ends are simultaneous within AGREE_NS; the drift of a
+ * clock is at most one in DRIFT_PART. */
 #define N_SAMPLES  32
 #define AGREE_NS   30000
 #define NEAR_NS    100000
 #define DRIFT_PART 10000
 
-/* So deep anchors are looked for between anchors. */
-#define DEEPEST 12
+/* Nesting of anchors between anchors. */
+#define MAX_ANCHOR_DEPTH 12
 
-/* The sequence of all ranks so far. */
+struct align_call {
+    int64_t end_ns;
+    uint32_t token;    /* kind, data type and size */
+    row_t number;      /* output: index among those of all ranks */
+    bool ends_at_once; /* on all ranks */
+};
+
+/* A call of the common sequence. */
 struct common_call {
-    int64_t end_ns; /* by the first rank's clock, as far as that is known */
+    int64_t end_ns; /* by the first rank's clock, as far as known */
     uint32_t token;
     row_t id;
     bool ends_at_once;
 };
 
-struct aligning {
+struct alignment {
     struct arena *arena;
     struct common_call *common, *spare; /* from the heap */
     uint64_t capacity, spare_capacity;
     row_t n_common, n_ids;
 };
 
-/* One rank beside the common sequence: pair[i] is the place of its call i in that, or ROW_NONE. */
+/* A rank next to the common sequence. */
 struct align_side {
     const struct common_call *common;
     const struct align_call *calls;
     row_t n_common, n;
-    row_t *pair;
-    bool *taken; /* by place in the common sequence */
+    row_t *pair;  /* by call: index in the common sequence, or ROW_NONE */
+    bool *paired; /* by index in the common sequence */
 };
 
-static int64_t apart(int64_t a, int64_t b) {
-    return moment_size(moment_minus(a, b));
+static void pair_calls(const struct align_side *side, row_t common, row_t call) {
+    side->pair[call] = common;
+    side->paired[common] = true;
 }
 
 /* ---- By time ---- */
 
-/* A call by its token and end. */
 struct timed_call {
     uint32_t token;
-    row_t at;
+    row_t index;
     int64_t end_ns;
 };
 
-static int compare_integers(int64_t a, int64_t b) {
-    return (a > b) - (a < b);
+ORDER_BY(compare_timed, struct timed_call, ASCENDING(token) ASCENDING(end_ns) ASCENDING(index))
+
+static int64_t distance(int64_t a, int64_t b) {
+    return moment_size(moment_minus(a, b));
 }
 
-static int compare_timed(const void *left, const void *right) {
-    const struct timed_call *a = left, *b = right;
-    int order = compare_integers(a->token, b->token);
-    order = order ? order : compare_integers(a->end_ns, b->end_ns);
-    return order ? order : compare_integers(a->at, b->at);
+/* The first call of a token. */
+static row_t first_of_token(const struct timed_call *timed, row_t n, uint32_t token) {
+    struct bisection search = {0, n};
+    while (search.low < search.high)
+        bisect(&search, timed[bisect_middle(search)].token < token);
+    return search.low;
 }
 
-static int compare_times(const void *left, const void *right) {
-    const int64_t *a = left, *b = right;
-    return compare_integers(*a, *b);
-}
-
-static struct timed_call *common_by_time(const struct align_side *side, struct arena *arena) {
-    struct timed_call *timed = arena_take(arena, side->n_common, sizeof *timed);
-    for (row_t i = 0; timed && i < side->n_common; i++)
-        timed[i] = (struct timed_call){side->common[i].token, i, side->common[i].end_ns};
-    if (timed)
-        qsort(timed, side->n_common, sizeof *timed, compare_timed);
-    return timed;
-}
-
-static struct timed_call *calls_by_time(const struct align_side *side, struct arena *arena) {
-    struct timed_call *timed = arena_take(arena, side->n, sizeof *timed);
-    for (row_t i = 0; timed && i < side->n; i++)
-        timed[i] = (struct timed_call){side->calls[i].token, i, side->calls[i].end_ns};
-    if (timed)
-        qsort(timed, side->n, sizeof *timed, compare_timed);
-    return timed;
-}
-
-/* The first call of this token. */
-static row_t first_of(const struct timed_call *timed, row_t n, uint32_t token) {
-    struct bisection at = {0, n};
-    while (at.low < at.high)
-        bisect(&at, timed[bisect_middle(at)].token < token);
-    return at.low;
-}
-
-/* Differences of ends between samples of the rank and all that they may be. */
-static row_t sample_differences(const struct align_side *side, const struct timed_call *timed, int64_t **differences,
-                                row_t *n_samples, struct arena *arena) {
+/* Finds the offset of the rank's clock on which most pairs of samples and common calls of the same token agree. False:
+ * too few agree, or out of memory. */
+static bool find_offset(const struct align_side *side, const struct timed_call *common, struct arena *arena,
+                        int64_t *offset) {
     uint64_t capacity = 0;
-    row_t n = 0, step = side->n / N_SAMPLES + 1;
-    *differences = NULL;
-    *n_samples = 0;
+    int64_t *differences = NULL;
+    row_t n = 0, n_samples = 0, step = side->n / N_SAMPLES + 1;
     for (row_t i = step / 2; i < side->n; i += step) {
         const struct align_call *call = &side->calls[i];
         if (!call->ends_at_once)
             continue;
-        ++*n_samples;
-        for (row_t k = first_of(timed, side->n_common, call->token);
-             k < side->n_common && timed[k].token == call->token; k++) {
-            if (!arena_grow(arena, differences, n, &capacity, sizeof **differences))
-                return 0;
-            (*differences)[n++] = moment_minus(call->end_ns, timed[k].end_ns);
+        n_samples++;
+        for (row_t k = first_of_token(common, side->n_common, call->token);
+             k < side->n_common && common[k].token == call->token; k++) {
+            if (!arena_grow(arena, &differences, n, &capacity, sizeof *differences))
+                return false;
+            differences[n++] = moment_minus(call->end_ns, common[k].end_ns);
         }
     }
-    return n;
-}
-
-/* What most of the differences agree on; false: too few do. */
-static bool vote(int64_t *differences, row_t n, row_t n_samples, int64_t *offset) {
-    row_t most = 0, begin = 0, best = 0;
     if (n == 0)
         return false;
-    qsort(differences, n, sizeof *differences, compare_times);
+
+    /* The largest number of differences within AGREE_NS; of equal ones the smallest offset. */
+    row_t max_votes = 0, begin = 0, best = 0;
+    qsort(differences, n, sizeof *differences, compare_int64s);
     for (row_t end = 0; end < n; end++) {
         while (moment_minus(differences[end], differences[begin]) > AGREE_NS)
             begin++;
         row_t votes = end - begin + 1;
         bool nearer = moment_size(differences[begin]) < moment_size(differences[best]);
-        if (votes < most || (votes == most && !nearer))
+        if (votes < max_votes || (votes == max_votes && !nearer))
             continue;
-        most = votes;
+        max_votes = votes;
         best = begin;
     }
-    *offset = differences[best + most / 2];
-    return most >= 3 && most >= n_samples / 3;
+    *offset = differences[best + max_votes / 2];
+    return max_votes >= 3 && max_votes >= n_samples / 3;
 }
 
-/* Pairs calls of one token whose ends are nearest; both runs are by time. */
-static void pair_run(const struct align_side *side, const struct timed_call *calls, row_t n,
-                     const struct timed_call *common, row_t n_common, int64_t offset, int64_t middle) {
+/* Pairs calls of one token with the nearest ends. Both runs are by time. */
+static void pair_nearest(const struct align_side *side, const struct timed_call *calls, row_t n,
+                         const struct timed_call *common, row_t n_common, int64_t offset, int64_t middle_ns) {
     row_t k = 0;
     for (row_t i = 0; i < n && k < n_common; i++) {
         int64_t end = moment_minus(calls[i].end_ns, offset);
-        while (k + 1 < n_common && apart(common[k + 1].end_ns, end) <= apart(common[k].end_ns, end))
+        while (k + 1 < n_common && distance(common[k + 1].end_ns, end) <= distance(common[k].end_ns, end))
             k++;
-        if (apart(common[k].end_ns, end) > NEAR_NS + apart(calls[i].end_ns, middle) / DRIFT_PART)
+        if (distance(common[k].end_ns, end) > NEAR_NS + distance(calls[i].end_ns, middle_ns) / DRIFT_PART)
             continue;
-        side->pair[calls[i].at] = common[k].at;
-        side->taken[common[k].at] = true;
+        pair_calls(side, common[k].index, calls[i].index);
         k++;
     }
 }
 
+/* False: ends do not agree. */
 static bool pair_by_time(const struct align_side *side, struct arena *arena) {
     struct arena_mark mark = arena_mark(arena);
-    struct timed_call *common = common_by_time(side, arena), *calls = calls_by_time(side, arena);
-    int64_t *differences = NULL, offset = 0;
-    row_t n_samples = 0, n = 0;
-    if (common && calls)
-        n = sample_differences(side, common, &differences, &n_samples, arena);
-    bool known = n > 0 && vote(differences, n, n_samples, &offset);
+    struct timed_call *common = arena_take(arena, side->n_common, sizeof *common);
+    struct timed_call *calls = arena_take(arena, side->n, sizeof *calls);
+    if (arena->failed)
+        return false;
+    for (row_t i = 0; i < side->n_common; i++)
+        common[i] = (struct timed_call){side->common[i].token, i, side->common[i].end_ns};
+    for (row_t i = 0; i < side->n; i++)
+        calls[i] = (struct timed_call){side->calls[i].token, i, side->calls[i].end_ns};
+    qsort(common, side->n_common, sizeof *common, compare_timed);
+    qsort(calls, side->n, sizeof *calls, compare_timed);
+    int64_t offset;
+    bool known = find_offset(side, common, arena, &offset);
     for (row_t begin = 0, end; known && begin < side->n; begin = end) {
-        for (end = begin; end < side->n && calls[end].token == calls[begin].token;)
+        uint32_t token = calls[begin].token;
+        for (end = begin; end < side->n && calls[end].token == token;)
             end++;
-        row_t from = first_of(common, side->n_common, calls[begin].token), to = from;
-        while (to < side->n_common && common[to].token == calls[begin].token)
+        row_t from = first_of_token(common, side->n_common, token), to = from;
+        while (to < side->n_common && common[to].token == token)
             to++;
-        pair_run(side, calls + begin, end - begin, common + from, to - from, offset, side->calls[side->n / 2].end_ns);
+        pair_nearest(side, calls + begin, end - begin, common + from, to - from, offset,
+                     side->calls[side->n / 2].end_ns);
     }
     arena_release(arena, mark);
     return known;
@@ -211,112 +186,92 @@ static bool pair_by_time(const struct align_side *side, struct arena *arena) {
 
 /* ---- By tokens ---- */
 
-/* Ranges of both sides that are laid beside each other. */
+/* Ranges of both sides that are aligned with each other. */
 struct align_span {
-    row_t common, common_end, at, end;
+    row_t common, common_end, call, call_end;
     unsigned depth;
 };
 
-/* A token of a range: where it stands, and which of its kind it is. */
-struct placed_token {
-    uint32_t token, turn;
-    row_t at;
+/* A token of a range, and its occurrence. */
+struct indexed_token {
+    uint32_t token, occurrence;
+    row_t index;
 };
 
-/* Places of both sides that may belong together. */
 struct anchor {
-    row_t common, at;
+    row_t common, call;
 };
 
-ORDER_BY(compare_placed, struct placed_token, ASCENDING(token) ASCENDING(at))
+ORDER_BY(compare_tokens, struct indexed_token, ASCENDING(token) ASCENDING(index))
+ORDER_BY(compare_anchors, struct anchor, ASCENDING(call))
 
-static int compare_anchors(const void *left, const void *right) {
-    const struct anchor *a = left, *b = right;
-    return compare_integers(a->at, b->at);
-}
-
-static void sort_placed(struct placed_token *list, row_t n) {
-    qsort(list, n, sizeof *list, compare_placed);
+static void sort_tokens(struct indexed_token *list, row_t n) {
+    qsort(list, n, sizeof *list, compare_tokens);
     for (row_t i = 1; i < n; i++)
         if (list[i].token == list[i - 1].token)
-            list[i].turn = list[i - 1].turn + 1;
+            list[i].occurrence = list[i - 1].occurrence + 1;
 }
 
-static bool is_single(const struct placed_token *list, row_t n, row_t i) {
-    return list[i].turn == 0 && (i + 1 == n || list[i + 1].token != list[i].token);
+static bool is_unique(const struct indexed_token *list, row_t n, row_t i) {
+    return list[i].occurrence == 0 && (i + 1 == n || list[i + 1].token != list[i].token);
 }
 
-/* Tokens that stand once on both sides; if there are none, the first with the first of its kind, and so on. */
-static row_t meet_tokens(const struct placed_token *a, row_t n_a, const struct placed_token *b, row_t n_b, bool single,
-                         struct anchor *anchors) {
+/* Anchors: tokens that are unique on both sides; or else equal occurrences of a token. By call. */
+static row_t match_tokens(const struct indexed_token *a, row_t n_a, const struct indexed_token *b, row_t n_b,
+                          bool unique, struct anchor *anchors) {
     row_t n = 0;
     for (row_t i = 0, k = 0; i < n_a && k < n_b;) {
-        int order = compare_integers(a[i].token, b[k].token);
-        order = order ? order : compare_integers(a[i].turn, b[k].turn);
-        if (order == 0 && (!single || (is_single(a, n_a, i) && is_single(b, n_b, k))))
-            anchors[n++] = (struct anchor){a[i].at, b[k].at};
-        i += order <= 0;
-        k += order >= 0;
+        uint64_t key_a = (uint64_t)a[i].token << 32 | a[i].occurrence;
+        uint64_t key_b = (uint64_t)b[k].token << 32 | b[k].occurrence;
+        if (key_a == key_b && (!unique || (is_unique(a, n_a, i) && is_unique(b, n_b, k))))
+            anchors[n++] = (struct anchor){a[i].index, b[k].index};
+        i += key_a <= key_b;
+        k += key_a >= key_b;
     }
     qsort(anchors, n, sizeof *anchors, compare_anchors);
     return n;
 }
 
-/* Keeps the longest part of the anchors that rises on both sides; they rise on the rank's already. */
-static row_t keep_rising(struct anchor *anchors, row_t n, row_t *tails, row_t *before) {
+/* Keeps the longest subsequence of anchors that ascends on both sides; they ascend by call. */
+static row_t keep_ascending(struct anchor *anchors, row_t n, row_t *tails, row_t *previous) {
     row_t n_tails = 0;
     for (row_t i = 0; i < n; i++) {
-        struct bisection at = {0, n_tails};
-        while (at.low < at.high)
-            bisect(&at, anchors[tails[bisect_middle(at)]].common < anchors[i].common);
-        before[i] = at.low ? tails[at.low - 1] : ROW_NONE;
-        tails[at.low] = i;
-        n_tails += at.low == n_tails;
+        struct bisection search = {0, n_tails};
+        while (search.low < search.high)
+            bisect(&search, anchors[tails[bisect_middle(search)]].common < anchors[i].common);
+        previous[i] = search.low ? tails[search.low - 1] : ROW_NONE;
+        tails[search.low] = i;
+        n_tails += search.low == n_tails;
     }
-    row_t at = n_tails ? tails[n_tails - 1] : ROW_NONE;
-    for (row_t k = n_tails; k-- > 0; at = before[at])
-        tails[k] = at;
+    row_t i = n_tails ? tails[n_tails - 1] : ROW_NONE;
+    for (row_t k = n_tails; k-- > 0; i = previous[i])
+        tails[k] = i;
     for (row_t k = 0; k < n_tails; k++)
         anchors[k] = anchors[tails[k]];
     return n_tails;
 }
 
-static void pair_at(const struct align_side *side, row_t common, row_t at) {
-    side->pair[at] = common;
-    side->taken[common] = true;
-}
-
-/* Pairs what is equal at both ends of the ranges. */
-static void trim(const struct align_side *side, struct align_span *span) {
-    while (side->common && span->common < span->common_end && span->at < span->end &&
-           side->common[span->common].token == side->calls[span->at].token)
-        pair_at(side, span->common++, span->at++);
-    while (side->common && span->common < span->common_end && span->at < span->end &&
-           side->common[span->common_end - 1].token == side->calls[span->end - 1].token)
-        pair_at(side, --span->common_end, --span->end);
-}
-
-/* Anchors of a range, which were paired. */
-static row_t anchor_span(const struct align_side *side, const struct align_span *span, struct arena *arena,
-                         struct anchor **anchors) {
-    row_t n_a = span->common_end - span->common, n_b = span->end - span->at, least = n_a < n_b ? n_a : n_b;
-    *anchors = arena_take(arena, least, sizeof **anchors);
-    struct placed_token *a = arena_take(arena, n_a, sizeof *a), *b = arena_take(arena, n_b, sizeof *b);
-    row_t *tails = arena_take(arena, least, sizeof *tails), *before = arena_take(arena, least, sizeof *before);
+/* Finds and pairs the anchors of a range. */
+static row_t find_anchors(const struct align_side *side, const struct align_span *span, struct arena *arena,
+                          struct anchor **anchors) {
+    row_t n_a = span->common_end - span->common, n_b = span->call_end - span->call, min = n_a < n_b ? n_a : n_b;
+    *anchors = arena_take(arena, min, sizeof **anchors);
+    struct indexed_token *a = arena_take(arena, n_a, sizeof *a), *b = arena_take(arena, n_b, sizeof *b);
+    row_t *tails = arena_take(arena, min, sizeof *tails), *previous = arena_take(arena, min, sizeof *previous);
     if (arena->failed)
         return 0;
     for (row_t i = 0; i < n_a; i++)
-        a[i] = (struct placed_token){side->common[span->common + i].token, 0, span->common + i};
+        a[i] = (struct indexed_token){side->common[span->common + i].token, 0, span->common + i};
     for (row_t i = 0; i < n_b; i++)
-        b[i] = (struct placed_token){side->calls[span->at + i].token, 0, span->at + i};
-    sort_placed(a, n_a);
-    sort_placed(b, n_b);
-    row_t n = meet_tokens(a, n_a, b, n_b, true, *anchors);
+        b[i] = (struct indexed_token){side->calls[span->call + i].token, 0, span->call + i};
+    sort_tokens(a, n_a);
+    sort_tokens(b, n_b);
+    row_t n = match_tokens(a, n_a, b, n_b, true, *anchors);
     if (n == 0)
-        n = meet_tokens(a, n_a, b, n_b, false, *anchors);
-    n = keep_rising(*anchors, n, tails, before);
+        n = match_tokens(a, n_a, b, n_b, false, *anchors);
+    n = keep_ascending(*anchors, n, tails, previous);
     for (row_t i = 0; i < n; i++)
-        pair_at(side, (*anchors)[i].common, (*anchors)[i].at);
+        pair_calls(side, (*anchors)[i].common, (*anchors)[i].call);
     return n;
 }
 
@@ -325,19 +280,26 @@ static void pair_by_tokens(const struct align_side *side, struct arena *arena) {
     struct align_span *stack = NULL;
     uint64_t capacity = 0, n = 0;
     if (arena_grow(arena, &stack, n, &capacity, sizeof *stack))
-        stack[n++] = (struct align_span){.common_end = side->n_common, .end = side->n};
+        stack[n++] = (struct align_span){.common_end = side->n_common, .call_end = side->n};
     while (n > 0 && !arena->failed) {
         struct align_span span = stack[--n];
-        struct anchor *anchors;
-        trim(side, &span);
-        if (span.common == span.common_end || span.at == span.end || span.depth == DEEPEST)
+        /* Pair equal calls at both ends of the ranges. */
+        while (side->common && span.common < span.common_end && span.call < span.call_end &&
+               side->common[span.common].token == side->calls[span.call].token)
+            pair_calls(side, span.common++, span.call++);
+        while (side->common && span.common < span.common_end && span.call < span.call_end &&
+               side->common[span.common_end - 1].token == side->calls[span.call_end - 1].token)
+            pair_calls(side, --span.common_end, --span.call_end);
+        if (span.common == span.common_end || span.call == span.call_end || span.depth == MAX_ANCHOR_DEPTH)
             continue;
-        row_t n_anchors = anchor_span(side, &span, arena, &anchors);
+        struct anchor *anchors;
+        row_t n_anchors = find_anchors(side, &span, arena, &anchors);
         for (row_t i = 0; i <= n_anchors && n_anchors > 0; i++) {
-            struct align_span between = {
-                i ? anchors[i - 1].common + 1 : span.common, i < n_anchors ? anchors[i].common : span.common_end,
-                i ? anchors[i - 1].at + 1 : span.at, i < n_anchors ? anchors[i].at : span.end, span.depth + 1};
-            if (between.common < between.common_end && between.at < between.end &&
+            struct align_span between = {i ? anchors[i - 1].common + 1 : span.common,
+                                         i < n_anchors ? anchors[i].common : span.common_end,
+                                         i ? anchors[i - 1].call + 1 : span.call,
+                                         i < n_anchors ? anchors[i].call : span.call_end, span.depth + 1};
+            if (between.common < between.common_end && between.call < between.call_end &&
                 arena_grow(arena, &stack, n, &capacity, sizeof *stack))
                 stack[n++] = between;
         }
@@ -345,124 +307,114 @@ static void pair_by_tokens(const struct align_side *side, struct arena *arena) {
     arena_release(arena, mark);
 }
 
-/* ---- What is left ---- */
-
-/* Pairs what lies between two pairs if it is as much on both sides: the same collectives with other sizes. */
-static void pair_between(const struct align_side *side, row_t common, row_t common_end, row_t at, row_t end) {
-    row_t n = 0;
-    for (row_t i = common; i < common_end; i++)
-        n += !side->taken[i];
-    if (n != end - at)
-        return;
-    for (row_t i = common; i < common_end; i++)
-        if (!side->taken[i])
-            pair_at(side, i, at++);
-}
-
+/* Pairs calls between two pairs if both sides have equally many: the same collectives with other sizes. */
 static void pair_leftovers(const struct align_side *side) {
-    row_t after = 0; /* behind the last pair */
+    row_t after = 0; /* the last pair */
     for (row_t begin = 0, end; begin < side->n; begin = end) {
         for (end = begin; end < side->n && side->pair[end] == ROW_NONE;)
             end++;
-        row_t next = end < side->n ? side->pair[end] : side->n_common;
-        if (end > begin && after <= next)
-            pair_between(side, after, next, begin, end);
+        row_t next = end < side->n ? side->pair[end] : side->n_common, n_unpaired = 0, call = begin;
+        if (end > begin) {
+            for (row_t i = after; i < next; i++)
+                n_unpaired += !side->paired[i];
+            for (row_t i = after; i < next && n_unpaired == end - begin; i++)
+                if (!side->paired[i])
+                    pair_calls(side, i, call++);
+        }
         if (end < side->n)
             after = side->pair[end++] + 1;
     }
 }
 
-static bool is_equal(const struct align_side *side) {
-    bool equal = side->n == side->n_common;
-    for (row_t i = 0; i < side->n && equal; i++)
-        equal = side->calls[i].token == side->common[i].token;
-    return equal;
-}
-
 /* ---- All ranks ---- */
 
-/* Puts the rank's calls that have no pair behind the pair of the call before them, and numbers all; returns how many
- * there are. */
-static row_t merge_side(struct aligning *aligning, struct align_call *calls, const struct align_side *side) {
-    struct common_call *merged = aligning->spare;
-    row_t n = 0, at = 0, begin = 0;
+/* Merges a rank into the common sequence: unpaired calls follow the pair of the call before them. Numbers its calls by
+ * the ids of the sequence, and returns the new length. */
+static row_t merge_rank(struct alignment *alignment, struct align_call *calls, const struct align_side *side) {
+    struct common_call *merged = alignment->spare;
+    row_t n = 0, next_common = 0, begin = 0;
     int64_t offset = 0;
     for (row_t i = 0; i <= side->n; i++) {
-        row_t next = i < side->n ? side->pair[i] : side->n_common;
-        if (next == ROW_NONE)
+        row_t pair = i < side->n ? side->pair[i] : side->n_common;
+        if (pair == ROW_NONE)
             continue;
         if (i < side->n && side->common) {
-            offset = moment_minus(calls[i].end_ns, side->common[next].end_ns);
-            calls[i].number = side->common[next].id;
+            offset = moment_minus(calls[i].end_ns, side->common[pair].end_ns);
+            calls[i].number = side->common[pair].id;
         }
         for (row_t k = begin; k < i; k++) {
-            calls[k].number = aligning->n_ids++;
+            calls[k].number = alignment->n_ids++;
             merged[n++] = (struct common_call){moment_minus(calls[k].end_ns, offset), calls[k].token, calls[k].number,
                                                calls[k].ends_at_once};
         }
-        while (at < side->n_common && at <= next)
-            merged[n++] = side->common[at++];
+        while (next_common < side->n_common && next_common <= pair)
+            merged[n++] = side->common[next_common++];
         begin = i + 1;
     }
     return n;
 }
 
-static bool lay_beside(struct aligning *aligning, struct align_call *calls, struct align_side *side) {
-    struct arena *arena = aligning->arena;
-    size_t n_all = (size_t)side->n_common + side->n;
-    side->pair = rows_none(arena, side->n);
-    side->taken = arena_zeros(arena, side->n_common, sizeof *side->taken);
-    if (arena->failed || (n_all > aligning->spare_capacity &&
-                          !column_resize(&aligning->spare, n_all + n_all / 2, sizeof *aligning->spare)))
+/* Aligns a rank with the common sequence. False: out of memory. */
+static bool align_rank(struct alignment *alignment, struct align_call *calls, row_t n) {
+    struct arena *arena = alignment->arena;
+    struct align_side side = {.common = alignment->common, .calls = calls, .n_common = alignment->n_common, .n = n};
+    bool equal = n == side.n_common;
+    for (row_t i = 0; i < n && equal; i++)
+        equal = calls[i].token == side.common[i].token;
+    for (row_t i = 0; i < n && equal; i++)
+        calls[i].number = side.common[i].id;
+    if (equal)
+        return true;
+
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t capacity = (uint64_t)side.n_common + n;
+    side.pair = rows_none(arena, n);
+    side.paired = arena_zeros(arena, side.n_common, sizeof *side.paired);
+    if (arena->failed)
         return false;
-    aligning->spare_capacity = n_all > aligning->spare_capacity ? n_all + n_all / 2 : aligning->spare_capacity;
-    if (!pair_by_time(side, arena))
-        pair_by_tokens(side, arena);
-    pair_leftovers(side);
-    aligning->n_common = merge_side(aligning, calls, side);
+    if (capacity > alignment->spare_capacity) {
+        capacity += capacity / 2;
+        if (!column_resize(&alignment->spare, capacity, sizeof *alignment->spare))
+            return false;
+        alignment->spare_capacity = capacity;
+    }
+    if (!pair_by_time(&side, arena))
+        pair_by_tokens(&side, arena);
+    pair_leftovers(&side);
+    alignment->n_common = merge_rank(alignment, calls, &side);
+    arena_release(arena, mark);
+
+    struct common_call *old = alignment->common;
+    capacity = alignment->capacity;
+    alignment->common = alignment->spare;
+    alignment->capacity = alignment->spare_capacity;
+    alignment->spare = old;
+    alignment->spare_capacity = capacity;
     return !arena->failed;
 }
 
-static bool align_rank(struct aligning *aligning, struct align_call *calls, row_t n) {
-    struct align_side side = {.common = aligning->common, .calls = calls, .n_common = aligning->n_common, .n = n};
-    if (is_equal(&side)) {
-        for (row_t i = 0; i < n; i++)
-            calls[i].number = side.common[i].id;
-        return true;
-    }
-    struct arena_mark mark = arena_mark(aligning->arena);
-    bool done = lay_beside(aligning, calls, &side);
-    arena_release(aligning->arena, mark);
-    struct common_call *old = aligning->common;
-    uint64_t capacity = aligning->capacity;
-    aligning->common = aligning->spare;
-    aligning->capacity = aligning->spare_capacity;
-    aligning->spare = old;
-    aligning->spare_capacity = capacity;
-    return done;
-}
-
-/* Numbers the calls; those of rank i are calls[first[i]] to calls[first[i + 1]], in their order. False: out of
+/* Numbers the calls; the calls of rank i are calls[first[i]] .. calls[first[i + 1] - 1], in order. False: out of
  * memory. */
-static bool collectives_align(struct align_call *calls, const row_t *first, row_t n_ranks, struct arena *arena) {
-    struct aligning aligning = {.arena = arena};
+static bool align_ranks(struct align_call *calls, const row_t *first, row_t n_ranks, struct arena *arena) {
+    struct alignment alignment = {.arena = arena};
     struct arena_mark mark = arena_mark(arena);
-    bool done = true;
-    for (row_t rank = 0; rank < n_ranks && done; rank++)
-        done = align_rank(&aligning, calls + first[rank], first[rank + 1] - first[rank]);
-    row_t *places = arena_take(arena, aligning.n_ids, sizeof *places);
-    done = done && places;
-    for (row_t i = 0; i < aligning.n_common && done; i++)
-        places[aligning.common[i].id] = i;
-    for (row_t i = 0; done && i < first[n_ranks]; i++)
-        calls[i].number = places[calls[i].number];
+    bool ok = true;
+    for (row_t rank = 0; rank < n_ranks && ok; rank++)
+        ok = align_rank(&alignment, calls + first[rank], first[rank + 1] - first[rank]);
+    row_t *index_of_id = arena_take(arena, alignment.n_ids, sizeof *index_of_id);
+    ok = ok && index_of_id;
+    for (row_t i = 0; i < alignment.n_common && ok; i++)
+        index_of_id[alignment.common[i].id] = i;
+    for (row_t i = 0; ok && i < first[n_ranks]; i++)
+        calls[i].number = index_of_id[calls[i].number];
     arena_release(arena, mark);
-    free(aligning.common);
-    free(aligning.spare);
-    return done;
+    free(alignment.common);
+    free(alignment.spare);
+    return ok;
 }
 
-/* What a row is sorted by. */
+/* ---- Matches ---- */
+
 struct match_key {
     uint32_t group;
     row_t row, turn;
@@ -470,36 +422,15 @@ struct match_key {
     bool is_message;
 };
 
-static int compare_routes(const struct match_key *a, const struct match_key *b) {
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    if (a->is_message != b->is_message)
-        return a->is_message ? 1 : -1;
-    int order = compare_integers(a->from, b->from);
-    return order ? order : compare_integers(a->to, b->to);
-}
+#define ROUTE ASCENDING(group) ASCENDING(is_message) ASCENDING(from) ASCENDING(to)
 
-/* Those of a rank side by side, in their order on it. */
-static int compare_on_ranks(const void *left, const void *right) {
-    const struct match_key *a = left, *b = right;
-    int order = compare_routes(a, b);
-    order = order ? order : compare_integers(a->rank, b->rank);
-    order = order ? order : compare_integers(a->start_ns, b->start_ns);
-    return order ? order : compare_integers(a->row, b->row);
-}
+ORDER_BY(compare_routes, struct match_key, ROUTE)
+ORDER_BY(compare_starts, struct match_key, ROUTE ASCENDING(rank) ASCENDING(start_ns) ASCENDING(row))
+ORDER_BY(compare_turns, struct match_key, ROUTE ASCENDING(rank) ASCENDING(number) ASCENDING(start_ns) ASCENDING(row))
+ORDER_BY(compare_numbers, struct match_key, ROUTE ASCENDING(number) ASCENDING(turn) ASCENDING(rank) ASCENDING(row))
 
-/* Those of a number side by side, by rank. */
-static int compare_numbers(const void *left, const void *right) {
-    const struct match_key *a = left, *b = right;
-    int order = compare_routes(a, b);
-    order = order ? order : compare_integers(a->number, b->number);
-    order = order ? order : compare_integers(a->turn, b->turn);
-    order = order ? order : compare_integers(a->rank, b->rank);
-    return order ? order : compare_integers(a->row, b->row);
-}
-
-/* The other member of a group of two. */
-static int64_t other_member(const struct collective_calls *calls, const struct collective_call *call) {
+/* The peer of a message; if it is not recorded, the other member of a group of two. */
+static int64_t find_peer(const struct collective_calls *calls, const struct collective_call *call) {
     long long ranks[2];
     const char *members = strings_text(&calls->strings, calls->groups[call->group].members);
     if (call->peer != CALL_UNKNOWN || sscanf(members, "[%lld, %lld]", &ranks[0], &ranks[1]) != 2 ||
@@ -508,59 +439,9 @@ static int64_t other_member(const struct collective_calls *calls, const struct c
     return ranks[0] == call->rank ? ranks[1] : ranks[0];
 }
 
-static void fill_keys(const struct collective_calls *calls, struct match_key *keys) {
-    for (row_t row = 0; row < calls->n; row++) {
-        const struct collective_call *call = &calls->list[row];
-        keys[row] = (struct match_key){.group = call->group,
-                                       .row = row,
-                                       .rank = call->rank,
-                                       .start_ns = call->start_ns,
-                                       .is_message = call->is_message};
-        if (!call->is_message)
-            continue;
-        int64_t peer = other_member(calls, call);
-        keys[row].from = call->is_send ? call->rank : peer;
-        keys[row].to = call->is_send ? peer : call->rank;
-    }
-}
-
-/* Whether a group's collectives, or messages, are numbered by their order: one does not tell its number, or each member
- * counts its messages for itself. */
-static void find_unnumbered(const struct collective_calls *calls, bool *collectives, bool *messages) {
-    for (uint64_t i = 0; i < calls->n_groups; i++)
-        messages[i] = calls->groups[i].size != 2;
-    for (uint64_t i = 0; i < calls->n; i++) {
-        const struct collective_call *call = &calls->list[i];
-        if (call->seq == CALL_UNKNOWN)
-            *(call->is_message ? &messages[call->group] : &collectives[call->group]) = true;
-    }
-}
-
-/* Those of a number on a rank side by side, in their order. */
-static int compare_turns(const void *left, const void *right) {
-    const struct match_key *a = left, *b = right;
-    int order = compare_routes(a, b);
-    order = order ? order : compare_integers(a->rank, b->rank);
-    order = order ? order : compare_integers(a->number, b->number);
-    order = order ? order : compare_integers(a->start_ns, b->start_ns);
-    return order ? order : compare_integers(a->row, b->row);
-}
-
-/* Numbers those of one group or route by what they tell. */
-static void number_by_seq(const struct collective_calls *calls, struct match_key *keys, row_t n) {
-    for (row_t i = 0; i < n; i++)
-        keys[i].number = calls->list[keys[i].row].seq;
-    qsort(keys, n, sizeof *keys, compare_turns);
-    for (row_t i = 1; i < n; i++)
-        if (keys[i].rank == keys[i - 1].rank && keys[i].number == keys[i - 1].number)
-            keys[i].turn = keys[i - 1].turn + 1;
-}
-
-/* ---- By order ---- */
-
-/* What tells calls apart that have no number; sizes that are each rank's own do not. UINT32_MAX: out of memory. */
-static uint32_t token_of(const struct collective_calls *calls, const struct collective_call *call,
-                         struct pair_table *tokens) {
+/* An id of kind, type and size of a call; without sizes that differ between ranks. UINT32_MAX: out of memory. */
+static uint32_t make_token(const struct collective_calls *calls, const struct collective_call *call,
+                           struct pair_table *tokens) {
     bool sized = !collective_sizes_differ(strings_text(&calls->strings, call->what));
     int64_t n_in = call->is_message && call->n_out > call->n_in ? call->n_out : call->n_in;
     uint64_t parts[] = {(uint64_t)(call->is_message ? 0 : call->what) << 32 | call->type, sized ? (uint64_t)n_in : 0,
@@ -577,53 +458,85 @@ static uint32_t token_of(const struct collective_calls *calls, const struct coll
     return token;
 }
 
-/* Numbers those of one group or route, which are by rank and time, by their order. */
+/* Numbers the keys of one group or route, sorted by rank and start, by their order. False: out of memory. */
 static bool number_by_order(const struct collective_calls *calls, struct match_key *keys, row_t n,
                             struct arena *arena) {
     struct arena_mark mark = arena_mark(arena);
     struct align_call *list = arena_take(arena, n, sizeof *list);
     row_t *first = arena_take(arena, (size_t)n + 1, sizeof *first), n_ranks = 0;
     struct pair_table tokens;
-    bool done = pair_table_init(&tokens) && list && first;
-    for (row_t i = 0; i < n && done; i++) {
+    bool ok = pair_table_init(&tokens) && list && first;
+    for (row_t i = 0; i < n && ok; i++) {
         const struct collective_call *call = &calls->list[keys[i].row];
         list[i] = (struct align_call){
             .end_ns = call->end_ns,
-            .token = token_of(calls, call, &tokens),
+            .token = make_token(calls, call, &tokens),
             .ends_at_once = collective_ends_at_once(collective_kind_of(strings_text(&calls->strings, call->what)))};
-        done = list[i].token != UINT32_MAX;
+        ok = list[i].token != UINT32_MAX;
         if (i == 0 || keys[i].rank != keys[i - 1].rank)
             first[n_ranks++] = i;
     }
-    if (done) {
+    if (ok) {
         first[n_ranks] = n;
-        done = collectives_align(list, first, n_ranks, arena);
+        ok = align_ranks(list, first, n_ranks, arena);
     }
-    for (row_t i = 0; i < n && done; i++)
+    for (row_t i = 0; i < n && ok; i++)
         keys[i].number = list[i].number;
     pair_table_free(&tokens);
     arena_release(arena, mark);
-    return done;
+    return ok;
 }
 
-/* Keys stand as compare_on_ranks() has them. False: out of memory. */
-static bool number_keys(const struct collective_calls *calls, struct match_key *keys, const bool *collectives,
-                        const bool *messages, struct arena *arena) {
+enum sutra_status collective_matches_find(const struct collective_calls *calls, struct arena *arena,
+                                          struct collective_matches *matches, struct sutra_error *error) {
     row_t n = (row_t)calls->n;
-    bool done = true;
-    for (row_t begin = 0, end; begin < n && done; begin = end) {
+    *matches = (struct collective_matches){.order = arena_take(arena, n, sizeof *matches->order),
+                                           .list = arena_take(arena, n, sizeof *matches->list),
+                                           .by_order = arena_zeros(arena, calls->n_groups, 1)};
+    struct arena_mark mark = arena_mark(arena);
+    bool *messages_by_order = arena_zeros(arena, calls->n_groups, 1);
+    struct match_key *keys = arena_take(arena, n, sizeof *keys);
+    if (arena->failed)
+        return error_memory(error);
+
+    /* A group is numbered by order if a call lacks a number; its messages also if there are more than two members, each
+     * of which counts for itself. */
+    for (uint64_t i = 0; i < calls->n_groups; i++)
+        messages_by_order[i] = calls->groups[i].size != 2;
+    for (row_t row = 0; row < n; row++) {
+        const struct collective_call *call = &calls->list[row];
+        keys[row] = (struct match_key){.group = call->group,
+                                       .row = row,
+                                       .rank = call->rank,
+                                       .start_ns = call->start_ns,
+                                       .is_message = call->is_message};
+        if (call->seq == CALL_UNKNOWN)
+            *(call->is_message ? &messages_by_order[call->group] : &matches->by_order[call->group]) = true;
+        if (!call->is_message)
+            continue;
+        int64_t peer = find_peer(calls, call);
+        keys[row].from = call->is_send ? call->rank : peer;
+        keys[row].to = call->is_send ? peer : call->rank;
+    }
+    qsort(keys, n, sizeof *keys, compare_starts);
+    for (row_t begin = 0, end; begin < n; begin = end) {
         for (end = begin; end < n && compare_routes(&keys[begin], &keys[end]) == 0;)
             end++;
         const struct match_key *key = &keys[begin];
-        if (key->is_message ? messages[key->group] : collectives[key->group])
-            done = number_by_order(calls, keys + begin, end - begin, arena);
-        else
-            number_by_seq(calls, keys + begin, end - begin);
+        if (key->is_message ? messages_by_order[key->group] : matches->by_order[key->group]) {
+            if (!number_by_order(calls, keys + begin, end - begin, arena))
+                return error_memory(error);
+            continue;
+        }
+        for (row_t i = begin; i < end; i++)
+            keys[i].number = calls->list[keys[i].row].seq;
+        qsort(keys + begin, end - begin, sizeof *keys, compare_turns);
+        for (row_t i = begin + 1; i < end; i++)
+            if (keys[i].rank == keys[i - 1].rank && keys[i].number == keys[i - 1].number)
+                keys[i].turn = keys[i - 1].turn + 1;
     }
-    return done;
-}
 
-static void fill_matches(const struct match_key *keys, row_t n, struct collective_matches *matches) {
+    qsort(keys, n, sizeof *keys, compare_numbers);
     for (row_t i = 0; i < n; i++) {
         const struct match_key *key = &keys[i];
         matches->order[i] = key->row;
@@ -637,29 +550,6 @@ static void fill_matches(const struct match_key *keys, row_t n, struct collectiv
                                                                     .is_message = key->is_message};
         matches->list[matches->n - 1].n++;
     }
-}
-
-enum sutra_status collective_matches_find(const struct collective_calls *calls, struct arena *arena,
-                                          struct collective_matches *matches, struct sutra_error *error) {
-    row_t n = (row_t)calls->n;
-    *matches = (struct collective_matches){.order = arena_take(arena, n, sizeof *matches->order),
-                                           .list = arena_take(arena, n, sizeof *matches->list),
-                                           .by_order = arena_zeros(arena, calls->n_groups, 1)};
-    struct arena_mark mark = arena_mark(arena);
-    bool *messages = arena_zeros(arena, calls->n_groups, 1);
-    struct match_key *keys = arena_take(arena, n, sizeof *keys);
-    enum sutra_status status = arena_status(arena, error);
-    if (!status) {
-        fill_keys(calls, keys);
-        find_unnumbered(calls, matches->by_order, messages);
-        qsort(keys, n, sizeof *keys, compare_on_ranks);
-        if (!number_keys(calls, keys, matches->by_order, messages, arena))
-            status = error_memory(error);
-    }
-    if (!status) {
-        qsort(keys, n, sizeof *keys, compare_numbers);
-        fill_matches(keys, n, matches);
-    }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }

@@ -5,9 +5,9 @@
  *     rank 1   0:allreduce  1:allreduce  2:broadcast      ->
  *     rank 3                1:allreduce  2:broadcast
  *
- * Collectives of a group meet by their number, "Seq", and those that share one on a rank by their turn. Where one of
- * them does not tell its number, they meet by their order on each rank, realigned where a rank has lost some. Messages
- * meet by sender, receiver and order; by number in groups of two, whose members count them alike.
+ * Collectives of a group are matched by their number, "Seq", and calls of a rank with the same number by their turn. If
+ * a call of the group has no number, all are matched by their order on each rank, realigned where a rank lost some.
+ * Messages are matched by sender, receiver and order; in groups of two, whose members count them alike, by number.
  *
  * Cost: O(n log n).
  */
@@ -19,10 +19,10 @@
 
 struct collective_match {
     uint32_t group;
-    row_t first, n;   /* order[first] and on: its rows of the table, by rank, one of each */
+    row_t first, n;   /* its rows of the table are order[first] .. order[first + n - 1], by rank */
     int64_t number;   /* in the group */
-    int64_t from, to; /* of a message, as far as it is told */
-    row_t turn;       /* of those of this number, from 0 */
+    int64_t from, to; /* of a message; CALL_UNKNOWN: not recorded */
+    row_t turn;       /* among those of this number, from 0 */
     bool is_message;
 };
 
@@ -32,17 +32,17 @@ struct collective_matches {
     struct collective_match
         *list; /* by group, collectives before messages, by sender and receiver, by number, by turn */
     row_t n;
-    bool *by_order; /* per group: its collectives tell no numbers */
+    bool *by_order; /* by group: matched by order */
 };
 
 enum sutra_status collective_matches_find(const struct collective_calls *calls, struct arena *arena,
                                           struct collective_matches *matches, struct sutra_error *error);
 
-/* The call at this place of a match. */
+/* Call i of a match. */
 static inline const struct collective_call *collective_match_call(const struct collective_calls *calls,
                                                                   const struct collective_matches *matches,
-                                                                  const struct collective_match *match, row_t place) {
-    return &calls->list[matches->order[match->first + place]];
+                                                                  const struct collective_match *match, row_t i) {
+    return &calls->list[matches->order[match->first + i]];
 }
 
 #endif
