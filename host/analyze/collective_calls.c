@@ -1,5 +1,5 @@
 /*
- * collective_calls.c - from kernels with arguments to rows.
+ * collective_calls.c - implements collective_calls.h: texts of arguments and shapes, and the table of collectives.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -66,17 +66,10 @@ void collective_calls_codec(struct codec *codec, struct collective_calls *calls,
     codec_bool(codec, &calls->keep_untold);
 }
 
-/*
- * From checked JSON to Python's tuples, without recursion: a bit for each open list tells whether it
- * has several elements, since a tuple of one has a comma behind it.
+/* ---- Python texts of arguments ----
+ *
+ * From checked JSON to Python's tuples, without recursion. A tuple of one element ends with a comma.
  */
-
-struct argument_writer {
-    struct buffer *out;
-    const char *end; /* of the JSON */
-    size_t depth;
-    bool comma[DEPTH_MAX + 2]; /* whether the list of this depth needs none behind its element */
-};
 
 /* Length of the string, or the object, at `text`. */
 static size_t value_length(const char *text, const char *end) {
@@ -90,94 +83,86 @@ static size_t value_length(const char *text, const char *end) {
     return (size_t)(cursor.at - text);
 }
 
-static size_t scalar_length(const char *text) {
-    size_t n = 0;
-    while (!strchr(",]} \n\r\t", text[n]))
-        n++;
-    return n;
-}
-
 static void append_text(struct buffer *out, const char *text) {
     buffer_append(out, text, strlen(text));
 }
 
-/* A string of `length` bytes with its quotes: decoded, and quoted as Python does unless it stands alone. */
-static void append_string(struct buffer *out, const char *text, size_t length, bool alone) {
-    char *to = buffer_reserve(out, length * 5 + 64); /* decoded behind where its repr() comes */
-    if (!to)
-        return;
-    char *decoded = alone ? to : to + length * 4 + 2;
-    size_t n = string_decode(text + 1, length - 2, decoded);
-    out->length += alone ? n : string_repr(decoded, n, to);
-}
-
-static void append_number(struct buffer *out, const char *text, size_t length) {
+/* Appends a number as Python writes it; returns its length in `text`. */
+static size_t append_number(struct buffer *out, const char *text) {
+    size_t length;
     enum number_form form = number_scan(text, &length);
     char *to = buffer_reserve(out, length + 2 * NUMBER_TEXT_MAX);
     if (to)
         out->length += number_rewrite(text, length, form, to);
-}
-
-/* A number or a word; returns its length. */
-static size_t append_scalar_argument_text(struct buffer *out, const char *text) {
-    static const char *const words[][2] = {{"null", "None"}, {"true", "True"}, {"false", "False"}};
-    size_t length = scalar_length(text);
-    for (size_t i = 0; i < 3; i++)
-        if (length == strlen(words[i][0]) && memcmp(text, words[i][0], length) == 0) {
-            append_text(out, words[i][1]);
-            return length;
-        }
-    append_number(out, text, length);
     return length;
 }
 
-/* Whether nothing stands in the tuple that ends now. */
-static bool is_empty(const struct buffer *out) {
-    return out->length && out->bytes[out->length - 1] == '(';
-}
-
-/* Appends what stands at `text`: a bracket, a comma, white space, a scalar; returns its length. */
-static size_t append_token_argument_text(struct argument_writer *writer, const char *text) {
-    size_t length;
-    switch (*text) {
-    case '[':
-        writer->comma[++writer->depth] = false;
-        append_text(writer->out, "(");
-        return 1;
-    case ']':
-        append_text(writer->out, writer->comma[writer->depth--] || is_empty(writer->out) ? ")" : ",)");
-        return 1;
-    case '{':
-        length = value_length(text, writer->end);
-        buffer_append(writer->out, text, length);
-        return length;
-    case ',':
-        writer->comma[writer->depth] = true;
-        append_text(writer->out, ", ");
-        return 1;
-    case '"':
-        length = value_length(text, writer->end);
-        append_string(writer->out, text, length, writer->depth == 0);
-        return length;
-    default:
-        return strchr(" \n\r\t", *text) ? 1 : append_scalar_argument_text(writer->out, text);
-    }
+/* Python's word for null, true and false; NULL: another text. */
+static const char *python_word(const char *text, size_t length) {
+    static const char *const words[][2] = {{"null", "None"}, {"true", "True"}, {"false", "False"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (length == strlen(words[i][0]) && memcmp(text, words[i][0], length) == 0)
+            return words[i][1];
+    return NULL;
 }
 
 void argument_append(struct buffer *out, const char *json, size_t length) {
-    struct argument_writer writer = {.out = out, .end = json + length};
-    for (size_t i = 0; i < length;)
-        i += append_token_argument_text(&writer, json + i);
+    const char *end = json + length, *word;
+    bool comma[DEPTH_MAX + 2]; /* by depth: the tuple has a comma between elements, or needs none at its end */
+    size_t depth = 0;
+    for (const char *at = json; at < end;) {
+        size_t n = 1;
+        switch (*at) {
+        case '[':
+            comma[++depth] = false;
+            append_text(out, "(");
+            break;
+        case ']': {
+            bool is_empty = out->length && out->bytes[out->length - 1] == '(';
+            append_text(out, comma[depth--] || is_empty ? ")" : ",)");
+            break;
+        }
+        case ',':
+            comma[depth] = true;
+            append_text(out, ", ");
+            break;
+        case '{':
+            n = value_length(at, end);
+            buffer_append(out, at, n);
+            break;
+        case '"': {
+            /* A string alone is decoded; others get Python's quotes, and are decoded after the place of their
+             * repr(). */
+            n = value_length(at, end);
+            char *to = buffer_reserve(out, n * 5 + 64);
+            if (!to)
+                break;
+            char *decoded = depth == 0 ? to : to + n * 4 + 2;
+            size_t n_decoded = string_decode(at + 1, n - 2, decoded);
+            out->length += depth == 0 ? n_decoded : string_repr(decoded, n_decoded, to);
+            break;
+        }
+        case ' ':
+        case '\n':
+        case '\r':
+        case '\t':
+            break;
+        default:
+            n = strcspn(at, ",]} \n\r\t");
+            word = python_word(at, n);
+            if (word)
+                append_text(out, word);
+            else
+                append_number(out, at);
+        }
+        at += n;
+    }
 }
 
-/*
- * Shapes of tensors: from the trace's JSON to a text that is the same for equal shapes, and on to
- * Python's tuples. No recursion; O(length).
+/* ---- Shapes of tensors ----
+ *
+ * From the trace's JSON to a text that is equal for equal shapes, and to Python's tuples. No recursion; O(length).
  */
-
-static bool is_space(char c) {
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
 
 /* Length of the string at `text`, with its quotes. */
 static size_t string_length(const char *text) {
@@ -195,25 +180,7 @@ static size_t word_length(const char *text) {
     return n;
 }
 
-/* Copies the scalar at `text` as Python would write it; returns its length in `text`. */
-static size_t append_scalar_shape_text(struct buffer *out, const char *text) {
-    size_t length;
-    if (*text == '"')
-        length = string_length(text);
-    else if (*text >= 'a' && *text <= 'z')
-        length = word_length(text);
-    else {
-        enum number_form form = number_scan(text, &length);
-        char *to = buffer_reserve(out, length + 2 * NUMBER_TEXT_MAX);
-        if (to)
-            out->length += number_rewrite(text, length, form, to);
-        return length;
-    }
-    buffer_append(out, text, length);
-    return length;
-}
-
-/* Whether the element that was written from `start` on counts as false in Python. */
+/* Whether the element from `start` on is false in Python. */
 static bool is_false(const struct buffer *out, size_t start) {
     static const char *const words[] = {"[]", "\"\"", "null", "false", "0", "0.0", "-0.0"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -222,34 +189,34 @@ static bool is_false(const struct buffer *out, size_t start) {
     return false;
 }
 
-/* Copies what stands at `text`, a bracket, a separator, a scalar or white space; returns its length. */
-static size_t append_token_shape_text(struct buffer *out, const char *text, size_t *depth) {
-    if (is_space(*text))
-        return 1;
-    if (*text == ',') {
-        append_text(out, ", ");
-        return 1;
-    }
-    if (!strchr("[]", *text))
-        return append_scalar_shape_text(out, text);
-    *depth += *text == '[' ? 1 : (size_t)-1;
-    buffer_append(out, text, 1);
-    return 1;
-}
-
 void shape_append(struct buffer *out, const char *json) {
     size_t begin = out->length, depth = 1, i = 1;
     append_text(out, "[");
-    size_t element = out->length; /* where the running element of the top level begins */
+    size_t element = out->length; /* begin of the current element of the top level */
     while (*json == '[' && !out->failed && (depth > 1 || json[i] != ']')) {
-        if (json[i] == '{') { /* no shape that we know */
+        const char *at = json + i;
+        if (*at == '{') { /* not a shape */
             element = out->length = begin + 1;
             break;
         }
-        bool comma = depth == 1 && json[i] == ',';
-        i += append_token_shape_text(out, json + i, &depth);
-        bool gone = comma ? out->length == element + 2 : depth == 1 && is_false(out, element);
-        if (gone) /* a comma, too, if what stood before it is */
+        bool comma = depth == 1 && *at == ',';
+        size_t n = 1;
+        if (*at == ',') {
+            append_text(out, ", ");
+        } else if (*at == '[' || *at == ']') {
+            depth += *at == '[' ? 1 : (size_t)-1;
+            buffer_append(out, at, 1);
+        } else if (*at == '"' || (*at >= 'a' && *at <= 'z')) {
+            n = *at == '"' ? string_length(at) : word_length(at);
+            buffer_append(out, at, n);
+        } else if (!list_is_space(*at)) {
+            n = append_number(out, at);
+        }
+        i += n;
+
+        /* Drop an element that is false in Python, and the comma after a dropped element. */
+        bool dropped = comma ? out->length == element + 2 : depth == 1 && is_false(out, element);
+        if (dropped)
             out->length = element;
         else if (comma)
             element = out->length;
@@ -257,15 +224,14 @@ void shape_append(struct buffer *out, const char *json) {
     if (out->failed)
         return;
     if (out->length > begin + 1 && out->length == element)
-        out->length -= 2; /* the comma behind the last one that stays */
+        out->length -= 2; /* the comma after the last element */
     bool empty = out->length == begin + 1;
     out->length = empty ? begin : out->length;
     append_text(out, empty ? SHAPE_NONE : "]");
 }
 
 void shape_append_tuple(struct buffer *out, const char *json) {
-    static const char *const words[][2] = {{"null", "None"}, {"true", "True"}, {"false", "False"}};
-    bool several[DEPTH_MAX + 2] = {false}; /* whether the list of this depth has a comma */
+    bool several[DEPTH_MAX + 2] = {false}; /* by depth: the list has a comma, or is empty */
     size_t depth = 0;
     for (size_t i = 0; json[i];) {
         char c = json[i];
@@ -280,9 +246,8 @@ void shape_append_tuple(struct buffer *out, const char *json) {
             buffer_append(out, json + i, length);
         } else if (c >= 'a' && c <= 'z') {
             length = word_length(json + i);
-            for (size_t word = 0; word < 3; word++)
-                if (strncmp(json + i, words[word][0], length) == 0)
-                    append_text(out, words[word][1]);
+            const char *word = python_word(json + i, length);
+            append_text(out, word ? word : "");
         } else {
             several[depth] |= c == ',';
             buffer_append(out, &c, 1);
@@ -291,9 +256,7 @@ void shape_append_tuple(struct buffer *out, const char *json) {
     }
 }
 
-/*
- * Reading "deviceProperties".
- */
+/* ---- The table ---- */
 
 int64_t trace_device_count(const struct document *document) {
     const struct document_member *devices = document_find(document, "deviceProperties");
@@ -351,59 +314,48 @@ bool collective_is_message(const char *what) {
     return strcmp(what, "send") == 0 || strcmp(what, "recv") == 0;
 }
 
-/* The number in `to` of a string of `from`, whose number and 1 is `string`; 0 stays. */
-static bool translate(struct collective_calls *to, const struct collective_calls *from, uint32_t *string) {
+/* Replaces a string id + 1 of `from` by that of `to`; 0 stays. False: out of memory. */
+static bool translate_string(struct collective_calls *to, const struct collective_calls *from, uint32_t *string) {
     if (*string == 0)
         return true;
-    uint32_t of = *string - 1;
-    uint32_t kept = strings_intern(&to->strings, strings_text(&from->strings, of), strings_length(&from->strings, of));
-    *string = kept + 1;
-    return kept != STRING_NONE;
-}
-
-/* Numbers of the other table's groups here. */
-static uint32_t *translate_groups(struct collective_calls *to, const struct collective_calls *from) {
-    uint32_t *groups = malloc((from->n_groups + 1) * sizeof *groups);
-    for (uint64_t i = 0; i < from->n_groups && groups; i++) {
-        const struct collective_group *group = &from->groups[i];
-        const struct strings *strings = &from->strings;
-        groups[i] = collective_group_take(to, strings_text(strings, group->name), strings_length(strings, group->name),
-                                          strings_text(strings, group->members),
-                                          strings_length(strings, group->members), group->size);
-        if (groups[i] == UINT32_MAX) {
-            free(groups);
-            return NULL;
-        }
-    }
-    return groups;
+    uint32_t id = *string - 1;
+    uint32_t copy = strings_intern(&to->strings, strings_text(&from->strings, id), strings_length(&from->strings, id));
+    *string = copy + 1;
+    return copy != STRING_NONE;
 }
 
 bool collective_calls_append(struct collective_calls *to, const struct collective_calls *from) {
-    uint32_t *groups = translate_groups(to, from), what = 0, type = 0;
-    bool done = groups;
-    struct collective_call last = {0};
-    for (uint64_t i = 0; i < from->n && done; i++) {
+    const struct strings *strings = &from->strings;
+    uint32_t *groups = malloc((from->n_groups + 1) * sizeof *groups), what = 0, type = 0;
+    bool ok = groups;
+    for (uint64_t i = 0; i < from->n_groups && ok; i++) {
+        const struct collective_group *group = &from->groups[i];
+        groups[i] = collective_group_take(to, strings_text(strings, group->name), strings_length(strings, group->name),
+                                          strings_text(strings, group->members),
+                                          strings_length(strings, group->members), group->size);
+        ok = groups[i] != UINT32_MAX;
+    }
+    for (uint64_t i = 0; i < from->n && ok; i++) {
         struct collective_call call = from->list[i];
-        if (i == 0 || call.what != last.what || call.type != last.type) { /* mostly the same again */
-            last = call;
+        if (i == 0 || call.what != from->list[i - 1].what || call.type != from->list[i - 1].type) {
             what = call.what + 1;
             type = call.type + 1;
-            done = translate(to, from, &what) && translate(to, from, &type);
+            ok = translate_string(to, from, &what) && translate_string(to, from, &type);
         }
         call.what = what - 1;
         call.type = type - 1;
         call.group = groups[call.group];
-        done = done && translate(to, from, &call.in_split) && translate(to, from, &call.out_split) &&
-               collective_call_add(to, &call);
+        ok = ok && translate_string(to, from, &call.in_split) && translate_string(to, from, &call.out_split) &&
+             collective_call_add(to, &call);
     }
     to->n_untold += from->n_untold;
     free(groups);
-    return done;
+    return ok;
 }
 
 /* ---- A trace ---- */
 
-/* What is asked of a kernel, in this order. */
+/* Fields of a kernel. */
 enum call_field {
     CALL_WHAT,
     CALL_TYPE,
@@ -435,15 +387,14 @@ static const char *const call_fields[N_CALL_FIELDS] = {
     [CALL_OUT_SPLIT] = "Out split size",
 };
 
-/* A trace that is being read. */
-struct calls_reading {
+struct call_reader {
     struct collective_calls *calls;
     const struct sutra_device_trace *trace;
-    struct json_place fields[N_CALL_FIELDS]; /* of the event at hand */
+    struct json_place fields[N_CALL_FIELDS]; /* of the current event */
     struct field_reader texts;
     int64_t rank, base_ns;
-    struct strings members;   /* as the trace has them */
-    struct pair_table groups; /* by name and members: the number of the group */
+    struct strings members;   /* texts of the trace */
+    struct pair_table groups; /* by name and members: the group */
     bool failed;
 };
 
@@ -463,11 +414,11 @@ row_t *collective_kernels_find(const struct sutra_device_trace *trace, struct ar
     return kernels;
 }
 
-/* Finds what an event tells. Such events are few: columns of all events would cost more than this walk. */
-static void find_fields(struct calls_reading *reading, row_t event) {
-    const struct document *document = &reading->trace->document;
-    struct json_place args = document_member_of(document, reading->trace->events.text[event], "args");
-    memset(reading->fields, 0, sizeof reading->fields);
+/* Finds the fields of an event. Few events are collectives, so columns of all events would cost more. */
+static void find_fields(struct call_reader *r, row_t event) {
+    const struct document *document = &r->trace->document;
+    struct json_place args = document_member_of(document, r->trace->events.text[event], "args");
+    memset(r->fields, 0, sizeof r->fields);
     if (!args.at || document->source.bytes[args.at] != '{')
         return;
     struct json_walker walker = walk_from(&document->source, args.at);
@@ -475,57 +426,55 @@ static void find_fields(struct calls_reading *reading, row_t event) {
         struct json_place key = walk_key(&walker), value = walk_value(&walker);
         for (int i = 0; i < N_CALL_FIELDS; i++)
             if (place_is(&document->source, key, call_fields[i]))
-                reading->fields[i] = value;
+                r->fields[i] = value;
     }
 }
 
-static const char *call_bytes(const struct calls_reading *reading, enum call_field field) {
-    return reading->trace->document.source.bytes + reading->fields[field].at;
+static const char *call_bytes(const struct call_reader *r, enum call_field field) {
+    return r->trace->document.source.bytes + r->fields[field].at;
 }
 
-static int64_t call_number(const struct calls_reading *reading, enum call_field field) {
+static int64_t call_number(const struct call_reader *r, enum call_field field) {
     int64_t number;
-    return reading->fields[field].at && field_integer(call_bytes(reading, field), &number) ? number : CALL_UNKNOWN;
+    return r->fields[field].at && field_integer(call_bytes(r, field), &number) ? number : CALL_UNKNOWN;
 }
 
-static bool call_tells(const struct calls_reading *reading, enum call_field field) {
-    return reading->fields[field].at && *call_bytes(reading, field) == '"';
+static bool has_text(const struct call_reader *r, enum call_field field) {
+    return r->fields[field].at && *call_bytes(r, field) == '"';
 }
 
-/* A text of the trace; "" where there is none. Valid until the next call. */
-static const char *call_text(struct calls_reading *reading, enum call_field field, size_t *length) {
+/* A text of the trace; "" if it is missing. Valid until the next call. */
+static const char *call_text(struct call_reader *r, enum call_field field, size_t *length) {
     *length = 0;
-    return call_tells(reading, field) ? field_string(&reading->texts, reading->fields[field], length) : "";
+    return has_text(r, field) ? field_string(&r->texts, r->fields[field], length) : "";
 }
 
-static uint32_t keep_text(struct calls_reading *reading, enum call_field field) {
+static uint32_t intern_field(struct call_reader *r, enum call_field field) {
     size_t length;
-    const char *text = call_text(reading, field, &length);
-    uint32_t kept = strings_intern(&reading->calls->strings, text, length);
-    reading->failed |= kept == STRING_NONE;
-    return kept;
+    const char *text = call_text(r, field, &length);
+    uint32_t string = strings_intern(&r->calls->strings, text, length);
+    r->failed |= string == STRING_NONE;
+    return string;
 }
 
-/* ---- Groups whose ranks are cut off ---- */
+/* ---- Groups ---- */
 
-static bool member_is(const struct document *document, size_t at, const char *name, const char *text, size_t length) {
-    struct json_place place = document_member_of(document, at, name);
-    const char *bytes = document->source.bytes + place.at + 1;
-    return place.at && place.end == place.at + 1 + length && memcmp(bytes, text, length) == 0;
-}
-
-/* The text of the ranks of the group of this name, as the trace describes its groups; 0: it does not. */
+/* The text of the ranks of a group in the trace's "distributedInfo"; 0: it is missing. */
 static size_t described_ranks(const struct document *document, const char *name, size_t length, const char **text) {
     const struct document_member *info = document_find(document, "distributedInfo");
     struct json_place groups = info ? document_member_of(document, info->value, "pg_config") : (struct json_place){0};
-    if (!groups.at || document->source.bytes[groups.at] != '[')
+    const char *bytes = document->source.bytes;
+    if (!groups.at || bytes[groups.at] != '[')
         return 0;
     struct json_walker walker = walk_from(&document->source, groups.at);
     for (bool more = walk_array(&walker); more; more = walk_element_end(&walker)) {
         struct json_place group = walk_value(&walker);
         struct json_place ranks = document_member_of(document, group.at, "ranks");
-        const char *bytes = document->source.bytes;
-        if (!ranks.at || bytes[ranks.at] != '[' || !member_is(document, group.at, "pg_name", name, length))
+        if (!ranks.at || bytes[ranks.at] != '[')
+            continue;
+        struct json_place group_name = document_member_of(document, group.at, "pg_name");
+        if (!group_name.at || group_name.end != group_name.at + 1 + length ||
+            memcmp(bytes + group_name.at + 1, name, length) != 0)
             continue;
         *text = bytes + ranks.at;
         const char *end = memchr(*text, ']', document->source.size - ranks.at);
@@ -534,10 +483,10 @@ static size_t described_ranks(const struct document *document, const char *name,
     return 0;
 }
 
-/* A list as it stands in the trace, an array or a text. */
-static const char *call_list(const struct calls_reading *reading, enum call_field field, size_t *length) {
-    const struct document *document = &reading->trace->document;
-    struct json_place place = reading->fields[field];
+/* The text of a list, which is recorded as an array or as a text. */
+static const char *call_list(const struct call_reader *r, enum call_field field, size_t *length) {
+    const struct document *document = &r->trace->document;
+    struct json_place place = r->fields[field];
     const char *text = document->source.bytes + place.at;
     *length = 0;
     if (place.at && *text == '"')
@@ -547,15 +496,15 @@ static const char *call_list(const struct calls_reading *reading, enum call_fiel
     return *length ? document->source.bytes + place.at : "";
 }
 
-/* The group of this name and these members, which are told in any order. */
-static uint32_t new_group(struct calls_reading *reading, const char *name, size_t name_length, const char *members,
+/* The group of a name and members, which are recorded in any order and may be truncated. */
+static uint32_t add_group(struct call_reader *r, const char *name, size_t name_length, const char *members,
                           size_t length) {
     struct arena scratch = {0};
     struct buffer sorted = {0};
     const char *whole;
     size_t n = 0;
     if (length > 0 && memmem(members, length, "...", 3) &&
-        (n = described_ranks(&reading->trace->document, name, name_length, &whole)) > 0) {
+        (n = described_ranks(&r->trace->document, name, name_length, &whole)) > 0) {
         members = whole;
         length = n;
     }
@@ -569,49 +518,49 @@ static uint32_t new_group(struct calls_reading *reading, const char *name, size_
         buffer_append(&sorted, "]", 1);
     uint32_t group = sorted.failed || !ranks
                          ? UINT32_MAX
-                         : collective_group_take(reading->calls, name, name_length, n > 0 ? sorted.bytes : members,
-                                                 n > 0 ? sorted.length : length, call_number(reading, CALL_SIZE));
+                         : collective_group_take(r->calls, name, name_length, n > 0 ? sorted.bytes : members,
+                                                 n > 0 ? sorted.length : length, call_number(r, CALL_SIZE));
     buffer_free(&sorted);
     arena_free(&scratch);
     return group;
 }
 
-static uint32_t take_group(struct calls_reading *reading) {
+static uint32_t find_group(struct call_reader *r) {
     size_t name_length, length;
-    const char *name = call_text(reading, CALL_GROUP, &name_length);
-    const char *members = call_list(reading, CALL_MEMBERS, &length);
-    uint32_t called = strings_intern(&reading->members, name, name_length);
-    uint32_t told = strings_intern(&reading->members, members, length);
-    bool kept = called != STRING_NONE && told != STRING_NONE;
-    struct pair_entry *entry = kept ? pair_table_take(&reading->groups, called, told) : NULL;
+    const char *name = call_text(r, CALL_GROUP, &name_length);
+    const char *members = call_list(r, CALL_MEMBERS, &length);
+    uint32_t name_text = strings_intern(&r->members, name, name_length);
+    uint32_t members_text = strings_intern(&r->members, members, length);
+    bool ok = name_text != STRING_NONE && members_text != STRING_NONE;
+    struct pair_entry *entry = ok ? pair_table_take(&r->groups, name_text, members_text) : NULL;
     if (entry && entry->number == PAIR_NONE)
-        entry->number = new_group(reading, name, name_length, members, length);
+        entry->number = add_group(r, name, name_length, members, length);
     uint32_t group = entry ? entry->number : UINT32_MAX;
-    reading->failed |= group == UINT32_MAX;
+    r->failed |= group == UINT32_MAX;
     return group;
 }
 
 /* ---- Rows ---- */
 
-/* A list, if it is not empty: its string's number and 1. */
-static uint32_t keep_list(struct calls_reading *reading, enum call_field field) {
+/* The string id + 1 of a list; 0: it is empty. */
+static uint32_t intern_list(struct call_reader *r, enum call_field field) {
     size_t length;
-    const char *text = call_list(reading, field, &length);
+    const char *text = call_list(r, field, &length);
     if (length == 0 || (length == 2 && *text == '['))
         return 0;
-    uint32_t kept = strings_intern(&reading->calls->strings, text, length);
-    reading->failed |= kept == STRING_NONE;
-    return kept + 1;
+    uint32_t string = strings_intern(&r->calls->strings, text, length);
+    r->failed |= string == STRING_NONE;
+    return string + 1;
 }
 
-/* What a kernel without arguments does, by its name. */
-static uint32_t keep_kind(struct calls_reading *reading, row_t event) {
-    const struct sutra_device_trace *trace = reading->trace;
+/* The kind of collective of a kernel without arguments, from its name. */
+static uint32_t intern_kind(struct call_reader *r, row_t event) {
+    const struct sutra_device_trace *trace = r->trace;
     const char *kind =
         collective_kind_names[collective_kind_of(strings_text(&trace->strings, trace->events.name[event]))];
-    uint32_t kept = strings_intern(&reading->calls->strings, kind, strlen(kind));
-    reading->failed |= kept == STRING_NONE;
-    return kept;
+    uint32_t string = strings_intern(&r->calls->strings, kind, strlen(kind));
+    r->failed |= string == STRING_NONE;
+    return string;
 }
 
 /* 2^61 ns are 73 years. */
@@ -632,38 +581,33 @@ bool event_moments(const struct device_events *events, row_t event, int64_t base
     return true;
 }
 
-static int64_t nanoseconds(double us) {
-    double ns = us * 1e3;
-    return fabs(ns) < MOMENT_MOST ? (int64_t)llround(ns) : 0;
-}
-
 int64_t trace_time_ns(double us, int64_t base_ns) {
-    int64_t ns;
-    bool fits = !__builtin_add_overflow(nanoseconds(us), base_ns, &ns);
+    int64_t ns = fabs(us * 1e3) < MOMENT_MOST ? (int64_t)llround(us * 1e3) : 0;
+    bool fits = !__builtin_add_overflow(ns, base_ns, &ns);
     return fits && fabs((double)ns) < MOMENT_MOST ? ns : 0;
 }
 
-static void add_call(struct calls_reading *reading, row_t event, bool told) {
-    struct collective_call call = {.rank = reading->rank,
-                                   .what = told ? keep_text(reading, CALL_WHAT) : keep_kind(reading, event),
-                                   .type = keep_text(reading, CALL_TYPE),
-                                   .group = take_group(reading),
+static void add_call(struct call_reader *r, row_t event, bool is_recorded) {
+    struct collective_call call = {.rank = r->rank,
+                                   .what = is_recorded ? intern_field(r, CALL_WHAT) : intern_kind(r, event),
+                                   .type = intern_field(r, CALL_TYPE),
+                                   .group = find_group(r),
                                    .event = event,
-                                   .n_in = call_number(reading, CALL_IN),
-                                   .n_out = call_number(reading, CALL_OUT),
-                                   .seq = call_number(reading, CALL_SEQ),
-                                   .in_split = keep_list(reading, CALL_IN_SPLIT),
-                                   .out_split = keep_list(reading, CALL_OUT_SPLIT),
+                                   .n_in = call_number(r, CALL_IN),
+                                   .n_out = call_number(r, CALL_OUT),
+                                   .seq = call_number(r, CALL_SEQ),
+                                   .in_split = intern_list(r, CALL_IN_SPLIT),
+                                   .out_split = intern_list(r, CALL_OUT_SPLIT),
                                    .ready_us = CALL_UNKNOWN,
                                    .done_us = CALL_UNKNOWN};
-    bool timed = event_moments(&reading->trace->events, event, reading->base_ns, &call.start_ns, &call.end_ns);
-    if (reading->failed || !timed)
+    bool timed = event_moments(&r->trace->events, event, r->base_ns, &call.start_ns, &call.end_ns);
+    if (r->failed || !timed)
         return;
-    const char *what = strings_text(&reading->calls->strings, call.what);
+    const char *what = strings_text(&r->calls->strings, call.what);
     call.is_message = collective_is_message(what);
     call.is_send = call.is_message && *what == 's';
-    call.peer = call_number(reading, call.is_send ? CALL_TO : CALL_FROM);
-    reading->failed |= !collective_call_add(reading->calls, &call);
+    call.peer = call_number(r, call.is_send ? CALL_TO : CALL_FROM);
+    r->failed |= !collective_call_add(r->calls, &call);
 }
 
 int64_t trace_base_ns(const struct sutra_device_trace *trace) {
@@ -676,27 +620,27 @@ enum sutra_status collective_calls_take(struct collective_calls *calls, struct s
                                         const struct sutra_device_trace *trace, int64_t rank,
                                         struct sutra_error *error) {
     struct arena scratch = {0};
-    struct calls_reading reading = {.calls = calls,
-                                    .trace = trace,
-                                    .rank = rank,
-                                    .base_ns = trace_base_ns(trace),
-                                    .texts = {.source = &trace->document.source, .values = &context->values}};
+    struct call_reader reader = {.calls = calls,
+                                 .trace = trace,
+                                 .rank = rank,
+                                 .base_ns = trace_base_ns(trace),
+                                 .texts = {.source = &trace->document.source, .values = &context->values}};
     row_t n, *kernels = collective_kernels_find(trace, &scratch, &n);
-    bool ready = strings_init(&reading.members) && pair_table_init(&reading.groups);
+    bool ready = strings_init(&reader.members) && pair_table_init(&reader.groups);
     enum sutra_status status = kernels && ready ? SUTRA_OK : error_memory(error);
-    for (row_t i = 0; i < n && !status && !reading.failed; i++) {
-        find_fields(&reading, kernels[i]);
-        bool told = call_tells(&reading, CALL_WHAT);
-        calls->n_untold += !told;
-        if (told || calls->keep_untold)
-            add_call(&reading, kernels[i], told);
+    for (row_t i = 0; i < n && !status && !reader.failed; i++) {
+        find_fields(&reader, kernels[i]);
+        bool is_recorded = has_text(&reader, CALL_WHAT);
+        calls->n_untold += !is_recorded;
+        if (is_recorded || calls->keep_untold)
+            add_call(&reader, kernels[i], is_recorded);
     }
-    reading.failed |= reading.texts.failed;
-    buffer_free(&reading.texts.scratch);
-    strings_free(&reading.members);
-    pair_table_free(&reading.groups);
+    reader.failed |= reader.texts.failed;
+    buffer_free(&reader.texts.scratch);
+    strings_free(&reader.members);
+    pair_table_free(&reader.groups);
     arena_free(&scratch);
-    return reading.failed ? error_memory(error) : status;
+    return reader.failed ? error_memory(error) : status;
 }
 
 int64_t *collective_list_read(const char *text, size_t length, struct arena *arena, size_t *n) {

@@ -273,7 +273,7 @@ static void crop_trace_edge(struct diagnosis *d) {
     }
 }
 
-/* Reports idle time that the host does not cause, and suppresses rules that blame the host. */
+/* Reports idle time that the host does not cause, and suppresses rules about the host. */
 static void check_device_side(struct diagnosis *d) {
     const struct overview *overview = d->overview;
     int64_t unrecorded = 0; /* after graph launches */
@@ -407,7 +407,7 @@ enum sutra_status find_main_frame(const struct diagnosis *d, uint32_t kinds, uin
 
 /* ---- Order ---- */
 
-/* Smaller savings are dropped, except those of layouts, whose rule has a lower threshold. */
+/* Smaller savings are dropped, except savings of layouts, whose rule has a lower threshold. */
 #define MIN_SAVING 3
 
 /* If the GPU is less busy, findings about its kernels are sorted after the causes of idle time. */

@@ -96,13 +96,13 @@ struct diagnosis {
     const struct op_reading *model;
     struct overview *overview;
     const struct collective_calls *calls; /* the collectives of the trace */
-    bool alone;                           /* no other rank's trace, which would tell more, is analyzed */
+    bool alone;                           /* no other rank's trace, which would contain more, is analyzed */
     struct arena *arena;                  /* scratch */
     struct measures measures;
     int64_t unexplained_sync; /* ticks of synchronizing calls in which no recorded activity runs */
     int64_t preprocessing;    /* ticks of host gaps that the rule cpu_preprocessing reports */
     bool fired[N_FINDING_RULES];
-    bool host_suppressed; /* rules that blame the host are suppressed */
+    bool host_suppressed; /* rules about the host are suppressed */
     struct overview_findings *findings;
 };
 
@@ -153,8 +153,8 @@ static inline int64_t host_gap_ticks(const struct diagnosis *d) {
     return d->overview->ticks[OVERVIEW_HOST] + d->overview->ticks[OVERVIEW_LAUNCH] - d->preprocessing;
 }
 
-/* rules_communication.c: the bus bandwidth of a large collective within a machine, bytes per second; 0: it is none, or
- * its size is unknown. Links with less than this percentage of their peak are underused. */
+/* rules_communication.c: the bus bandwidth of a large collective within a machine, bytes per second; 0: it is small
+ * or of unknown size. Links with less than this percentage of their peak are underused. */
 #define SLOW_LINK_PERCENT 10
 double large_collective_bandwidth(const struct collective_calls *calls, const struct collective_call *call);
 

@@ -27,13 +27,13 @@
 
 /* ---- Marks: when threads of the host load data, synchronize, or set something up ----
  *
- * A call synchronizes if its name says so, or if it launches a copy from the GPU and ends no sooner than the copy, as
- * copies to pageable memory do. A call is set-up if its name says so, or if it is long and nothing else is known of it:
+ * A call synchronizes by its name, or if it launches a copy from the GPU and ends no sooner than the copy, as
+ * copies to pageable memory do. A call is set-up by its name, or if it is long and nothing else is known of it:
  * the first call of any kind may create the context. The capture of a CUDA graph is set-up, too. Of nested calls the
  * outermost counts: rows of a thread are sorted by start.
  */
 
-/* Marks of a thread do not overlap; those of thread t are list[first[t]] .. list[first[t + 1] - 1]. */
+/* Marks of a thread do not overlap; thread t has list[first[t]] .. list[first[t + 1] - 1]. */
 struct host_marks {
     struct host_mark {
         int64_t begin, end;

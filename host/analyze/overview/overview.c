@@ -1,6 +1,6 @@
 /*
- * overview.c - implements overview.h but for the causes of idle time (idle_causes.c): the window, the intervals of GPU
- * activity and gaps, the table of streams, and cropping.
+ * overview.c - implements overview.h except for the causes of idle time (idle_causes.c): the window, the intervals of
+ * GPU activity and gaps, the table of streams, and cropping.
  */
 #include <stdlib.h>
 
@@ -76,7 +76,7 @@ static enum sutra_status find_window(struct overview *overview, struct arena *ar
 
 /* ---- Intervals and gaps ----
  *
- * The merged intervals of the three classes are walked at once. Compute hides communication, and both hide memcpy:
+ * The merged intervals of the three classes are walked simultaneously. Compute hides communication, and both hide memcpy:
  *
  *     compute        [=====]        [==]
  *     communication      [========]

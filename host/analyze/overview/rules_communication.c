@@ -84,7 +84,7 @@ enum sutra_status rule_exposed_comm(struct diagnosis *d, struct sutra_error *err
 }
 
 /* ---- slow_collective: the fastest collective of >= SLOW_BYTES has a bus bandwidth < SLOW_LINK_PERCENT of the link's,
- * and at least MIN_ALIKE of its size take equally long (within UNEVEN_SPREAD). Saving: what they would take less at
+ * and at least MIN_ALIKE of its size take equally long (within UNEVEN_SPREAD). Saving: their time less the time at
  * half of the link's rate. With several ranks, the rule does not fire if links are used once all ranks have arrived
  * (straggler.c). ---- */
 
@@ -165,9 +165,9 @@ static bool has_size(const struct collective_call *call) {
     return call->n_in >= 0;
 }
 
-/* Whether a collective ends on all ranks at once, so that all wait for the last. The kind of a kernel that does not
- * record it, such as send and receive, is that of an ancestor of its call. `kind_cache`, by string: kind + 1, 0 = not
- * classified yet. */
+/* Whether a collective ends on all ranks simultaneously, so that all wait for the last. The kind of a kernel that does
+ * not record it, such as send and receive, is the kind of an ancestor of its call. `kind_cache`, by string: kind + 1, 0
+ * = not classified yet. */
 static bool is_synchronizing(const struct diagnosis *d, const struct collective_call *call, row_t device,
                              uint8_t *kind_cache) {
     const struct op_reading *model = d->model;

@@ -202,7 +202,7 @@ static enum sutra_status read_operator_costs(const struct diagnosis *d, uint32_t
 }
 
 /* ---- unfused_attention: softmax and batched matrix multiplications take >= ATTENTION_PERCENT of the GPU time each,
- * and some of these multiply queries and keys. Saving: their time without that of a fused kernel at 40 % of peak.
+ * and some of these multiply queries and keys. Saving: their time without the time of a fused kernel at 40 % of peak.
  * ---- */
 
 #define ATTENTION_PERCENT   10

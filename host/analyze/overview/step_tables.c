@@ -183,7 +183,7 @@ void step_places_table(struct sutra_table *table, const struct sutra_table *step
     struct arena arena = {0};
     table_init(table, "step_indices", specs, sizeof specs / sizeof *specs);
 
-    /* index[row]: of the step among those of its rank. */
+    /* index[row]: of the step, counted on its rank. */
     uint64_t n = steps->n_rows, n_indices = 0;
     uint64_t *rows = arena_take(&arena, n, sizeof *rows), *index = arena_take(&arena, n, sizeof *index);
     double *values = arena_take(&arena, n, sizeof *values);

@@ -324,7 +324,7 @@ static enum sutra_status find_annotated_steps(const struct overview *overview, c
     return SUTRA_OK;
 }
 
-/* Steps are those of the profiler, or else repetitions. */
+/* Profiler steps, or else repetitions. */
 static enum sutra_status find_recorded_steps(const struct overview *overview, struct arena *arena,
                                              struct arena *scratch, struct overview_steps *steps,
                                              struct sutra_error *error) {

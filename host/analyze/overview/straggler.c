@@ -71,7 +71,7 @@ static int64_t late_start_ns(const struct job_collectives *job, struct rank_coll
     return in_window <= 0 ? late : late - in_window;
 }
 
-/* Measures the waits for a straggler, and makes the finding. `ranks` are those of the job. */
+/* Measures the waits for a straggler, and makes the finding. `ranks` are the job's. */
 static enum sutra_status report_straggler(const struct job_collectives *job, struct rank_collectives *const *ranks,
                                           row_t straggler, struct arena *scratch, struct overview_finding *finding,
                                           struct sutra_error *error) {
