@@ -76,7 +76,8 @@ static enum sutra_status find_window(struct overview *overview, struct arena *ar
 
 /* ---- Intervals and gaps ----
  *
- * The merged intervals of the three classes are walked simultaneously. Compute hides communication, and both hide memcpy:
+ * The merged intervals of the three classes are walked simultaneously. Compute hides communication, and both hide
+ * memcpy:
  *
  *     compute        [=====]        [==]
  *     communication      [========]
