@@ -55,7 +55,7 @@ static void collect_rows(struct path_page *page) {
     page->n_operators = collect_shares(&page->report, SUTRA_PATH_OPERATOR, page->operators);
     page->n_kernels = collect_shares(&page->report, SUTRA_PATH_KERNEL, page->kernels);
 
-    /* Insert each edge into the list of the longest; of equal edges the earlier one comes first. */
+    /* Insert each edge into the list of the longest; equal edges keep their order. */
     struct sutra_path_step step = {.size = sizeof step};
     for (uint64_t i = 0; i + 1 < page->report.n_path_nodes; i++) {
         sutra_critical_path_step(page->path, i, &step);

@@ -273,7 +273,7 @@ static void print_change(const struct sutra_table *table, uint32_t key, uint64_t
         printf("%s", calls_text(a, b).text);
 }
 
-/* The number of rows that differ; they come first. */
+/* The number of rows that differ, which precede the others. */
 static uint64_t rows_that_differ(const struct sutra_table *table, uint32_t key) {
     uint64_t n = 0;
     while (n < sutra_table_rows(table) && real_at(table, key + ROW_DIFFERENCE, n) != 0)

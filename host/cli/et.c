@@ -57,7 +57,7 @@ static const struct option_row options_draw[] = {
     {0},
 };
 
-/* Starts a program; `input`, `output`: file descriptors for its streams, -1: those of sutra. */
+/* Starts a program; `input`, `output`: file descriptors for its streams, -1: inherited. */
 static bool start_program(char *const *words, int input, int output, bool quiet, pid_t *child) {
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions))

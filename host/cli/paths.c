@@ -1,5 +1,5 @@
 /*
- * paths.c - see paths.h.
+ * paths.c - implements paths.h.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,8 +20,8 @@ static int no_memory(void) {
     return message_fail(SUTRA_SYSTEM, "out of memory");
 }
 
-/* Takes over a path from the heap; NULL: out of memory. */
-static int add(struct trace_list *list, char *path) {
+/* Appends a path, which the list frees; NULL: out of memory. */
+static int append_path(struct trace_list *list, char *path) {
     if (path && list->n == list->capacity) {
         size_t capacity = list->capacity * 2 + 16;
         char **paths = reallocarray(list->paths, capacity, sizeof *paths);
@@ -56,21 +56,6 @@ static int is_et_name(const struct dirent *entry) {
     return entry->d_name[0] != '.' && path_ends_in(entry->d_name, ".et");
 }
 
-static int nothing_in(const char *folder, enum trace_names names) {
-    if (names == NAMES_ET)
-        return message_fail(SUTRA_NO_INPUT,
-                            "%s: no file in this directory ends in .et: 'sutra link HOSTS DEVICES -o DIR --format et' "
-                            "writes one for each rank of a job",
-                            folder);
-    return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .json, .gz or .zst", folder);
-}
-
-/* A link that leads nowhere is kept, so that who opens it tells so. */
-static bool is_no_file(const char *path) {
-    struct stat found;
-    return stat(path, &found) == 0 && !S_ISREG(found.st_mode);
-}
-
 static int add_folder(struct trace_list *list, const char *folder, enum trace_names names) {
     struct dirent **entries = NULL;
     size_t n_before = list->n;
@@ -86,15 +71,21 @@ static int add_folder(struct trace_list *list, const char *folder, enum trace_na
         if (asprintf(&path, "%.*s/%s", length, folder, entries[i]->d_name) < 0)
             path = NULL;
         free(entries[i]);
-        if (exit_code != SUTRA_OK || (path && is_no_file(path)))
+        struct stat found; /* a dangling link is kept: opening it reports the error */
+        if (exit_code != SUTRA_OK || (path && stat(path, &found) == 0 && !S_ISREG(found.st_mode)))
             free(path);
         else
-            exit_code = add(list, path);
+            exit_code = append_path(list, path);
     }
     free(entries);
-    if (exit_code == SUTRA_OK && list->n == n_before)
-        return nothing_in(folder, names);
-    return exit_code;
+    if (exit_code != SUTRA_OK || list->n > n_before)
+        return exit_code;
+    if (names == NAMES_ET)
+        return message_fail(SUTRA_NO_INPUT,
+                            "%s: no file in this directory ends in .et: 'sutra link HOSTS DEVICES -o DIR --format et' "
+                            "writes one for each rank of a job",
+                            folder);
+    return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .json, .gz or .zst", folder);
 }
 
 int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names) {
@@ -102,7 +93,7 @@ int trace_list_make(struct trace_list *list, const struct operands *operands, en
     int exit_code = SUTRA_OK;
     for (unsigned i = 0; i < operands->n && exit_code == SUTRA_OK; i++) {
         const char *word = operands->words[i];
-        exit_code = path_is_folder(word) ? add_folder(list, word, names) : add(list, strdup(word));
+        exit_code = path_is_folder(word) ? add_folder(list, word, names) : append_path(list, strdup(word));
     }
     return exit_code;
 }
@@ -123,10 +114,6 @@ uint64_t trace_list_largest(const struct trace_list *list, size_t n) {
     return largest * (n < list->n ? n : list->n);
 }
 
-/*
- * Parses "3/64", or reads the task of a Slurm job array from its environment variables.
- */
-
 static bool read_variable(const char *name, uint64_t *value) {
     const char *text = getenv(name);
     char *end = NULL;
@@ -135,8 +122,8 @@ static bool read_variable(const char *name, uint64_t *value) {
     return end && !*end && !errno;
 }
 
-/* Ids of an array's tasks are MIN, MIN + STEP, ...; Slurm sets all four variables in each task. */
-static int read_slurm_task(size_t *part, size_t *n_parts) {
+/* Task ids of a job array are MIN, MIN + STEP, ...; Slurm sets all four variables in each task. */
+static int read_slurm_task(size_t *index, size_t *n_shards) {
     uint64_t id, n, first, step;
     if (!read_variable("SLURM_ARRAY_TASK_ID", &id) || !read_variable("SLURM_ARRAY_TASK_COUNT", &n))
         return message_fail(SUTRA_USAGE,
@@ -152,14 +139,14 @@ static int read_slurm_task(size_t *part, size_t *n_parts) {
             SUTRA_USAGE,
             "--shard slurm: task %s is not one of the %s evenly spaced tasks of the array: use --shard K/N",
             getenv("SLURM_ARRAY_TASK_ID"), getenv("SLURM_ARRAY_TASK_COUNT"));
-    *part = k;
-    *n_parts = n;
+    *index = k;
+    *n_shards = n;
     return SUTRA_OK;
 }
 
-int shard_parse(const char *text, size_t *part, size_t *n_parts) {
+int shard_parse(const char *text, size_t *index, size_t *n_shards) {
     if (strcmp(text, "slurm") == 0)
-        return read_slurm_task(part, n_parts);
+        return read_slurm_task(index, n_shards);
     char *slash, *end = "";
     unsigned long long k = strtoull(text, &slash, 10), n = 0;
     if (slash != text && *slash == '/')
@@ -167,8 +154,8 @@ int shard_parse(const char *text, size_t *part, size_t *n_parts) {
     if (slash == text || *slash != '/' || *text == '-' || end == slash + 1 || *end || slash[1] == '-' || k == 0 ||
         k > n)
         return message_fail(SUTRA_USAGE, "--shard: '%s' is neither K/N, such as 3/64, nor 'slurm'", text);
-    *part = k - 1;
-    *n_parts = n;
+    *index = k - 1;
+    *n_shards = n;
     return SUTRA_OK;
 }
 
@@ -190,15 +177,15 @@ bool path_ends_in(const char *path, const char *ending) {
     return ends_in(path, length, ending);
 }
 
-static const char *last_part(const char *path) {
+static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* The folder of a name; false where there is none. */
-static bool folder_stat(const char *path, struct stat *folder) {
+/* The directory of a path; false: it does not exist. */
+static bool stat_folder(const char *path, struct stat *folder) {
     char name[4096];
-    size_t length = (size_t)(last_part(path) - path);
+    size_t length = (size_t)(base_name(path) - path);
     if (length >= sizeof name)
         return false;
     memcpy(name, path, length);
@@ -219,11 +206,11 @@ bool paths_same(const char *a, const char *b) {
         return false;
     if (has_a)
         return S_ISREG(stat_a.st_mode) && same_inode(&stat_a, &stat_b);
-    return strcmp(last_part(a), last_part(b)) == 0 && folder_stat(a, &stat_a) && folder_stat(b, &stat_b) &&
+    return strcmp(base_name(a), base_name(b)) == 0 && stat_folder(a, &stat_a) && stat_folder(b, &stat_b) &&
            same_inode(&stat_a, &stat_b);
 }
 
-/* A name and the file that it means. */
+/* A path, by its index, and its file. */
 struct named_file {
     dev_t device;
     ino_t inode;
@@ -254,7 +241,7 @@ size_t paths_find_duplicate(const char *const *paths, size_t n, size_t *earlier)
 
 bool path_is_in(const char *path, const char *folder) {
     struct stat of_path, of_folder;
-    return !path_is_stream(path) && folder_stat(path, &of_path) && stat(folder, &of_folder) == 0 &&
+    return !path_is_stream(path) && stat_folder(path, &of_path) && stat(folder, &of_folder) == 0 &&
            same_inode(&of_path, &of_folder);
 }
 

@@ -1,5 +1,6 @@
 /*
- * progress.c - draws a progress bar. A redraw costs one write, at most 20 times per second.
+ * progress.c - removes incomplete outputs at a signal, and draws a progress bar: one write per redraw, at most 20 times
+ * per second.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -39,7 +40,7 @@ struct guarded {
 
 enum run_state { RUNNING, HELD, ENDING };
 
-static struct guarded guarded[INTERRUPT_PLACES], guarded_folder, guarded_outer;
+static struct guarded guarded[INTERRUPT_SLOTS], guarded_folder, guarded_outer;
 static atomic_int interrupt_state; /* enum run_state */
 static atomic_int held_signal;     /* the signal that arrived while held, or 0 */
 
@@ -78,7 +79,7 @@ static void remove_folder(int parent, const char *name, int depth) {
 }
 
 static void remove_guarded(void) {
-    for (size_t i = 0; i < INTERRUPT_PLACES; i++)
+    for (size_t i = 0; i < INTERRUPT_SLOTS; i++)
         if (atomic_exchange(&guarded[i].armed, 0))
             unlink(guarded[i].path);
     if (atomic_exchange(&guarded_folder.armed, 0))
@@ -113,9 +114,9 @@ static void remove_and_end(int signal_number) {
     errno = error_number;
 }
 
-/* An input is mapped, so another program that cuts it short takes pages away that we read, maybe on many threads at
- * once: the first one ends the program, and the others wait for that. */
-static void end_cut_short(int signal_number) {
+/* Inputs are mapped: if another program truncates one, reading its pages raises SIGBUS, possibly on many threads at
+ * once. The first thread ends the program, the others wait. */
+static void end_on_truncation(int signal_number) {
     static const char text[] = "sutra: another program truncated an input while sutra read it\n";
     (void)signal_number;
     while (atomic_exchange(&interrupt_state, ENDING) == ENDING)
@@ -129,17 +130,17 @@ static void end_cut_short(int signal_number) {
 void interrupt_guard_start(void) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     struct sigaction end = {.sa_handler = remove_and_end, .sa_flags = SA_RESTART};
-    struct sigaction cut_short = {.sa_handler = end_cut_short}, ignore = {.sa_handler = SIG_IGN};
+    struct sigaction truncated = {.sa_handler = end_on_truncation}, ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&end.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         sigaddset(&end.sa_mask, signals[i]);
-    cut_short.sa_mask = end.sa_mask;
+    truncated.sa_mask = end.sa_mask;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction old;
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &end, NULL);
     }
-    sigaction(SIGBUS, &cut_short, NULL);
+    sigaction(SIGBUS, &truncated, NULL);
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGXFSZ, &ignore, NULL);
 }
@@ -173,8 +174,8 @@ static void arm(struct guarded *at, const char *path) {
     atomic_store(&at->armed, 1);
 }
 
-void interrupt_guard_set_at(unsigned place, const char *path) {
-    arm(&guarded[place], path);
+void interrupt_guard_set_at(unsigned slot, const char *path) {
+    arm(&guarded[slot], path);
 }
 
 void interrupt_guard_set(const char *path) {
@@ -186,12 +187,13 @@ void interrupt_guard_set_folder(const char *path, const char *outer) {
     arm(&guarded_outer, outer);
 }
 
-#define QUIET_SECONDS  0.5
-#define REDRAW_SECONDS 0.05
-#define LABEL_MAX      24
-/* What is told of the time left is not worth much earlier. */
-#define ESTIMATE_SECONDS 1.0
-#define ESTIMATE_PART    0.05
+/* ---- Progress ---- */
+
+#define QUIET_SECONDS    0.5
+#define REDRAW_SECONDS   0.05
+#define LABEL_MAX        24
+#define ESTIMATE_SECONDS 1.0  /* the remaining time is not estimated earlier, */
+#define ESTIMATE_PART    0.05 /* or before this part of the work is done */
 #define BAR_MAX          40
 #define BAR_MIN          8
 
@@ -201,73 +203,58 @@ double clock_seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Whether the terminal takes the sequences that draw over a line. */
-static bool can_draw(void) {
+struct progress progress_start(bool enabled, const struct stage_share *stages, size_t n_inputs) {
     const char *terminal = getenv("TERM");
-    return isatty(STDERR_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
-}
-
-struct progress progress_start(bool wanted, const struct stage_share *stages, size_t n_inputs) {
-    return (struct progress){.wanted = wanted && can_draw(),
+    bool can_redraw = isatty(STDERR_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+    return (struct progress){.is_enabled = enabled && can_redraw,
                              .begin = clock_seconds(),
                              .stages = stages,
                              .n_inputs = n_inputs > 0 ? n_inputs : 1};
 }
 
-/* ---- How far it is ---- */
-
-/* Moves to the stage, which stands at the same place or further on; or it is none of the table's. */
-static void find_stage(struct progress *progress, const char *stage) {
-    const struct stage_share *stages = progress->stages;
-    size_t i = progress->at;
-    while (stages[i].stage && strcmp(stages[i].stage, stage) != 0)
-        i++;
-    progress->known = stages[i].stage != NULL;
-    if (progress->known && i < 64)
-        progress->begun |= (uint64_t)1 << i;
-    if (!progress->known || i == progress->at)
-        return;
-    progress->at = i;
-    progress->n_over = 0;
-    progress->over = false;
-}
-
-static double part_of_all(const struct progress *progress, double part) {
-    double before = 0, all = 0, at = part;
-    for (size_t i = 0; progress->stages[i].stage; i++) {
-        bool came = i < 64 && progress->begun >> i & 1;
-        before += i < progress->at && came ? progress->stages[i].share : 0;
-        all += i >= progress->at || came ? progress->stages[i].share : 0;
-    }
-    if (progress->stages[progress->at].each) {
-        size_t n = progress->n_over - (progress->over && progress->n_over > 0);
-        at = fmin(((double)n + part) / (double)progress->n_inputs, 1);
-    }
-    return all > 0 ? (before + progress->stages[progress->at].share * at) / all : 1;
-}
-
-/* The part of the work that is done; below 0 where nobody knows. */
+/* The share of the work that is done, if a part of the stage is done; -1: the stage is not in the table. */
 static double part_done(struct progress *progress, const char *stage, uint64_t done, uint64_t total) {
+    const struct stage_share *stages = progress->stages;
     double part = total == 0 ? 0 : done < total ? (double)done / (double)total : 1;
-    if (!progress->stages)
+    if (!stages)
         return part;
-    find_stage(progress, stage);
-    if (!progress->known)
-        return -1;
-    bool over = total > 0 && done >= total;
-    progress->n_over += over && !progress->over;
-    progress->over = over;
-    return part_of_all(progress, part);
-}
 
-/* ---- The line ---- */
+    /* Move to the stage, which is the current one or a later one. */
+    size_t current = progress->current;
+    while (stages[current].stage && strcmp(stages[current].stage, stage) != 0)
+        current++;
+    if (!stages[current].stage)
+        return -1;
+    if (current < 64)
+        progress->begun |= (uint64_t)1 << current;
+    if (current != progress->current) {
+        progress->current = current;
+        progress->n_ended = 0;
+        progress->has_ended = false;
+    }
+    bool has_ended = total > 0 && done >= total;
+    progress->n_ended += has_ended && !progress->has_ended;
+    progress->has_ended = has_ended;
+
+    double before = 0, all = 0;
+    for (size_t i = 0; stages[i].stage; i++) {
+        bool has_begun = i < 64 && progress->begun >> i & 1;
+        before += i < current && has_begun ? stages[i].share : 0;
+        all += i >= current || has_begun ? stages[i].share : 0;
+    }
+    if (stages[current].each) {
+        size_t n = progress->n_ended - (has_ended && progress->n_ended > 0);
+        part = fmin(((double)n + part) / (double)progress->n_inputs, 1);
+    }
+    return all > 0 ? (before + stages[current].share * part) / all : 1;
+}
 
 static int terminal_width(void) {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* ", 12 s left"; nothing before there is something to tell it by. */
+/* ", 12 s left"; "" if it is too early for an estimate. */
 static void time_left(char *text, size_t size, double seconds, double part) {
     double left = seconds * (1 - part) / part;
     *text = '\0';
@@ -281,8 +268,8 @@ static void time_left(char *text, size_t size, double seconds, double part) {
         snprintf(text, size, ", %.1f h left", left / 3600);
 }
 
-/* Brackets, bar, percentage and words fit in one column less than the terminal has, so that the line never wraps; a
- * narrow terminal gets the percentage alone. */
+/* Draws the bar one column narrower than the terminal, so that the line never wraps; on a narrow terminal only the
+ * percentage. */
 static void draw(const char *stage, double part, const char *left) {
     static const char full[] = "########################################";
     static const char empty[] = "........................................";
@@ -300,12 +287,12 @@ static void draw(const char *stage, double part, const char *left) {
     dprintf(STDERR_FILENO, "\r\x1b[K[%.*s%.*s] %3u%%%s", filled, full, width - filled, empty, percent, words);
 }
 
-/* Whether it is time to draw. */
+/* Whether the bar is due for a redraw. */
 static bool is_due(struct progress *progress, double now) {
-    if (!progress->wanted || now - progress->begin < QUIET_SECONDS || now - progress->last < REDRAW_SECONDS)
+    if (!progress->is_enabled || now - progress->begin < QUIET_SECONDS || now - progress->last < REDRAW_SECONDS)
         return false;
     progress->last = now;
-    progress->drawn = true;
+    progress->is_drawn = true;
     return true;
 }
 
@@ -315,7 +302,7 @@ void progress_line(struct progress *progress, const char *words) {
 }
 
 void progress_update(struct progress *progress, const char *stage, uint64_t done, uint64_t total) {
-    if (!progress->wanted)
+    if (!progress->is_enabled)
         return;
     double part = part_done(progress, stage, done, total), now = clock_seconds();
     if (part < 0 || !is_due(progress, now))
@@ -326,7 +313,7 @@ void progress_update(struct progress *progress, const char *stage, uint64_t done
 }
 
 void progress_clear(struct progress *progress) {
-    if (progress->drawn)
+    if (progress->is_drawn)
         dprintf(STDERR_FILENO, "\r\x1b[K");
-    progress->drawn = false;
+    progress->is_drawn = false;
 }

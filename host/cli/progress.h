@@ -28,11 +28,11 @@
 /* Installs the handlers; a signal that the caller of the program had ignored stays ignored. */
 void interrupt_guard_start(void);
 
-/* Registers the file to remove at one of these places, or none (NULL). The name is copied; one that is too long is not
+/* Registers the file to remove in one of these slots, or none (NULL). The name is copied; a name that is too long is not
  * registered. */
-enum { INTERRUPT_PLACES = 257 };
-void interrupt_guard_set_at(unsigned place, const char *path);
-void interrupt_guard_set(const char *path); /* at place 0 */
+enum { INTERRUPT_SLOTS = 257 };
+void interrupt_guard_set_at(unsigned slot, const char *path);
+void interrupt_guard_set(const char *path); /* in slot 0 */
 
 /* Registers the folder to remove with its contents, or none (NULL). `outer` (may be NULL) is the folder to remove
  * afterwards if it is empty. Both names are copied. */
@@ -46,14 +46,14 @@ void interrupt_release(void);
  * changes the exit status. */
 void interrupt_wait_if_ending(void);
 
-/* A stage of a command's work, in the order in which they come; one that does not come does not count. */
+/* A stage of a command. Tables list stages in their order and end without a name; skipped stages do not count. */
 struct stage_share {
     const char *stage;
-    double share; /* of the time, in any unit that the table keeps to */
-    bool each;    /* it comes once for each input */
+    double share; /* of the time, in any unit */
+    bool each;    /* runs once per input */
 };
 
-/* The rows for a trace of which the word tells the kind, "host trace" or "device trace". */
+/* The stages that read a "host trace" or "device trace". */
 #define STAGES_READ(trace, share)                                                                                      \
     {"open " trace, (share)*0.05, false}, {"index " trace, (share)*0.15, false}, {"read " trace, (share)*0.7, false},  \
     {                                                                                                                  \
@@ -61,25 +61,24 @@ struct stage_share {
     }
 
 struct progress {
-    bool wanted;
-    bool drawn; /* a bar stands on the terminal */
+    bool is_enabled;
+    bool is_drawn; /* the terminal shows a bar */
     double begin, last;
-    const struct stage_share *stages; /* ends without a name; NULL: only the stage at hand is shown */
+    const struct stage_share *stages; /* NULL: only the current stage is shown */
     size_t n_inputs;
-    uint64_t begun;   /* a bit for each of the first 64 stages; */
-    size_t at;        /* the stage at hand, */
-    size_t n_over;    /* how often it has ended, */
-    bool over, known; /* whether it is over now, and whether it is in the table */
+    uint64_t begun;          /* a bit for each of the first 64 stages */
+    size_t current, n_ended; /* current stage, and how often it has ended */
+    bool has_ended;          /* the current stage has ended */
 };
 
-/* `wanted`: false draws nothing ever. */
-struct progress progress_start(bool wanted, const struct stage_share *stages, size_t n_inputs);
+/* `enabled`: false never draws. */
+struct progress progress_start(bool enabled, const struct stage_share *stages, size_t n_inputs);
 void progress_update(struct progress *progress, const char *stage, uint64_t done, uint64_t total);
-/* A line of words in place of the bar. */
+/* Prints words in place of the bar. */
 void progress_line(struct progress *progress, const char *words);
 void progress_clear(struct progress *progress);
 
-/* Seconds on a clock that only goes forward. */
+/* Seconds of a monotonic clock. */
 double clock_seconds(void);
 
 #endif

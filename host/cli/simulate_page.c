@@ -12,14 +12,14 @@
 #include "text/quantities.h"
 #include "write/json.h"
 
-#define N_NAMES    10 /* that the page shows, or as many as a worth was asked for */
-#define N_SHOWN    32 /* at most */
+#define N_NAMES    10 /* minimum number of names on the page */
+#define N_SHOWN    32 /* maximum */
 #define NAME_WIDTH 38
-#define RANKS_MAX  16 /* that the page shows; the slowest ones of more */
-#define STUCK_MAX  8
+#define RANKS_MAX  16 /* ranks on the page */
+#define NODES_MAX  8
 #define WAIT_WIDTH 24
 #define WAITS_MAX  5
-#define STRAGGLES  1.05 /* times as long */
+#define STRAGGLES  1.05 /* times as slow as the median */
 
 static const char *const works[] = {"processor", "computation", "communication"}; /* JSON */
 static const char *const work_words[] = {"CPU", "computation", "communication", "waits"};
@@ -140,7 +140,7 @@ static void print_waits(const struct sutra_simulation *simulation) {
 }
 
 /* The longest waits of one rank for another. */
-static void print_awaited(const struct sutra_simulation *simulation) {
+static void print_rank_waits(const struct sutra_simulation *simulation) {
     uint64_t n = sutra_simulation_n_waits(simulation);
     for (uint64_t i = 0; i < n && i < WAITS_MAX; i++) {
         struct sutra_simulated_wait wait = wait_at(simulation, i);
@@ -186,7 +186,7 @@ static const double what_if_errors[2][N_WHAT_IFS] = {
     {[WHAT_IF_NO_STRAGGLER] = 9, [WHAT_IF_NETWORK] = 4, [WHAT_IF_NO_COMMUNICATION] = (double)NAN},
     {[WHAT_IF_NO_STRAGGLER] = 3, [WHAT_IF_NETWORK] = 0.5, [WHAT_IF_NO_COMMUNICATION] = (double)NAN}};
 
-static void print_worth(const struct simulate_result *result) {
+static void print_what_ifs(const struct simulate_result *result) {
     static const char *const words[N_WHAT_IFS] = {[WHAT_IF_NO_STRAGGLER] = "no rank slower than the median",
                                                   [WHAT_IF_NETWORK] = "twice the bandwidth",
                                                   [WHAT_IF_NO_COMMUNICATION] = "communication takes no time"};
@@ -247,12 +247,12 @@ void simulate_page_print(const struct simulate_result *result) {
     print_ranks(result->simulation);
     print_use(result->simulation);
     print_waits(result->simulation);
-    print_awaited(result->simulation);
+    print_rank_waits(result->simulation);
     if (sutra_simulation_n_waits(result->simulation))
         print_stragglers(result->simulation);
     if (result->network)
         print_network(result->simulation);
-    print_worth(result);
+    print_what_ifs(result);
     print_path(result->simulation);
     print_names(result);
 }
@@ -404,9 +404,9 @@ int simulate_json_print(const struct simulate_result *result) {
 void simulate_warn_missing_ranks(const struct sutra_simulation *simulation) {
     uint64_t n = sutra_simulation_n_collectives(simulation), n_lacking = 0;
     for (uint64_t i = 0; i < n; i++) {
-        struct sutra_simulated_collective meeting = {.size = sizeof meeting};
-        sutra_simulation_collective(simulation, i, &meeting);
-        n_lacking += meeting.n_told > meeting.n_ranks;
+        struct sutra_simulated_collective collective = {.size = sizeof collective};
+        sutra_simulation_collective(simulation, i, &collective);
+        n_lacking += collective.n_told > collective.n_ranks;
     }
     if (n_lacking)
         message_warn(
@@ -415,30 +415,26 @@ void simulate_warn_missing_ranks(const struct sutra_simulation *simulation) {
             count_text(n_lacking).text, counted_text(n, "collective", "collectives").text);
 }
 
-/* ---- Nodes that never run ---- */
-
-static void warn_of(const struct sutra_deadlocked_node *node) {
+void simulate_warn_deadlock(const struct sutra_simulation *simulation) {
     static const char *const whys[] = {
         [SUTRA_STUCK_DEPENDS] = "depends on",
         [SUTRA_STUCK_MEETS] = "waits to synchronize with",
         [SUTRA_STUCK_BEHIND] = "depends directly or indirectly on",
         [SUTRA_STUCK_HELD] = "waits for the resource used by",
     };
-    if (node->rank == node->awaited_rank && node->id == node->awaited_id)
-        message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) depends on itself", node->rank, node->id, node->name);
-    else
-        message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) %s node %" PRIu64 " (%s) of rank %" PRIu64, node->rank,
-                     node->id, node->name, whys[node->why], node->awaited_id, node->awaited_name, node->awaited_rank);
-}
-
-void simulate_warn_deadlock(const struct sutra_simulation *simulation) {
     struct sutra_deadlocked_node node = {.size = sizeof node};
     uint32_t n = 0;
     message_warn("deadlock: %s can never run:",
                  counted_text(sutra_simulation_n_deadlocked(simulation), "node", "nodes").text);
-    for (; sutra_simulation_deadlocked(simulation, n, &node); n++)
-        if (n < STUCK_MAX)
-            warn_of(&node);
-    if (n > STUCK_MAX)
-        message_warn("and %s more nodes", count_text(n - STUCK_MAX).text);
+    for (; sutra_simulation_deadlocked(simulation, n, &node); n++) {
+        if (n >= NODES_MAX)
+            continue;
+        if (node.rank == node.awaited_rank && node.id == node.awaited_id)
+            message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) depends on itself", node.rank, node.id, node.name);
+        else
+            message_warn("rank %" PRIu64 ": node %" PRIu64 " (%s) %s node %" PRIu64 " (%s) of rank %" PRIu64, node.rank,
+                         node.id, node.name, whys[node.why], node.awaited_id, node.awaited_name, node.awaited_rank);
+    }
+    if (n > NODES_MAX)
+        message_warn("and %s more nodes", count_text(n - NODES_MAX).text);
 }

@@ -1,5 +1,5 @@
 /*
- * terminal.c - determines the terminal width.
+ * terminal.c - implements terminal.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,13 +13,9 @@
 #include "cli/terminal.h"
 #include "text/strings.h"
 
-/*
- * Replaces standard output and standard error by streams that escape control characters.
- */
-
 #define PIECE 4096
 
-/* A stream of the program: they live as long as it does. */
+/* A stream that lives as long as the program. */
 struct stream {
     int file;
     struct visible visible;
@@ -47,8 +43,8 @@ static ssize_t write_visible(void *cookie, const char *bytes, size_t n) {
     return (ssize_t)n;
 }
 
-/* Where there is no memory for a stream, the one that is there serves. */
-static FILE *show(struct stream *stream, FILE *plain, int buffering) {
+/* Opens an escaping stream; out of memory: `plain`. */
+static FILE *open_escaped(struct stream *stream, FILE *plain, int buffering) {
     const cookie_io_functions_t functions = {.write = write_visible};
     FILE *made = fopencookie(stream, "w", functions);
     if (!made)
@@ -59,11 +55,11 @@ static FILE *show(struct stream *stream, FILE *plain, int buffering) {
 
 void streams_start(void) {
     static struct stream output = {.file = STDOUT_FILENO}, error = {.file = STDERR_FILENO};
-    stdout = show(&output, stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
-    stderr = show(&error, stderr, _IOLBF);
+    stdout = open_escaped(&output, stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+    stderr = open_escaped(&error, stderr, _IOLBF);
 }
 
-/* Bytes that stand for themselves in an address. */
+/* Whether a byte needs no escape in a URL. */
 static int is_plain(char byte) {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
            (byte != '\0' && strchr("/-._~", byte) != NULL);
@@ -84,8 +80,8 @@ void report_path_print(const char *folder, const char *page) {
     free(real);
 }
 
-#define LEAST 80
-#define MOST  200 /* beyond that a line is hard to follow */
+#define COLUMNS_MIN 80
+#define COLUMNS_MAX 200 /* longer lines are hard to read */
 
 bool screen_shows(const char *output) {
     return path_is_stream(output) && isatty(STDOUT_FILENO);
@@ -93,13 +89,13 @@ bool screen_shows(const char *output) {
 
 unsigned screen_columns(void) {
     struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < LEAST)
-        return LEAST;
-    return size.ws_col < MOST ? size.ws_col : MOST;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < COLUMNS_MIN)
+        return COLUMNS_MIN;
+    return size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX;
 }
 
 unsigned screen_columns_more(void) {
-    return screen_columns() - LEAST;
+    return screen_columns() - COLUMNS_MIN;
 }
 
 void shortened_print(const struct shortened *shortened, unsigned width) {
@@ -113,7 +109,7 @@ const char *typed_path(const char *path, unsigned width) {
 void wrapped_print(const char *text, int column, int indent) {
     while (*text) {
         int length = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + length > LEAST) {
+        if (column > indent && column + 1 + length > COLUMNS_MIN) {
             putchar('\n');
             column = 0;
         }

@@ -1,5 +1,5 @@
 /*
- * terminal.h - width of terminal reports, and names shortened to fit.
+ * terminal.h - standard streams, width of terminal reports, and names shortened to fit.
  */
 #ifndef CLI_TERMINAL_H
 #define CLI_TERMINAL_H
@@ -10,37 +10,29 @@
 
 #include "text/names.h"
 
-/*
- * Escape control characters in all human-readable output, instead of sending them to the terminal.
- */
-
-/* Puts it before standard output and standard error. What is no text for people goes past it: outputs are written by
- * sinks, and the progress bar as it is. */
+/* Replaces standard output and standard error by streams that escape control characters. Outputs of sinks and the
+ * progress bar bypass these streams. */
 void streams_start(void);
 
-/*
- * Location of an HTML report, as path and as URL.
- */
-
-/* Prints the path of PAGE.html in this folder, and the address that a browser opens it by. */
+/* Prints the path of PAGE.html in this directory, and its file URL. */
 void report_path_print(const char *folder, const char *page);
 
-/* Whether an output of this name is a terminal, on which there are pages instead of all that a file would hold. */
+/* Whether an output of this name is a terminal, which shows a page instead of the contents of a file. */
 bool screen_shows(const char *output);
 
-/* Columns of a page on standard output: 80, or what the terminal has if that is more, up to a limit. */
+/* Columns of a page on standard output: 80, or the width of the terminal if it is larger, up to a limit. */
 unsigned screen_columns(void);
 
-/* Columns that a page has beyond 80, for names. */
+/* Columns beyond 80, for names. */
 unsigned screen_columns_more(void);
 
-/* Prints a name, and spaces up to the width, which is that for which it was shortened. */
+/* Prints a shortened name, padded with spaces to `width` columns. */
 void shortened_print(const struct shortened *shortened, unsigned width);
 
-/* A path in a command that people may type: it cannot be cut; where it has no room, "TRACE" stands for it. */
+/* A path in a recommended command: the complete path, or "TRACE" if it is wider than `width`. */
 const char *typed_path(const char *path, unsigned width);
 
-/* Prints words between the columns `indent` and 80; the cursor stands in column `column`. Ends the line. */
+/* Prints words between the columns `indent` and 80, from column `column` on. Ends the line. */
 void wrapped_print(const char *text, int column, int indent);
 
 #endif

@@ -71,9 +71,14 @@ static int cannot_write(const char *path) {
     return message_fail(SUTRA_NO_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-static int check_target(const char *to, const struct result_folder *folder) {
+/* Removes or moves a file, or checks that it can be moved. */
+static int apply_to_file(enum walk walk, const char *from, const char *to, const struct result_folder *folder) {
     struct sutra_error error;
     struct stat found;
+    if (walk == WALK_REMOVE)
+        return unlink(from) ? cannot_write(from) : SUTRA_OK;
+    if (walk == WALK_MOVE)
+        return rename(from, to) ? cannot_write(to) : SUTRA_OK;
     if (lstat(to, &found) == 0 && S_ISDIR(found.st_mode)) {
         errno = EISDIR;
         return cannot_write(to);
@@ -83,14 +88,6 @@ static int check_target(const char *to, const struct result_folder *folder) {
             return message_fail(SUTRA_USAGE, "%s: the results would overwrite this input; select another --output",
                                 folder->inputs[i]);
     return !folder->force && sutra_output_check(to, &error) ? message_error(&error) : SUTRA_OK;
-}
-
-static int apply_to_file(enum walk walk, const char *from, const char *to, const struct result_folder *folder) {
-    if (walk == WALK_CHECK)
-        return check_target(to, folder);
-    if (walk == WALK_REMOVE ? unlink(from) : rename(from, to))
-        return cannot_write(walk == WALK_REMOVE ? from : to);
-    return SUTRA_OK;
 }
 
 static int walk_folder(enum walk walk, const char *from, const char *to, const struct result_folder *folder, int depth);

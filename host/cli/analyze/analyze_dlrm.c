@@ -218,18 +218,6 @@ static void print_means(const double *us) {
     putchar('\n');
 }
 
-static void print_rank(const struct sutra_dlrm_rank *rank) {
-    const struct sutra_dlrm_report *report = rank->report;
-    printf("  %6" PRId64, rank->rank);
-    if (isnan(report->qps))
-        printf(" %12s %10s", "-", "-");
-    else
-        printf(" %12.2f %10s", report->qps, time_text(report->host_us / (double)report->iters).text);
-    printf(" %7s", report->has_streams ? share_text(report->union_us, report->host_us).text : "-");
-    printf(" %7s", report->has_streams ? share_text(report->idle_us, report->span_us).text : "-");
-    print_means(rank->overhead_us);
-}
-
 /* `output`: directory of the results, or NULL. */
 static void print_ranks_page(const struct sutra_dlrm_ranks *ranks, const char *output) {
     const struct sutra_dlrm_rank *rank;
@@ -250,9 +238,19 @@ static void print_ranks_page(const struct sutra_dlrm_ranks *ranks, const char *o
     size_t n_shown = 0;
     printf("  %6s %12s %10s %7s %7s %9s %9s %9s %9s %9s\n", "rank", "queries/s", "iteration", "busy", "idle", "T1",
            "T2", "T3", "T4", "T5");
-    for (; (rank = sutra_dlrm_ranks_get(ranks, n_shown)) && !rank->reason; n_shown++)
-        if (n_shown < N_LINES)
-            print_rank(rank);
+    for (; (rank = sutra_dlrm_ranks_get(ranks, n_shown)) && !rank->reason; n_shown++) {
+        if (n_shown >= N_LINES)
+            continue;
+        const struct sutra_dlrm_report *report = rank->report;
+        printf("  %6" PRId64, rank->rank);
+        if (isnan(report->qps))
+            printf(" %12s %10s", "-", "-");
+        else
+            printf(" %12.2f %10s", report->qps, time_text(report->host_us / (double)report->iters).text);
+        printf(" %7s", report->has_streams ? share_text(report->union_us, report->host_us).text : "-");
+        printf(" %7s", report->has_streams ? share_text(report->idle_us, report->span_us).text : "-");
+        print_means(rank->overhead_us);
+    }
     if (n_shown > N_LINES)
         printf("  %6s %zu more\n", "", n_shown - N_LINES);
 

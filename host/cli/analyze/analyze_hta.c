@@ -172,16 +172,6 @@ static void print_kernels(const struct hta_page *page) {
     }
 }
 
-static void print_communication(const struct hta_page *page) {
-    const struct sutra_hta_summary *all = page->sums.all;
-    begin_row("communication");
-    if (all->communication_us > 0)
-        printf("%s, %s overlaps with compute, %s exposed\n", time_text(all->communication_us).text,
-               share_text(all->overlap_us, all->communication_us).text, time_text(all->exposed_us).text);
-    else
-        printf("none (no kernel is called nccl...Kernel)\n");
-}
-
 /* Three digits, or all digits of larger integers. */
 static struct figure three_digits(double value) {
     struct figure figure;
@@ -189,7 +179,15 @@ static struct figure three_digits(double value) {
     return figure;
 }
 
-static void print_copies(const struct hta_page *page) {
+static void print_transfers(const struct hta_page *page) {
+    const struct sutra_hta_summary *all = page->sums.all;
+    begin_row("communication");
+    if (all->communication_us > 0)
+        printf("%s, %s overlaps with compute, %s exposed\n", time_text(all->communication_us).text,
+               share_text(all->overlap_us, all->communication_us).text, time_text(all->exposed_us).text);
+    else
+        printf("none (no kernel is called nccl...Kernel)\n");
+
     const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_BANDWIDTH, NULL);
     struct sutra_column rank, name, median, most;
     if (!table || sutra_table_rows(table) == 0 || !sutra_table_column(table, 0, &rank) ||
@@ -210,25 +208,21 @@ static void print_launches(const struct hta_page *page) {
     begin_row("launches");
     if (all->n_launches == 0) {
         printf("no launch is matched to a kernel\n");
-        return;
+    } else {
+        printf("%s in %s; ", count_text(all->n_launches).text, time_text(all->launch_us).text);
+        printf("median queue delay %s;\n", time_text(fmax(all->delay_median_us, 0)).text);
+        begin_row("");
+        printf("%s shorter than %s launch call (%s)\n", counted_text(all->n_short, "kernel is", "kernels are").text,
+               all->n_short == 1 ? "its" : "their", share_text((double)all->n_short, (double)all->n_launches).text);
     }
-    printf("%s in %s; ", count_text(all->n_launches).text, time_text(all->launch_us).text);
-    printf("median queue delay %s;\n", time_text(fmax(all->delay_median_us, 0)).text);
-    begin_row("");
-    printf("%s shorter than %s launch call (%s)\n", counted_text(all->n_short, "kernel is", "kernels are").text,
-           all->n_short == 1 ? "its" : "their", share_text((double)all->n_short, (double)all->n_launches).text);
-    if (all->n_unlisted == 0)
-        return;
-    begin_row("");
-    printf("%s missing from the launch tables,\n", counted_text(all->n_unlisted, "kernel is", "kernels are").text);
-    begin_row("");
-    printf("launched by calls unknown to HTA (cuLaunchKernel):\n");
-    begin_row("");
-    printf("--all-launches counts them\n");
-}
-
-static void print_queue(const struct hta_page *page) {
-    const struct sutra_hta_summary *all = page->sums.all;
+    if (all->n_launches && all->n_unlisted) {
+        begin_row("");
+        printf("%s missing from the launch tables,\n", counted_text(all->n_unlisted, "kernel is", "kernels are").text);
+        begin_row("");
+        printf("launched by calls unknown to HTA (cuLaunchKernel):\n");
+        begin_row("");
+        printf("--all-launches counts them\n");
+    }
     if (all->queue_most == 0)
         return;
     begin_row("queue");
@@ -321,10 +315,8 @@ static void hta_page_print(const struct sutra_hta_ranks *ranks, const char *fold
         print_time(&page);
         print_types(&page);
         print_kernels(&page);
-        print_communication(&page);
-        print_copies(&page);
+        print_transfers(&page);
         print_launches(&page);
-        print_queue(&page);
         print_slowest(&page);
     }
     print_missing(&page);

@@ -50,21 +50,6 @@ static void print_groups(const struct sutra_memory *memory, bool is_markdown, co
     }
 }
 
-/* "event 12, step 3" */
-static void print_peak(const struct memory_device *d, bool is_markdown) {
-    char text[TEXT_MAX] = "active before the first event";
-    if (d->peak)
-        snprintf(text, sizeof text, "active after event %s of %s", count_text(d->peak - 1).text,
-                 count_text(d->n_events).text);
-    if (d->has_step)
-        snprintf(text + strlen(text), sizeof text - strlen(text), ", step %" PRId64, d->peak_step);
-    print_row(is_markdown, "peak", d->active[d->peak], -1, text);
-    int64_t reserved = d->reserved[d->peak];
-    if (reserved)
-        print_row(is_markdown, "", reserved, -1, "reserved at the peak");
-    print_row(is_markdown, "end", d->active[d->n_events], -1, "active after the last event");
-}
-
 static void print_steps(const struct memory_device *d, bool is_markdown) {
     if (!d->n_steps)
         return;
@@ -80,31 +65,40 @@ static void print_steps(const struct memory_device *d, bool is_markdown) {
     print_row(is_markdown, "", growth, -1, "growth from the end of the first step to the end");
 }
 
-static void print_segments(const struct memory_device *d, bool is_markdown) {
-    const struct memory_segments *s = &d->segments;
-    char text[TEXT_MAX];
-    if (!s->n_segments)
-        return;
-    snprintf(text, sizeof text, "reserved in %s at the end", counted_text(s->n_segments, "segment", "segments").text);
-    print_row(is_markdown, "segments", s->reserved, -1, text);
-    print_row(is_markdown, "", s->inactive_split, memory_percent(s->inactive_split, s->reserved),
-              "inactive split blocks (fragmentation)");
-    print_row(is_markdown, "", s->largest_free_block, -1, "largest free block");
-}
-
 static void print_device(const struct sutra_memory *memory, const struct memory_device *d, bool is_markdown) {
     char span[140] = "";
     if (d->has_time)
         snprintf(span, sizeof span, " in %s", time_text((double)(d->time_ns[d->n_events] - d->time_ns[0]) / 1000).text);
     printf(is_markdown ? "\n### %s: %s%s\n\n| | bytes | share | |\n|---|---:|---:|---|\n" : "\n%s: %s%s\n", d->name,
            counted_text(d->n_events, "event", "events").text, span);
-    print_peak(d, is_markdown);
+
+    char text[TEXT_MAX] = "active before the first event";
+    if (d->peak)
+        snprintf(text, sizeof text, "active after event %s of %s", count_text(d->peak - 1).text,
+                 count_text(d->n_events).text);
+    if (d->has_step)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ", step %" PRId64, d->peak_step);
+    print_row(is_markdown, "peak", d->active[d->peak], -1, text);
+    int64_t reserved = d->reserved[d->peak];
+    if (reserved)
+        print_row(is_markdown, "", reserved, -1, "reserved at the peak");
+    print_row(is_markdown, "end", d->active[d->n_events], -1, "active after the last event");
+
     if (d->categories.n != 1 || strcmp(strings_text(&memory->names, d->categories.list[0].name), "unknown") != 0)
         print_groups(memory, is_markdown, "categories", &d->categories);
     print_groups(memory, is_markdown, "operators", &d->operators);
     print_groups(memory, is_markdown, "frames", &d->frames);
     print_steps(d, is_markdown);
-    print_segments(d, is_markdown);
+    const struct memory_segments *segments = &d->segments;
+    if (segments->n_segments) {
+        snprintf(text, sizeof text, "reserved in %s at the end",
+                 counted_text(segments->n_segments, "segment", "segments").text);
+        print_row(is_markdown, "segments", segments->reserved, -1, text);
+        print_row(is_markdown, "", segments->inactive_split,
+                  memory_percent(segments->inactive_split, segments->reserved),
+                  "inactive split blocks (fragmentation)");
+        print_row(is_markdown, "", segments->largest_free_block, -1, "largest free block");
+    }
     if (d->not_freed.n)
         print_row(is_markdown, "not freed", d->not_freed.bytes, -1, "allocated during the recording");
 }
@@ -133,28 +127,6 @@ static void print_input(const struct sutra_memory *memory, const struct memory_i
         print_device(memory, &input->devices[i], is_markdown);
 }
 
-static void print_changes(const struct sutra_memory *memory, bool is_markdown) {
-    struct sutra_column devices, kinds, names, differences;
-    const struct sutra_table *table = sutra_memory_table(memory, SUTRA_MEMORY_COMPARISON);
-    sutra_table_column(table, 0, &devices);
-    sutra_table_column(table, 1, &kinds);
-    sutra_table_column(table, 2, &names);
-    sutra_table_column(table, 5, &differences);
-    uint64_t n_shown = 0;
-    for (uint64_t i = 0; i < sutra_table_rows(table); i++) {
-        const char *kind = sutra_column_text(&kinds, i), *device = sutra_column_text(&devices, i);
-        bool is_same = i && strcmp(kind, sutra_column_text(&kinds, i - 1)) == 0 &&
-                       strcmp(device, sutra_column_text(&devices, i - 1)) == 0;
-        n_shown = is_same ? n_shown + 1 : 0;
-        if (n_shown >= N_ROWS || differences.integers[i] == 0)
-            continue;
-        char text[TEXT_MAX];
-        const char *name = sutra_column_text(&names, i);
-        snprintf(text, sizeof text, "%s, %s", device, *name ? short_text(name, NAME_WIDTH).text : "no operator");
-        print_row(is_markdown, is_same ? "" : kind, differences.integers[i], -1, text);
-    }
-}
-
 static void print_comparison(const struct sutra_memory *memory, bool is_markdown) {
     const struct memory_input *a = &memory->inputs[0], *b = &memory->inputs[1];
     char text[TEXT_MAX];
@@ -173,7 +145,26 @@ static void print_comparison(const struct sutra_memory *memory, bool is_markdown
             snprintf(text, sizeof text, "%s, %s in A", x->name, binary_bytes_text(x->max_reserved).text);
             print_row(is_markdown, "reserved", y->max_reserved - x->max_reserved, -1, text);
         }
-    print_changes(memory, is_markdown);
+
+    /* The largest differences of each kind and device. */
+    struct sutra_column devices, kinds, names, differences;
+    const struct sutra_table *table = sutra_memory_table(memory, SUTRA_MEMORY_COMPARISON);
+    sutra_table_column(table, 0, &devices);
+    sutra_table_column(table, 1, &kinds);
+    sutra_table_column(table, 2, &names);
+    sutra_table_column(table, 5, &differences);
+    uint64_t n_shown = 0;
+    for (uint64_t i = 0; i < sutra_table_rows(table); i++) {
+        const char *kind = sutra_column_text(&kinds, i), *device = sutra_column_text(&devices, i);
+        bool is_same = i && strcmp(kind, sutra_column_text(&kinds, i - 1)) == 0 &&
+                       strcmp(device, sutra_column_text(&devices, i - 1)) == 0;
+        n_shown = is_same ? n_shown + 1 : 0;
+        if (n_shown >= N_ROWS || differences.integers[i] == 0)
+            continue;
+        const char *name = sutra_column_text(&names, i);
+        snprintf(text, sizeof text, "%s, %s", device, *name ? short_text(name, NAME_WIDTH).text : "no operator");
+        print_row(is_markdown, is_same ? "" : kind, differences.integers[i], -1, text);
+    }
 }
 
 /* ---- The analysis ---- */
