@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/help.h"
 #include "cli/job.h"
 #include "cli/paths.h"
 #include "cli/progress.h"

@@ -138,6 +138,10 @@ extern const struct exit_code exit_codes[];
 /* Calls `call` for each command and, after it, for each of its subcommands; `parent` is NULL for commands. */
 void commands_each(void (*call)(const struct command *parent, const struct command *command));
 
+/* Print help texts to standard output (help.c). */
+void help_program_print(void);
+void help_command_print(const struct command *command);
+
 /* The command of this name in a table, or NULL. */
 const struct command *command_find(const struct command *const *table, const char *name);
 

@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/help.h"
 #include "cli/job.h"
-#include "cli/progress.h"
-#include "cli/terminal.h"
-#include "sutra/context.h"
 #include "text/names.h"
 
 const struct command *const commands[] = {

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/help.h"
 #include "cli/job.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"

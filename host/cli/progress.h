@@ -28,8 +28,8 @@
 /* Installs the handlers; a signal that the caller of the program had ignored stays ignored. */
 void interrupt_guard_start(void);
 
-/* Registers the file to remove in one of these slots, or none (NULL). The name is copied; a name that is too long is not
- * registered. */
+/* Registers the file to remove in one of these slots, or none (NULL). The name is copied; a name that is too long is
+ * not registered. */
 enum { INTERRUPT_SLOTS = 257 };
 void interrupt_guard_set_at(unsigned slot, const char *path);
 void interrupt_guard_set(const char *path); /* in slot 0 */
