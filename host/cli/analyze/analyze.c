@@ -248,12 +248,19 @@ static int print_json(const struct sutra_overview *overview) {
 
 /* ---- The analysis ---- */
 
-/* Writes the findings, operators and HTA tables that cover all ranks. */
-static enum sutra_status write_tables(struct overview_analysis *self, struct sutra_error *error) {
-    struct analysis *analysis = &self->analysis;
+static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
+    struct overview_analysis *self = (struct overview_analysis *)analysis;
+    struct job *job = &analysis->job;
+    uint64_t n_bytes = 0;
+    self->options.tables = job->output || analysis->is_shared;
+    self->options.restriction = &analysis->restriction;
+    enum sutra_status status =
+        sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error);
+    if (status || !job->output)
+        return status;
+    /* The tables that cover all ranks: of this analysis, of operators, and of HTA. */
     const struct sutra_operators_ranks *operators = sutra_overview_operators(self->overview);
     const struct sutra_hta_ranks *hta = sutra_overview_hta(self->overview);
-    enum sutra_status status = SUTRA_OK;
     for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
         status = analysis_write_table(analysis, sutra_overview_table(self->overview, (enum sutra_overview_table)id),
                                       RANK_ALL, error);
@@ -263,20 +270,7 @@ static enum sutra_status write_tables(struct overview_analysis *self, struct sut
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
         status =
             analysis_write_table(analysis, sutra_hta_ranks_table(hta, (enum sutra_hta_table)id, NULL), RANK_ALL, error);
-    return status;
-}
-
-static enum sutra_status work(struct analysis *analysis, struct sutra_error *error) {
-    struct overview_analysis *self = (struct overview_analysis *)analysis;
-    struct job *job = &analysis->job;
-    uint64_t n_bytes = 0;
-    self->options.tables = job->output || analysis->is_shared;
-    self->options.restriction = &analysis->restriction;
-    enum sutra_status status =
-        sutra_overview_run(job->context, job->inputs, job->n_inputs, &self->options, &self->overview, error);
-    if (!status && job->output)
-        status = write_tables(self, error);
-    if (!status && job->output && !analysis->no_report)
+    if (!status && !analysis->no_report)
         status = sutra_report_write_overview(job->context, self->overview, analysis->results.path, &n_bytes, error);
     job->figures.output_bytes += n_bytes;
     return status;

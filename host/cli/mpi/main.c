@@ -9,7 +9,7 @@
  *     other processes   request the next one whenever a thread is free
  *
  * Processes exchange numbers only; traces and results are files. Each process sends a message every second. A process
- * that is silent for too long counts as failed, including its ranks, and process 0 continues with the remaining
+ * without messages for too long counts as failed, including its ranks, and process 0 continues with the remaining
  * processes. If process 0 fails, all others end; their finished results remain.
  *
  * Only the main thread calls MPI; a second thread runs the command. Only process 0 prints: all processes compute the
@@ -62,7 +62,7 @@ struct peer {
 
 struct crew {
     int process, n_processes;
-    double patience; /* maximum silence in seconds */
+    double patience; /* maximum seconds between messages */
     struct job_team team;
     int argc; /* of the command */
     char **argv;
@@ -138,7 +138,7 @@ static int64_t assign_next(struct crew *crew) {
 }
 
 /* Whether all processes that have not failed have sent their plans or, if `done`, have no more requests. */
-static bool all_have(const struct crew *crew, bool done) {
+static bool all_are_ready(const struct crew *crew, bool done) {
     for (int i = 0; i < crew->n_processes; i++) {
         const struct peer *peer = &crew->peers[i];
         if (!peer->is_failed && (done ? i > 0 && !peer->is_done : peer->n_pairs == PLAN_UNKNOWN))
@@ -180,11 +180,11 @@ static void serve_first(struct crew *crew) {
     }
     if (crew->question == ASK_PLAN) {
         crew->peers[0].n_pairs = crew->value;
-        if (!crew->is_agreed && all_have(crew, false))
+        if (!crew->is_agreed && all_are_ready(crew, false))
             compare_plans(crew);
     } else if (crew->question == ASK_NEXT) {
         answer(crew, assign_next(crew));
-    } else if (crew->question == ASK_END && all_have(crew, true)) {
+    } else if (crew->question == ASK_END && all_are_ready(crew, true)) {
         answer(crew, 0);
     }
 }
