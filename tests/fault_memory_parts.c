@@ -1,6 +1,6 @@
 /*
  * fault_memory_parts.c - runs out of memory at every allocation, one after the other, while the tables of two ranks go
- * through files to another process: when they are put there, and when they are restored from there.
+ * through files to another process: when results are encoded, and when they are decoded.
  *
  * Each such run must end with SUTRA_SYSTEM, or with all ranks and tables; the sanitizers watch for leaks.
  */
@@ -28,8 +28,8 @@
 /* ---- The analyses ---- */
 
 /* Each makes its result of the paths, and counts what came of it: ranks that were not left out, and tables. */
-typedef enum sutra_status part_make(struct sutra_context *context, const char *const *paths, unsigned *n,
-                                    struct sutra_error *error);
+typedef enum sutra_status analysis_run(struct sutra_context *context, const char *const *paths, unsigned *n,
+                                       struct sutra_error *error);
 
 static enum sutra_status make_hta(struct sutra_context *context, const char *const *paths, unsigned *n,
                                   struct sutra_error *error) {
@@ -94,15 +94,15 @@ static enum sutra_status make_overview(struct sutra_context *context, const char
 
 /* ---- Through files ---- */
 
-struct part_run {
-    part_make *make;
+struct shard_run {
+    analysis_run *make;
     const struct folder *traces;
     struct rank_team team;
     unsigned n, wanted; /* what came of it */
 };
 
-static enum sutra_status run_part(void *arg, struct sutra_error *error) {
-    struct part_run *run = arg;
+static enum sutra_status run_shard(void *arg, struct sutra_error *error) {
+    struct shard_run *run = arg;
     const struct sutra_context_options options = {.size = sizeof options, .n_threads = 1};
     struct sutra_context *context = NULL;
     enum sutra_status status = sutra_context_create(&options, &context, error);
@@ -116,48 +116,48 @@ static enum sutra_status run_part(void *arg, struct sutra_error *error) {
 }
 
 static void check(void *arg, long n, enum sutra_status status) {
-    const struct part_run *run = arg;
+    const struct shard_run *run = arg;
     if (!status && run->n != run->wanted)
         fail_msg("allocation %ld: %u ranks and tables of %u", n, run->n, run->wanted);
 }
 
-/* What is there is taken; where `all`, it is also made and put there, which costs more. */
-static void try_analysis(part_make *make, bool all, const struct folder *traces, const char *spool) {
-    struct part_run run = {make, traces, {.folder = spool, .n_parts = 1, .takes = true}, 0, 0};
-    const struct refusable refusable = {&run, run_part, check};
+/* Decodes existing partial results; if `all`, also analyzes and encodes, which costs more. */
+static void try_analysis(analysis_run *make, bool all, const struct folder *traces, const char *directory) {
+    struct shard_run run = {make, traces, {.folder = directory, .n_shards = 1, .combines = true}, 0, 0};
+    const struct refusable refusable = {&run, run_shard, check};
     struct sutra_error error;
-    assert_int_equal(run_part(&run, &error), SUTRA_OK);
+    assert_int_equal(run_shard(&run, &error), SUTRA_OK);
     run.wanted = run.n;
     assert_true(run.wanted > 2);
     if (all)
         assert_true(refuse_each(&refusable, false) > 100);
-    assert_int_equal(run_part(&run, &error), SUTRA_OK);
-    run.team.n_parts = 0;
+    assert_int_equal(run_shard(&run, &error), SUTRA_OK);
+    run.team.n_shards = 0;
     assert_true(refuse_each(&refusable, false) > 20);
     assert_true(refuse_each(&refusable, true) > 20);
 }
 
 static void any_allocation_may_fail(void **state) {
-    static part_make *const analyses[] = {make_hta, make_dlrm, make_operators, make_collectives, make_overview};
+    static analysis_run *const analyses[] = {make_hta, make_dlrm, make_operators, make_collectives, make_overview};
     struct folder traces = make_folder();
-    char spool[] = P_tmpdir "/sutra_parts_XXXXXX", path[64];
+    char directory[] = P_tmpdir "/sutra_parts_XXXXXX", path[64];
     (void)state;
-    assert_non_null(mkdtemp(spool));
+    assert_non_null(mkdtemp(directory));
     add_file(&traces, "rank0.json", TRACE(EVENTS(20)));
     add_file(&traces, "rank1.json", TRACE(EVENTS(30)));
     list_files(&traces);
     for (size_t i = 0; i < sizeof analyses / sizeof *analyses; i++)
-        try_analysis(analyses[i], analyses[i] == make_collectives, &traces, spool);
+        try_analysis(analyses[i], analyses[i] == make_collectives, &traces, directory);
     for (int number = 0; number < 2; number++) {
-        snprintf(path, sizeof path, "%s/%d", spool, number);
+        snprintf(path, sizeof path, "%s/%d", directory, number);
         assert_int_equal(unlink(path), 0);
     }
-    assert_int_equal(rmdir(spool), 0); /* nothing else is left there */
+    assert_int_equal(rmdir(directory), 0); /* nothing else is left there */
     remove_folder(&traces);
 }
 
-/* Analyses ask at their end whether their tables are whole: those that are put were not asked about yet. */
-static void a_table_without_memory_is_not_put(void **state) {
+/* Analyses check tables for memory failures at their end, after partial results are encoded. */
+static void a_table_without_memory_is_not_encoded(void **state) {
     struct sutra_table table = {.failed = true};
     struct buffer out = {0};
     struct codec codec = {.out = &out};
@@ -168,7 +168,7 @@ static void a_table_without_memory_is_not_put(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_table_without_memory_is_not_put),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_table_without_memory_is_not_encoded),
                                        cmocka_unit_test(any_allocation_may_fail)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -210,7 +210,7 @@ static void task_codec(struct codec *codec, const struct rank_tasks *tasks, stru
  * time, which a signal must remove. */
 static void write_result(struct rank_run *run, size_t number) {
     struct rank_task *task = &run->tasks->list[number];
-    const struct codec_shard shard = {(uint32_t)run->team->part, (uint32_t)run->team->n_parts};
+    const struct codec_shard shard = {(uint32_t)run->team->shard, (uint32_t)run->team->n_shards};
     const char *trace = task->path;
     struct buffer out = {0};
     struct codec codec = {.out = &out};
@@ -466,8 +466,8 @@ static void run_worker(void *arg, size_t worker) {
             more = team->next(team->arg, &number);
         } else {
             number = run->next;
-            more = team->n_parts > 0 && run->next < run->tasks->n;
-            run->next += team->n_parts;
+            more = team->n_shards > 0 && run->next < run->tasks->n;
+            run->next += team->n_shards;
         }
         pthread_mutex_unlock(&run->mutex);
         more = more && number < run->tasks->n;
@@ -481,15 +481,15 @@ static enum sutra_status run_shard(struct rank_run *run, struct sutra_error *err
     if (!run->analysis->codec)
         return error_set(error, SUTRA_USAGE, "this analysis cannot run on several processes");
     run->n_threads = 1;
-    run->next = team->part;
+    run->next = team->shard;
     stage_begin(run->context, "analyze ranks", run->tasks->n);
     run->context->stage_held = true;
     pool_run(run->context->pool, pool_threads(run->context->pool), run_worker, run);
     enum sutra_status status = find_fatal_error(run, false, error);
     if (team->end)
         team->end(team->arg);
-    run->tasks->is_elsewhere = !team->takes;
-    for (size_t i = 0; i < run->tasks->n && team->takes && !status; i++)
+    run->tasks->is_elsewhere = !team->combines;
+    for (size_t i = 0; i < run->tasks->n && team->combines && !status; i++)
         read_result(run, i);
     run->context->stage_held = false;
     stage_end(run->context);

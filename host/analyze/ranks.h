@@ -87,13 +87,13 @@ struct rank_analysis {
 };
 
 /* Shards: how a process shares the ranks of a job. It writes each result to a file of the directory, named by the index
- * of the trace; the process that `takes` them in the end has all results. */
+ * of the trace; the process that `combines` decodes all results in the end. */
 struct rank_team {
     const char *folder;
-    size_t part, n_parts;                    /* analyzes traces part, part + n_parts, ...; n_parts 0: none */
+    size_t shard, n_shards;                  /* analyzes traces shard, shard + n_shards, ...; n_shards 0: none */
     bool (*next)(void *arg, size_t *number); /* or the traces that this returns to one thread at a time */
     void (*end)(void *arg);                  /* this process is done; returns when all results exist. May be NULL */
-    bool takes;
+    bool combines;
     void *arg;
 };
 

@@ -61,7 +61,7 @@ struct sutra_context {
     const char *stage; /* the running one, or NULL */
     uint64_t stage_total;
     size_t part_bytes;            /* threads share a file in parts of so many bytes at least */
-    const struct rank_team *team; /* processes that share ranks (analyze/rank_tasks.h), or NULL */
+    const struct rank_team *team; /* processes that share ranks (analyze/ranks.h), or NULL */
     bool notes_places;            /* readers of device traces note where values stand that a copy may change */
     unsigned ahead;               /* and what they read for who will ask for it (read/event_columns.h) */
     bool stage_held;              /* threads work in this stage: what they call begins and ends none */

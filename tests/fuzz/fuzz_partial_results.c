@@ -114,8 +114,8 @@ static void write_from(const char *path, const struct buffer *bytes) {
     check(file && fwrite(bytes->bytes, 1, bytes->length, file) == bytes->length && fclose(file) == 0, "a file");
 }
 
-static enum sutra_status run(const struct analysis *analysis, bool takes, struct sutra_error *error) {
-    const struct rank_team team = {.folder = analysis->folder, .n_parts = takes ? 0 : 1, .takes = takes};
+static enum sutra_status run(const struct analysis *analysis, bool combines, struct sutra_error *error) {
+    const struct rank_team team = {.folder = analysis->folder, .n_shards = combines ? 0 : 1, .combines = combines};
     const char *paths[N_RANKS];
     struct sutra_context *context = new_context(1);
     context->team = &team;

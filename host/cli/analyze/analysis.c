@@ -291,7 +291,7 @@ static int prepare_share(struct analysis *analysis) {
         exit_code = message_fail(SUTRA_NO_OUTPUT, "%s: cannot create the directory: %s", analysis->share_folder,
                                  strerror(errno));
     if (exit_code == SUTRA_OK && analysis->shard)
-        exit_code = shard_parse(analysis->shard, &analysis->team.part, &analysis->team.n_parts);
+        exit_code = shard_parse(analysis->shard, &analysis->team.shard, &analysis->team.n_shards);
     if (exit_code == SUTRA_OK && analysis->job.team && analysis->job.team->is_first)
         remove_shared_results(analysis);
     return exit_code;
@@ -313,15 +313,15 @@ static int begin_share(struct analysis *analysis, int exit_code) {
     analysis->is_shared = true;
     team->folder = analysis->share_folder;
     team->arg = analysis;
-    team->takes = processes ? processes->is_first : analysis->combine;
+    team->combines = processes ? processes->is_first : analysis->combine;
     if (processes) {
         team->next = next_trace;
         team->end = end_team;
     }
-    if (!team->takes)
+    if (!team->combines)
         analysis->job.output = NULL;
-    analysis->open &= team->takes;
-    analysis->no_report |= !team->takes;
+    analysis->open &= team->combines;
+    analysis->no_report |= !team->combines;
     return SUTRA_OK;
 }
 
@@ -332,7 +332,7 @@ static int end_share(struct analysis *analysis, int exit_code) {
         return exit_code;
     if (analysis->job.team)
         end_team(analysis);
-    if (!analysis->team.takes || exit_code != SUTRA_OK)
+    if (!analysis->team.combines || exit_code != SUTRA_OK)
         return exit_code;
     for (size_t i = 0; i < analysis->job.traces.n; i++) {
         char path[SHARE_PATH_MAX];
@@ -453,7 +453,7 @@ int analysis_run(struct job *job) {
     if (exit_code == SUTRA_OK)
         exit_code = write_results(analysis);
     int ended = end_share(analysis, exit_code);
-    if (exit_code == SUTRA_OK && (!analysis->is_shared || analysis->team.takes)) {
+    if (exit_code == SUTRA_OK && (!analysis->is_shared || analysis->team.combines)) {
         job_measure(job, traces->streams ? 0 : traces->n_bytes, trace_list_largest(traces, job->options.n_threads));
         exit_code = analysis->kind->report(analysis);
     }
