@@ -1,129 +1,105 @@
 /*
- * cpu_graph.c - the operators of each thread as a chain of nodes: starts and ends in the order of a call stack.
+ * cpu_graph.c - the CPU operators of each thread as a chain of nodes: starts and ends in the order of a call stack.
  *
  *     thread   [ a       [ b ]    [ c ]  ]   [ d ]
  *     edges    a. -> b. -> .b -> c. -> .c -> .a -> d. -> .d
  *
- * A thread's rows are sorted by start, longer ones first, and nested as frames of a call stack (frames.c); the chain
- * goes through the frames' beginnings and ends. Cost: sorts of the rows, then O(1) each; nothing recurs, so nesting may
- * be as deep as it likes.
+ * Input: the rows in the window. Output: the nodes and edges of CPU operators. The rows of a thread are sorted by start,
+ * longer rows first, and nested as frames of a call stack. The chain follows the starts and ends of the frames.
+ *
+ * Nesting: as in HTA, an end closes the innermost open frame. So only the number of ends before each start matters, and
+ * ends are tokens without an owner until the engine has matched them:
+ *
+ *     rows     [ a        [ b ]     ]          c starts and ends at the same time: its end precedes its start
+ *                             [ c ]
+ *     tokens   (  (  )  )  ...
+ *
+ * At each time, the tokens are the ends up to that time, one end per row of length 0, and the starts. After the last
+ * start, all open frames end. The engine matches twice: all frames, then only operators.
+ *
+ * Cost: sorts of the rows and of their ends, then O(1) per row. No recursion on nesting depth.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/shared.h"
 #include "critical_path/path.h"
-#include "critical_path/rows.h"
-
-/*
- * Calls that wait for the lock of CUDA's runtime, which HTA 0.6 takes these three
- * for: cudaHostAlloc, cudaLaunchKernel and cudaMemcpyAsync.
- *
- *     thread 0      [A ............ B]           whoever ends first had the lock first
- *     thread 1         [C ..... D]               starts lead to the next end, ends to the next one: A>D, C>D, D>B
- *
- * An end takes all starts that no end has taken. O(n), and a sort of the nodes.
- */
 
 enum sutra_status nodes_by_time(struct path_work *work, const struct path_rows *rows, const struct graph *graph,
                                 node_t *nodes) {
     struct arena_mark mark = arena_mark(&work->scratch);
     size_t n = graph_nodes(graph);
     uint64_t *keys = arena_take(&work->scratch, n, sizeof *keys);
-    enum sutra_status status = work_taken(work);
-    node_t filled = 0;
+    enum sutra_status status = work_check_memory(work);
+    node_t n_listed = 0;
     for (row_t event = 0; event < work->events->n && !status; event++) {
         node_t start = event_start_node(graph, event);
         for (node_t node = start; start != NODE_NONE && node <= start + 1; node++) {
-            keys[filled] = double_sort_key(node_time(rows, graph, node));
-            nodes[filled++] = node;
+            keys[n_listed] = double_sort_key(node_time(rows, graph, node));
+            nodes[n_listed++] = node;
         }
     }
     if (!status)
-        status = work_sort(work, keys, nodes, filled);
+        status = work_sort(work, keys, nodes, n_listed);
     arena_release(&work->scratch, mark);
     return status;
 }
+
+/* ---- The lock of the CUDA runtime: cudaHostAlloc, cudaLaunchKernel and cudaMemcpyAsync in HTA 0.6 ---- */
 
 static bool takes_lock(const struct path_rows *rows, row_t event) {
     return name_has(rows, event, NAME_TAKES_LOCK);
 }
 
-static bool runtime_lock_is_shared(const struct path_rows *rows, const struct graph *graph, node_t from, node_t to) {
-    return takes_lock(rows, node_event(graph, from)) && takes_lock(rows, node_event(graph, to)) &&
-           (!node_is_end(from) || node_is_end(to));
-}
-
-/* The starts that no end has taken; the last node was an end. */
-struct waiting {
-    node_t *start;
-    row_t n;
-    node_t last_end;
-};
-
-static enum sutra_status take_end(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
-                                  struct waiting *waiting, node_t end) {
-    enum sutra_status status = SUTRA_OK;
-    while (waiting->n > 0 && !status) {
-        node_t start = waiting->start[--waiting->n];
-        bool own = start / 2 == end / 2;
-        status = work_add_edge(work, rows, graph, start, end, own ? EDGE_OPERATOR : EDGE_DEPENDENCY, false);
-    }
-    if (!status && waiting->last_end != NODE_NONE)
-        status = work_add_edge(work, rows, graph, waiting->last_end, end, EDGE_DEPENDENCY, false);
-    waiting->last_end = end;
-    return status;
-}
-
-/* runtime_lock.c: the edges between calls that wait for the lock of CUDA's runtime, of the nodes that are there; and
- * whether two nodes are of such calls, the first no end before the start of the second. */
-static enum sutra_status runtime_lock_add(struct path_work *work, const struct path_rows *rows, struct graph *graph) {
+/* Adds the dependencies between calls blocked by the lock. An end consumes all starts since the last end:
+ *
+ *     thread 0      [A ............ B]           the call that ends first had the lock first
+ *     thread 1         [C ..... D]               edges from starts to the next end, from ends to the next end:
+ *                                                A>D, C>D, D>B
+ *
+ * Cost: O(n), and a sort of the nodes. */
+static enum sutra_status add_lock_edges(struct path_work *work, const struct path_rows *rows, struct graph *graph) {
     struct arena_mark mark = arena_mark(&work->scratch);
     node_t n = graph_nodes(graph), *nodes = arena_take(&work->scratch, n, sizeof *nodes);
-    struct waiting waiting = {arena_take(&work->scratch, n, sizeof *waiting.start), 0, NODE_NONE};
-    enum sutra_status status = work_taken(work);
+    node_t *open = arena_take(&work->scratch, n, sizeof *open), n_open = 0, last_end = NODE_NONE;
+    enum sutra_status status = work_check_memory(work);
     if (!status)
         status = nodes_by_time(work, rows, graph, nodes);
     for (node_t i = 0; i < n && !status; i++) {
-        if (!takes_lock(rows, node_event(graph, nodes[i])))
+        node_t node = nodes[i];
+        if (!takes_lock(rows, node_event(graph, node)))
             continue;
-        if (node_is_end(nodes[i])) {
-            status = take_end(work, rows, graph, &waiting, nodes[i]);
-        } else {
-            waiting.start[waiting.n++] = nodes[i];
-            waiting.last_end = NODE_NONE;
+        if (!node_is_end(node)) {
+            open[n_open++] = node;
+            last_end = NODE_NONE;
+            continue;
         }
+        while (n_open > 0 && !status) {
+            bool own = open[--n_open] / 2 == node / 2;
+            status = work_add_edge(work, rows, graph, open[n_open], node, own ? EDGE_OPERATOR : EDGE_DEPENDENCY, false);
+        }
+        if (!status && last_end != NODE_NONE)
+            status = work_add_edge(work, rows, graph, last_end, node, EDGE_DEPENDENCY, false);
+        last_end = node;
     }
     arena_release(&work->scratch, mark);
     return status;
 }
 
-/* Rows of the window with a pid and a tid, sorted by thread. */
+/* ---- Threads, ordered by pid and tid, numbers before strings ---- */
+
+/* Rows of the window with a pid and a tid. */
 struct threads {
-    struct tuples ids; /* (pid, tid) as first seen */
-    uint32_t *rank;    /* per such: its number in the order of threads */
-    uint8_t *skipped;  /* per such: it is a stream of a GPU */
+    struct tuples ids; /* (pid, tid) in order of first use */
+    uint8_t *skipped;  /* per id: 1 if the thread is a GPU stream */
     row_t *row;        /* starts, in order */
-    uint32_t *thread;  /* per row, then per start: its thread's rank */
+    uint32_t *thread;  /* per row: number of its id, later the rank of its thread */
     row_t n;
 };
 
-/* A thread's chain so far: the node before, and the end of the last top-level operator. */
-struct chain {
-    node_t last, high;
-};
-
-/* ---- The order of threads: by pid, then by tid; numbers before strings ---- */
-
-static int compare_values(struct value a, struct value b) {
-    if (a.type != b.type)
-        return a.type < b.type ? -1 : 1;
-    int order = memcmp(a.text, b.text, a.length < b.length ? a.length : b.length);
-    return order ? order : (a.length > b.length) - (a.length < b.length);
-}
-
-/* Odd ids sort behind integers by their text (see values.h), which puts strings in their order. */
+/* Ids that are no integers follow all integers, ordered by type and text. */
 static int compare_ids(const struct values *odd, value_key a, value_key b) {
     bool a_whole = key_is_integer(a), b_whole = key_is_integer(b);
     if (a == b)
@@ -132,105 +108,99 @@ static int compare_ids(const struct values *odd, value_key a, value_key b) {
         return a < b ? -1 : 1;
     if (a_whole || b_whole)
         return a_whole ? -1 : 1;
-    return compare_values(values_at(odd, a), values_at(odd, b));
+    struct value left = values_at(odd, a), right = values_at(odd, b);
+    if (left.type != right.type)
+        return left.type < right.type ? -1 : 1;
+    int order = memcmp(left.text, right.text, left.length < right.length ? left.length : right.length);
+    return order ? order : (left.length > right.length) - (left.length < right.length);
 }
 
-struct ranked {
+struct ranked_thread {
     struct tuple id;
     uint32_t number;
     const struct values *odd;
 };
 
 static int compare_ranked(const void *left, const void *right) {
-    const struct ranked *a = left, *b = right;
+    const struct ranked_thread *a = left, *b = right;
     int order = compare_ids(a->odd, a->id.part[0], b->id.part[0]);
     return order ? order : compare_ids(a->odd, a->id.part[1], b->id.part[1]);
 }
 
+/* Replaces the threads' numbers by their ranks, and drops the rows of GPU streams. */
 static enum sutra_status rank_threads(struct path_work *work, struct threads *threads) {
-    uint32_t n = threads->ids.n;
-    threads->rank = arena_take(&work->scratch, n, sizeof *threads->rank);
-    struct ranked *list = arena_take(&work->scratch, n, sizeof *list);
-    enum sutra_status status = work_taken(work);
+    uint32_t n_threads = threads->ids.n;
+    uint32_t *rank = arena_take(&work->scratch, n_threads, sizeof *rank);
+    struct ranked_thread *list = arena_take(&work->scratch, n_threads, sizeof *list);
+    enum sutra_status status = work_check_memory(work);
     if (status)
         return status;
-    for (uint32_t i = 0; i < n; i++)
-        list[i] = (struct ranked){threads->ids.list[i], i, &work->context->values};
-    qsort(list, n, sizeof *list, compare_ranked);
-    for (uint32_t i = 0; i < n; i++)
-        threads->rank[list[i].number] = i;
+    for (uint32_t i = 0; i < n_threads; i++)
+        list[i] = (struct ranked_thread){threads->ids.list[i], i, &work->context->values};
+    qsort(list, n_threads, sizeof *list, compare_ranked);
+    for (uint32_t i = 0; i < n_threads; i++)
+        rank[list[i].number] = i;
+
+    row_t n = 0;
+    for (row_t i = 0; i < threads->n; i++) {
+        if (threads->skipped[threads->thread[i]])
+            continue;
+        threads->row[n] = threads->row[i];
+        threads->thread[n++] = rank[threads->thread[i]];
+    }
+    threads->n = n;
     return SUTRA_OK;
 }
 
-/* ---- The rows of each thread ---- */
-
-static bool has_thread(const struct device_events *events, row_t event) {
-    value_key pid = events->pid[event], tid = events->tid[event];
-    return pid != KEY_ABSENT && pid != KEY_NULL && pid != KEY_UNHASHABLE && tid != KEY_NULL &&
-           events->flags[event] & EVENT_HAS_TID;
-}
-
-/* ---- Forward and backward in HTA 0.6 ---- */
-
-/* The only thread of operators and annotations whose name has the text; KEY_ABSENT: there is none, or several. */
-static value_key only_thread(const struct path_work *work, const struct path_rows *rows,
-                             const struct path_window *window, const uint8_t *has) {
-    value_key tid = KEY_ABSENT;
-    for (row_t i = 0; i < window->n; i++) {
-        row_t event = window->rows[i];
-        if (!has[work->events->name[event]] || !category_has(rows, event, CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
-            continue;
-        if (tid != KEY_ABSENT && tid != work->events->tid[event])
-            return KEY_ABSENT;
-        tid = work->events->tid[event];
-    }
-    return tid;
-}
-
-static enum sutra_status find_side(struct path_work *work, const struct path_rows *rows,
-                                   const struct path_window *window, const char *text, value_key *tid) {
+/* Finds the only thread of operators and annotations whose name contains the text; KEY_ABSENT if none or several. */
+static enum sutra_status find_only_thread(struct path_work *work, const struct path_rows *rows,
+                                          const struct path_window *window, const char *text, value_key *tid) {
     const struct strings *strings = &work->trace->strings;
-    uint8_t *has = arena_take(&work->scratch, strings->n, 1);
-    if (!has)
+    uint8_t *matches = arena_take(&work->scratch, strings->n, 1);
+    if (!matches)
         return error_memory(work->error);
     for (uint32_t string = 0; string < strings->n; string++)
-        has[string] = text_compare(strings, string, TEXT_HAS, text);
-    *tid = only_thread(work, rows, window, has);
+        matches[string] = text_compare(strings, string, TEXT_HAS, text);
+    *tid = KEY_ABSENT;
+    for (row_t i = 0; i < window->n; i++) {
+        row_t event = window->rows[i];
+        if (!matches[work->events->name[event]] || !category_has(rows, event, CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
+            continue;
+        if (*tid != KEY_ABSENT && *tid != work->events->tid[event]) {
+            *tid = KEY_ABSENT;
+            return SUTRA_OK;
+        }
+        *tid = work->events->tid[event];
+    }
     return SUTRA_OK;
 }
 
-/* The thread that one becomes before rows nest: backward that of forward, where there is one of each. */
-struct moved_thread {
-    value_key from, to;
-};
-
-static enum sutra_status find_moved(struct path_work *work, const struct path_rows *rows,
-                                    const struct path_window *window, struct moved_thread *moved) {
-    *moved = (struct moved_thread){KEY_ABSENT, KEY_ABSENT};
-    enum sutra_status status = work->rules.newer ? find_side(work, rows, window, "forward", &moved->to) : SUTRA_OK;
-    if (!status && work->rules.newer)
-        status = find_side(work, rows, window, "autograd", &moved->from);
-    if (moved->to == KEY_ABSENT || moved->to == 0 || moved->from == 0)
-        moved->from = KEY_ABSENT;
-    return status;
-}
-
-/* Numbers the threads; a group of rows of which one is on a stream is none. */
+/* Lists the rows with a thread and numbers the threads. By HTA's rules, a thread with a row on a stream is none. */
 static enum sutra_status number_threads(struct path_work *work, const struct path_rows *rows,
                                         const struct path_window *window, struct threads *threads) {
     const struct device_events *events = work->events;
     bool extended = work->rules.extended;
-    struct moved_thread moved;
-    enum sutra_status status = find_moved(work, rows, window, &moved);
-    if (status)
-        return status;
+
+    /* HTA 0.6 moves the backward thread to the forward thread if there is exactly one of each. */
+    value_key forward = KEY_ABSENT, backward = KEY_ABSENT;
+    if (work->rules.newer) {
+        enum sutra_status status = find_only_thread(work, rows, window, "forward", &forward);
+        if (!status)
+            status = find_only_thread(work, rows, window, "autograd", &backward);
+        if (status)
+            return status;
+        if (forward == KEY_ABSENT || forward == 0 || backward == 0)
+            backward = KEY_ABSENT;
+    }
+
     for (row_t i = 0; i < window->n; i++) {
         row_t event = window->rows[i];
-        if (!has_thread(events, event) || (extended && on_stream(rows, event)))
+        value_key pid = events->pid[event], tid = events->tid[event];
+        bool has_thread = pid != KEY_ABSENT && pid != KEY_NULL && pid != KEY_UNHASHABLE && tid != KEY_NULL &&
+                          events->flags[event] & EVENT_HAS_TID;
+        if (!has_thread || (extended && on_stream(rows, event)))
             continue;
-        value_key tid = events->tid[event] == moved.from ? moved.to : events->tid[event];
-        struct tuple id = {{events->pid[event], tid}};
-        uint32_t number = tuples_number(&threads->ids, id);
+        uint32_t number = tuples_number(&threads->ids, (struct tuple){{pid, tid == backward ? forward : tid}});
         if (number == TUPLE_NONE)
             return error_memory(work->error);
         threads->row[threads->n] = event;
@@ -245,71 +215,208 @@ static enum sutra_status number_threads(struct path_work *work, const struct pat
     return SUTRA_OK;
 }
 
-static enum sutra_status drop_skipped(struct path_work *work, struct threads *threads) {
-    enum sutra_status status = rank_threads(work, threads);
-    row_t n = 0;
-    for (row_t i = 0; i < threads->n && !status; i++) {
-        if (threads->skipped[threads->thread[i]])
-            continue;
-        threads->row[n] = threads->row[i];
-        threads->thread[n++] = threads->rank[threads->thread[i]];
-    }
-    threads->n = n;
-    return status;
-}
-
-struct tie {
+struct equal_start {
     double dur;
     row_t event;
 };
 
-ORDER_BY(compare_ties, struct tie, DESCENDING(dur) ASCENDING(event))
+ORDER_BY(compare_equal_starts, struct equal_start, DESCENDING(dur) ASCENDING(event))
 
-/* Among starts at the same time longer rows go first. */
-static enum sutra_status sort_ties(struct path_work *work, const struct path_rows *rows, struct threads *threads) {
-    struct tie *ties = arena_take(&work->scratch, threads->n, sizeof *ties);
-    if (!ties)
-        return error_memory(work->error);
+/* Sorts the rows by thread, start, duration (longest first) and event. */
+static enum sutra_status sort_rows(struct path_work *work, const struct path_rows *rows, struct threads *threads) {
+    uint64_t *keys = arena_take(&work->scratch, threads->n, sizeof *keys);
+    row_t *order = arena_take(&work->scratch, threads->n, sizeof *order);
+    row_t *unsorted = arena_take(&work->scratch, threads->n, sizeof *unsorted);
+    struct equal_start *equal = arena_take(&work->scratch, threads->n, sizeof *equal);
+    enum sutra_status status = work_check_memory(work);
+    if (status)
+        return status;
+    for (row_t i = 0; i < threads->n; i++) {
+        keys[i] = (uint64_t)rows->ts[unsorted[i] = threads->row[i]];
+        order[i] = i;
+    }
+    status = work_sort(work, keys, order, threads->n);
+    if (status)
+        return status;
+    for (row_t i = 0; i < threads->n; i++)
+        keys[i] = threads->thread[order[i]];
+    status = work_sort(work, keys, order, threads->n);
+    if (status)
+        return status;
+    for (row_t i = 0; i < threads->n; i++) {
+        threads->row[i] = unsorted[order[i]];
+        threads->thread[i] = (uint32_t)keys[i];
+    }
+
+    /* Rows of one thread that start together */
     for (row_t i = 0, begin = 0; i < threads->n; begin = i) {
         for (i = begin; i < threads->n && threads->thread[i] == threads->thread[begin] &&
                         rows->ts[threads->row[i]] == rows->ts[threads->row[begin]];
              i++)
-            ties[i - begin] = (struct tie){rows->dur[threads->row[i]], threads->row[i]};
+            equal[i - begin] = (struct equal_start){rows->dur[threads->row[i]], threads->row[i]};
         if (i - begin < 2)
             continue;
-        qsort(ties, i - begin, sizeof *ties, compare_ties);
+        qsort(equal, i - begin, sizeof *equal, compare_equal_starts);
         for (row_t k = begin; k < i; k++)
-            threads->row[k] = ties[k - begin].event;
+            threads->row[k] = equal[k - begin].event;
     }
     return SUTRA_OK;
 }
 
-/* Sorts the rows by (thread, start). */
-static enum sutra_status sort_starts(struct path_work *work, const struct path_rows *rows, struct threads *threads) {
-    uint64_t *keys = arena_take(&work->scratch, threads->n, sizeof *keys);
-    row_t *order = arena_take(&work->scratch, threads->n, sizeof *order);
-    row_t *unsorted = arena_take(&work->scratch, threads->n, sizeof *unsorted);
-    enum sutra_status status = work_taken(work);
-    for (row_t i = 0; i < threads->n && !status; i++) {
-        keys[i] = (uint64_t)rows->ts[unsorted[i] = threads->row[i]];
-        order[i] = i;
+/* ---- Frames ---- */
+
+/* Starts and ends of frames. Tokens thread_start[t] .. thread_start[t + 1] - 1 belong to thread t. */
+struct frames {
+    row_t n;
+    uint32_t n_threads;
+    row_t *thread_start;
+    uint8_t *begins; /* 1: the operator starts; 0: it ends */
+    row_t *event;    /* the operator; ROW_NONE for an end that is not matched yet */
+    row_t *above;    /* the parent operator, or ROW_NONE; while frames are matched, the partner */
+};
+
+static void append_token(struct frames *tokens, row_t event, bool begins) {
+    tokens->begins[tokens->n] = begins;
+    tokens->event[tokens->n++] = event;
+}
+
+/* Microseconds that a frame is open. HTA truncates fractions. */
+static int64_t frame_length(const struct path_rows *rows, row_t event) {
+    return (int64_t)fmin(fmax(rows->dur[event], 0), (double)NUMBER_INTEGER_LIMIT);
+}
+
+/* The times at which frames of length > 0 end, ordered by thread and time. */
+struct frame_ends {
+    uint64_t *time;
+    row_t *begin; /* index of the row that ends */
+    row_t n;
+};
+
+static enum sutra_status sort_ends(struct path_work *work, const struct path_rows *rows, const struct threads *threads,
+                                   struct frame_ends *ends) {
+    row_t n = threads->n;
+    uint64_t *keys = arena_take(&work->scratch, n, sizeof *keys);
+    ends->time = arena_take(&work->scratch, n, sizeof *ends->time);
+    ends->begin = arena_take(&work->scratch, n, sizeof *ends->begin);
+    enum sutra_status status = work_check_memory(work);
+    if (status)
+        return status;
+    for (row_t i = 0; i < n; i++) {
+        row_t event = threads->row[i];
+        if (frame_length(rows, event) > 0) {
+            keys[ends->n] = (uint64_t)(rows->ts[event] + frame_length(rows, event));
+            ends->begin[ends->n++] = i;
+        }
     }
-    if (!status)
-        status = work_sort(work, keys, order, threads->n);
-    for (row_t i = 0; i < threads->n && !status; i++)
-        keys[i] = threads->thread[order[i]];
-    if (!status)
-        status = work_sort(work, keys, order, threads->n);
-    for (row_t i = 0; i < threads->n && !status; i++) {
-        threads->row[i] = unsorted[order[i]];
-        threads->thread[i] = (uint32_t)keys[i];
+    status = work_sort(work, keys, ends->begin, ends->n);
+    if (status)
+        return status;
+    for (row_t i = 0; i < ends->n; i++)
+        keys[i] = threads->thread[ends->begin[i]];
+    status = work_sort(work, keys, ends->begin, ends->n);
+    if (status)
+        return status;
+    for (row_t i = 0; i < ends->n; i++) {
+        row_t event = threads->row[ends->begin[i]];
+        ends->time[i] = (uint64_t)(rows->ts[event] + frame_length(rows, event));
     }
-    return status;
+    return SUTRA_OK;
+}
+
+/* Lists the starts and ends of all rows in order, as tokens. The ends have no event yet. */
+static enum sutra_status list_tokens(struct path_work *work, const struct path_rows *rows,
+                                     const struct threads *threads, struct frames *tokens) {
+    const row_t *row = threads->row, n = threads->n;
+    const uint32_t *thread = threads->thread;
+    if (n > ROW_LIMIT / 3)
+        return error_set(work->error, SUTRA_DATA, "more than %u events on threads: cut the trace", ROW_LIMIT / 3);
+    for (row_t i = 0; i < n; i++)
+        tokens->n_threads += i == 0 || thread[i] != thread[i - 1];
+    tokens->thread_start = arena_zeros(&work->scratch, (size_t)tokens->n_threads + 1, sizeof *tokens->thread_start);
+    tokens->begins = arena_take(&work->scratch, 3 * (size_t)n, 1);
+    tokens->event = arena_take(&work->scratch, 3 * (size_t)n, sizeof *tokens->event);
+    tokens->above = arena_take(&work->scratch, 3 * (size_t)n, sizeof *tokens->above);
+    struct frame_ends ends = {0};
+    enum sutra_status status = sort_ends(work, rows, threads, &ends);
+    if (status)
+        return status;
+
+    row_t next = 0, next_end = 0;
+    for (uint32_t t = 0; t < tokens->n_threads; t++) {
+        uint32_t rank = thread[next];
+        row_t n_empty = 0;
+        while (next < n && thread[next] == rank) {
+            int64_t now = rows->ts[row[next]];
+            row_t first = next;
+            for (; next_end < ends.n && thread[ends.begin[next_end]] == rank && ends.time[next_end] <= (uint64_t)now;
+                 next_end++)
+                append_token(tokens, ROW_NONE, false);
+            for (; next < n && thread[next] == rank && rows->ts[row[next]] == now; next++)
+                if (frame_length(rows, row[next]) == 0) {
+                    append_token(tokens, ROW_NONE, false);
+                    n_empty++;
+                }
+            for (row_t i = first; i < next; i++)
+                append_token(tokens, row[i], true);
+        }
+
+        /* An end that closed nothing leaves a frame open. There are at most as many such ends as rows of length 0. */
+        for (; next_end < ends.n && thread[ends.begin[next_end]] == rank; next_end++)
+            append_token(tokens, ROW_NONE, false);
+        while (n_empty-- > 0)
+            append_token(tokens, ROW_NONE, false);
+        tokens->thread_start[t + 1] = tokens->n;
+    }
+    return SUTRA_OK;
+}
+
+/* Nests the sorted rows of all threads. The result, in the scratch arena, contains only the operators. */
+static enum sutra_status find_frames(struct path_work *work, const struct path_rows *rows,
+                                     const struct threads *threads, struct frames *frames) {
+    const struct engine *engine = work->engine;
+    enum sutra_status status = list_tokens(work, rows, threads, frames);
+    if (status)
+        return status;
+    struct frame_tokens table = {frames->n, frames->n_threads, frames->thread_start, frames->begins};
+    struct match_frames_step step = {&table, frames->above};
+    status = engine->match_frames(engine->state, &step, work->error);
+    if (status)
+        return status;
+
+    /* Name the event of each end, then drop all frames that are not operators. */
+    for (row_t i = 0; i < frames->n; i++)
+        if (!frames->begins[i])
+            frames->event[i] = frames->above[i] == ROW_NONE ? ROW_NONE : frames->event[frames->above[i]];
+    row_t n = 0, i = 0;
+    for (uint32_t t = 0; t < frames->n_threads; t++) {
+        for (; i < frames->thread_start[t + 1]; i++) {
+            if (frames->event[i] == ROW_NONE || !is_operator(work, rows, frames->event[i]))
+                continue;
+            frames->begins[n] = frames->begins[i];
+            frames->event[n++] = frames->event[i];
+        }
+        frames->thread_start[t + 1] = n;
+    }
+    frames->n = table.n = n;
+    status = engine->match_frames(engine->state, &step, work->error);
+    if (status)
+        return status;
+
+    /* Replace partners by parents: the partner of a start is its parent's start, the partner of an end is its own start,
+     * which precedes the end. */
+    for (i = 0; i < frames->n; i++) {
+        row_t partner = frames->above[i];
+        if (!frames->begins[i])
+            frames->above[i] = frames->above[partner];
+        else if (partner != ROW_NONE)
+            frames->above[i] = frames->event[partner];
+    }
+    return SUTRA_OK;
 }
 
 /* ---- Nodes and edges ---- */
 
-/* The reference looks these categories up when it first needs them, and crashes where no row uses them. */
+/* HTA looks these categories up when it first needs them, and fails if no row uses them. */
 static enum sutra_status check_categories(const struct path_work *work, const struct path_rows *rows,
                                           const struct threads *threads) {
     for (row_t i = 0; i < threads->n && !work->rules.extended && !work->rules.newer; i++) {
@@ -323,62 +430,39 @@ static enum sutra_status check_categories(const struct path_work *work, const st
     return SUTRA_OK;
 }
 
-static enum sutra_status add_begin(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
-                                   struct chain *chain, row_t event, row_t above) {
-    node_t start = event_start_node(graph, event);
-    enum sutra_status status = SUTRA_OK;
-    if (above == ROW_NONE && chain->high != NODE_NONE)
-        status = work_add_edge(work, rows, graph, chain->high, start, EDGE_DEPENDENCY, true);
-    else if (chain->last != NODE_NONE)
-        status = work_add_edge(work, rows, graph, chain->last, start, EDGE_OPERATOR, false);
-    chain->last = start;
-    return status;
-}
-
-static enum sutra_status add_end(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
-                                 struct chain *chain, row_t event, row_t above) {
-    node_t end = event_end_node(graph, event);
-    bool waits = name_has(rows, event, NAME_BLOCKING);
-    enum sutra_status status = work_add_edge(work, rows, graph, chain->last, end, EDGE_OPERATOR, waits);
-    chain->last = above == ROW_NONE ? NODE_NONE : end;
-    if (above == ROW_NONE)
-        chain->high = end;
-    return status;
-}
-
-/* In HTA 0.6 the chain continues between operators of the top level, and where two calls share the runtime's lock its
- * edges are those of the lock. */
-static enum sutra_status add_newer(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
-                                   struct chain *chain, row_t event, row_t above, bool begins) {
-    node_t node = begins ? event_start_node(graph, event) : event_end_node(graph, event), last = chain->last;
-    bool waits = !begins && name_has(rows, event, NAME_BLOCKING);
-    chain->last = node;
-    if (last == NODE_NONE || runtime_lock_is_shared(rows, graph, last, node))
-        return SUTRA_OK;
-    enum edge_type type = begins && above == ROW_NONE ? EDGE_DEPENDENCY : EDGE_OPERATOR;
-    return work_add_edge(work, rows, graph, last, node, type, waits);
-}
-
-static enum sutra_status add_pairs(const struct path_work *work, const struct frames *frames, struct graph *graph) {
+/* Adds the nodes of all operators and connects the nodes of each thread in order. By HTA 0.5, a top-level operator
+ * depends on the end of the previous one. By HTA 0.6, the chain continues between top-level operators, and two calls
+ * that share the runtime's lock have only the edges of the lock. */
+static enum sutra_status add_chains(struct path_work *work, const struct path_rows *rows, const struct frames *frames,
+                                    struct graph *graph) {
+    bool newer = work->rules.newer;
     for (row_t i = 0; i < frames->thread_start[frames->n_threads]; i++)
         if (frames->begins[i] && graph_add_pair(graph, frames->event[i], frames->above[i]) == NODE_NONE)
             return error_memory(work->error);
-    return SUTRA_OK;
-}
-
-static enum sutra_status add_chains(struct path_work *work, const struct path_rows *rows, const struct frames *frames,
-                                    struct graph *graph) {
-    enum sutra_status status = add_pairs(work, frames, graph);
-    if (!status && work->rules.newer)
-        status = runtime_lock_add(work, rows, graph);
-    for (uint32_t t = 0; t < frames->n_threads && !status; t++) {
-        struct chain chain = {NODE_NONE, NODE_NONE};
-        for (row_t i = frames->thread_start[t]; i < frames->thread_start[t + 1] && !status; i++) {
-            row_t event = frames->event[i], above = frames->above[i];
-            if (work->rules.newer)
-                status = add_newer(work, rows, graph, &chain, event, above, frames->begins[i]);
-            else
-                status = (frames->begins[i] ? add_begin : add_end)(work, rows, graph, &chain, event, above);
+    enum sutra_status status = newer ? add_lock_edges(work, rows, graph) : SUTRA_OK;
+    for (uint32_t t = 0; t < frames->n_threads; t++) {
+        node_t last = NODE_NONE, last_top_end = NODE_NONE;
+        for (row_t i = frames->thread_start[t]; i < frames->thread_start[t + 1]; i++) {
+            row_t event = frames->event[i];
+            bool begins = frames->begins[i], top = frames->above[i] == ROW_NONE;
+            node_t node = begins ? event_start_node(graph, event) : event_end_node(graph, event), from = last;
+            enum edge_type type = EDGE_OPERATOR;
+            if (newer && last != NODE_NONE) {
+                bool share_lock = takes_lock(rows, node_event(graph, last)) && takes_lock(rows, event) &&
+                                  (!node_is_end(last) || node_is_end(node));
+                from = share_lock ? NODE_NONE : last;
+                type = begins && top ? EDGE_DEPENDENCY : EDGE_OPERATOR;
+            } else if (!newer && begins && top && last_top_end != NODE_NONE) {
+                from = last_top_end;
+                type = EDGE_DEPENDENCY;
+            }
+            bool blocks = !begins && name_has(rows, event, NAME_BLOCKING);
+            if (!status && from != NODE_NONE)
+                status = work_add_edge(work, rows, graph, from, node, type, blocks);
+            if (status)
+                return status;
+            last = !newer && !begins && top ? NODE_NONE : node;
+            last_top_end = !begins && top ? node : last_top_end;
         }
     }
     return status;
@@ -390,19 +474,17 @@ enum sutra_status cpu_graph_build(struct path_work *work, const struct path_rows
     struct threads threads = {.row = arena_take(&work->scratch, window->n, sizeof *threads.row),
                               .thread = arena_take(&work->scratch, window->n, sizeof *threads.thread)};
     struct frames frames = {0};
-    enum sutra_status status = work_taken(work);
+    enum sutra_status status = work_check_memory(work);
     if (!status)
         status = number_threads(work, rows, window, &threads);
     if (!status)
-        status = drop_skipped(work, &threads);
+        status = rank_threads(work, &threads);
     if (!status)
         status = check_categories(work, rows, &threads);
     if (!status)
-        status = sort_starts(work, rows, &threads);
+        status = sort_rows(work, rows, &threads);
     if (!status)
-        status = sort_ties(work, rows, &threads);
-    if (!status)
-        status = frames_find(work, rows, threads.row, threads.thread, threads.n, &frames);
+        status = find_frames(work, rows, &threads, &frames);
     if (!status && !graph_reserve(graph, window->n))
         status = error_memory(work->error);
     if (!status)

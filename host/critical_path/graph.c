@@ -1,9 +1,15 @@
 /*
- * graph.c - adding nodes and edges, and indexing the edges by both of their ends.
+ * graph.c - implements graph.h, and finds the longest path.
  *
- *     edges     0: a>b   1: a>c   2: b>c   3: a>b        3 repeats 0, which takes its weight; then 3 is dropped
- *     into      b: 0     c: 1 2                          counts, sums of them, and a pass that fills
+ *     edges     0: a>b   1: a>c   2: b>c   3: a>b        3 repeats 0: 0 gets its weight, 3 is dropped
+ *     into      b: 0     c: 1 2                          counts, prefix sums, and a pass that fills
  *     out of    a: 0 1   b: 2
+ *
+ * Longest path, by weight: nodes in topological order (Kahn, first in first out). The edge of a node is the first of its
+ * incoming edges with the greatest distance. The path goes back from the first node with the greatest distance.
+ *
+ * Cost: O(nodes + edges), and O(log hubs) per kernel and hub: the hub tree counts the kernels that each hub misses and
+ * finds the farthest one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +42,7 @@ void graph_free(struct graph *graph) {
     *graph = (struct graph){0};
 }
 
-/* Half as much again, within `limit`; 0 where there is no more. */
+/* The capacity grown by half, within `limit`; 0 if `capacity` is the limit. */
 static uint32_t grown(uint32_t capacity, uint32_t limit) {
     uint64_t wanted = (uint64_t)capacity + capacity / 2 + 1024;
     if (capacity >= limit)
@@ -98,7 +104,7 @@ bool graph_settle_hubs(struct graph *graph, const double *ends, struct arena *sc
     return true;
 }
 
-/* Lists the edges by one of their ends, each list in the order of the edges: counts, sums, and a pass that fills. */
+/* Lists the edges by one of their nodes, each list in edge order: counts, prefix sums, and a pass that fills. */
 static bool index_by(const node_t *end, uint32_t n_edges, node_t n_nodes, uint32_t **starts, uint32_t **list) {
     uint32_t *start = calloc((size_t)n_nodes + 2, sizeof *start);
     uint32_t *edges = malloc(((size_t)n_edges + 1) * sizeof *edges);
@@ -119,8 +125,8 @@ static bool index_by(const node_t *end, uint32_t n_edges, node_t n_nodes, uint32
     return true;
 }
 
-/* Marks edges that repeat one into the same node, having handed their weight and type to it. first[u] is the edge from
- * u that was seen last. Returns how many there are. */
+/* Marks edges that repeat an edge, and copies their weight and type to it. first[u] is the last first edge from u, + 1.
+ * Returns the number of marked edges. */
 static uint32_t mark_repetitions(struct graph *graph, uint32_t *first, uint8_t *repeated) {
     uint32_t n_repeated = 0;
     for (node_t node = 0; node < graph_nodes(graph); node++) {
@@ -129,10 +135,10 @@ static uint32_t mark_repetitions(struct graph *graph, uint32_t *first, uint8_t *
             uint32_t edge = graph->into[i];
             if (edge_is_hub(graph, edge))
                 continue;
-            uint32_t seen = first[graph->from[edge]];
-            if (seen && graph->to[seen - 1] == node) {
-                graph->weight[seen - 1] = graph->weight[edge];
-                graph->type[seen - 1] = graph->type[edge];
+            uint32_t earlier = first[graph->from[edge]];
+            if (earlier && graph->to[earlier - 1] == node) {
+                graph->weight[earlier - 1] = graph->weight[edge];
+                graph->type[earlier - 1] = graph->type[edge];
                 repeated[edge] = 1;
                 n_repeated++;
             } else {
@@ -143,22 +149,7 @@ static uint32_t mark_repetitions(struct graph *graph, uint32_t *first, uint8_t *
     return n_repeated;
 }
 
-static void drop_marked(struct graph *graph, const uint8_t *marked) {
-    uint32_t n = 0;
-    for (uint32_t edge = 0; edge < graph->n_edges; edge++) {
-        if (marked[edge])
-            continue;
-        graph->from[n] = graph->from[edge];
-        graph->to[n] = graph->to[edge];
-        if (edge_is_hub(graph, edge))
-            graph->hubs.edge[edge_hub(graph, edge)] = n;
-        graph->weight[n] = graph->weight[edge];
-        graph->type[n++] = graph->type[edge];
-    }
-    graph->n_edges = n;
-}
-
-/* Merges repeated edges and makes both adjacencies; false: out of memory. */
+/* Merges repeated edges and builds both adjacencies; false: out of memory. */
 static bool graph_index(struct graph *graph, struct arena *scratch) {
     struct arena_mark mark = arena_mark(scratch);
     node_t n_nodes = graph_nodes(graph);
@@ -166,7 +157,18 @@ static bool graph_index(struct graph *graph, struct arena *scratch) {
     uint8_t *repeated = arena_zeros(scratch, graph->n_edges, 1);
     bool ok = first && repeated && index_by(graph->to, graph->n_edges, n_nodes, &graph->into_start, &graph->into);
     if (ok && mark_repetitions(graph, first, repeated) > 0) {
-        drop_marked(graph, repeated);
+        uint32_t n = 0;
+        for (uint32_t edge = 0; edge < graph->n_edges; edge++) {
+            if (repeated[edge])
+                continue;
+            graph->from[n] = graph->from[edge];
+            graph->to[n] = graph->to[edge];
+            if (edge_is_hub(graph, edge))
+                graph->hubs.edge[edge_hub(graph, edge)] = n;
+            graph->weight[n] = graph->weight[edge];
+            graph->type[n++] = graph->type[edge];
+        }
+        graph->n_edges = n;
         ok = index_by(graph->to, graph->n_edges, n_nodes, &graph->into_start, &graph->into);
     }
     ok = ok && index_by(graph->from, graph->n_edges, n_nodes, &graph->out_start, &graph->out);
@@ -174,40 +176,32 @@ static bool graph_index(struct graph *graph, struct arena *scratch) {
     return ok;
 }
 
-/*
- * The longest path through the graph, by weight.
- *
- * Nodes in topological order (Kahn's, first in first out); each takes the first of its incoming edges that gives the
- * greatest distance; then back from the first node of the greatest distance. O(nodes + edges), and O(log hubs) for each
- * kernel and hub: hub_tree.c knows how many kernels a hub still waits for, and the farthest of them.
- */
+/* ---- Longest path ---- */
 
 struct longest {
-    node_t *order, n;    /* topological */
+    node_t *order, n;    /* topological order */
     uint32_t *n_missing; /* per node: incoming edges from nodes that are not in the order yet */
     double *distance;
-    uint32_t *edge; /* per node: the edge that it was reached by, + 1; or 0 */
+    uint32_t *edge; /* per node: the edge with the greatest distance, + 1; or 0 */
     struct hub_tree hubs;
 };
 
-#define IN_ORDER UINT32_MAX /* as n_missing: the node has its place */
+#define IN_ORDER UINT32_MAX /* n_missing of an ordered node */
 
-/* The stream of a node's row, unless the reference would not look at it. */
-static bool same_stream(const struct path_rows *rows, const struct graph *graph, uint32_t edge) {
-    row_t from = node_event(graph, graph->from[edge]), to = node_event(graph, graph->to[edge]);
-    return on_stream(rows, from) && rows->stream[from] == rows->stream[to];
-}
-
-/* A weight of -1 comes from rounding; less than that the reference refuses, until HTA 0.6 takes it for 0, too. */
+/* Rounds weights of -1 up to 0. HTA fails on smaller weights, and on synchronization within one stream; HTA 0.6 rounds
+ * all negative weights up to 0. */
 static enum sutra_status check_edges(const struct path_work *work, const struct path_rows *rows, struct graph *graph) {
     uint32_t backwards = UINT32_MAX, on_one_stream = UINT32_MAX;
     for (uint32_t edge = graph->n_edges; edge-- > 0;) {
-        if (graph->weight[edge] < -1 && !work->rules.newer)
+        double weight = graph->weight[edge];
+        if (weight < -1 && !work->rules.newer)
             backwards = edge;
-        if (graph->type[edge] == EDGE_SYNC && !edge_is_hub(graph, edge) && same_stream(rows, graph, edge))
-            on_one_stream = edge;
-        if (graph->weight[edge] == -1 || (work->rules.newer && graph->weight[edge] < -1) ||
-            (work->rules.extended && graph->weight[edge] < 0))
+        if (graph->type[edge] == EDGE_SYNC && !edge_is_hub(graph, edge)) {
+            row_t from = node_event(graph, graph->from[edge]), to = node_event(graph, graph->to[edge]);
+            if (on_stream(rows, from) && rows->stream[from] == rows->stream[to])
+                on_one_stream = edge;
+        }
+        if (weight == -1 || (work->rules.newer && weight < -1) || (work->rules.extended && weight < 0))
             graph->weight[edge] = 0;
     }
     if (work->rules.extended)
@@ -221,13 +215,13 @@ static enum sutra_status check_edges(const struct path_work *work, const struct 
     return SUTRA_OK;
 }
 
-/* The node at the beginning of an edge: for a hub the farthest that it waits for; NODE_NONE: there is none. */
+/* The node at the start of an edge. For a hub: its farthest kernel, or NODE_NONE. */
 static node_t edge_begin(const struct graph *graph, const struct longest *longest, uint32_t edge) {
     return edge_is_hub(graph, edge) ? hub_tree_farthest(&longest->hubs, edge_hub(graph, edge)) : graph->from[edge];
 }
 
-/* The distance of a node all of whose incoming edges come from nodes that have theirs. */
-static void measure(const struct graph *graph, struct longest *longest, node_t node) {
+/* Computes the distance of a node whose predecessors have their distances. */
+static void measure_distance(const struct graph *graph, struct longest *longest, node_t node) {
     double best = -1;
     bool any = false;
     for (uint32_t k = graph->into_start[node]; k < graph->into_start[node + 1]; k++) {
@@ -245,13 +239,21 @@ static void measure(const struct graph *graph, struct longest *longest, node_t n
         longest->edge[node] = 0;
 }
 
-/* Counts an edge less for each node that edges lead to, then gives those that miss none their places. In two passes,
- * as a call that waits twice is reached twice, and its place is that of the first time. */
-static void release_next(const struct graph *graph, struct longest *longest, const struct edge_lists *leaving) {
-    struct edge_lists lists = *leaving;
+/* Removes the edges out of a node, and appends the nodes without missing edges to the order. Two passes, since two edges may lead
+ * to a synchronizing call, which keeps its first position. */
+static void remove_node(const struct graph *graph, struct longest *longest, node_t node) {
+    struct edge_lists all = {{graph->out + graph->out_start[node], NULL},
+                             {graph->out + graph->out_start[node + 1], NULL}};
+    const struct hub_source *source = node_source(graph, node);
+    if (source && source->begin < source->end) {
+        uint32_t n = hub_tree_remove(&longest->hubs, node, source);
+        all.list[1] = longest->hubs.ready;
+        all.end[1] = longest->hubs.ready + n;
+    }
+    struct edge_lists lists = all;
     for (uint32_t edge = edges_next(&lists); edge != EDGE_NONE; edge = edges_next(&lists))
         longest->n_missing[graph->to[edge]]--;
-    lists = *leaving;
+    lists = all;
     for (uint32_t edge = edges_next(&lists); edge != EDGE_NONE; edge = edges_next(&lists)) {
         node_t next = graph->to[edge];
         if (longest->n_missing[next] != 0)
@@ -261,36 +263,21 @@ static void release_next(const struct graph *graph, struct longest *longest, con
     }
 }
 
-static void leave(const struct graph *graph, struct longest *longest, node_t node) {
-    struct edge_lists leaving = {{graph->out + graph->out_start[node], NULL},
-                                 {graph->out + graph->out_start[node + 1], NULL}};
-    const struct hub_source *source = node_source(graph, node);
-    if (source && source->begin < source->end) {
-        uint32_t n = hub_tree_leave(&longest->hubs, node, source);
-        leaving.list[1] = longest->hubs.ready;
-        leaving.end[1] = longest->hubs.ready + n;
-    }
-    release_next(graph, longest, &leaving);
-}
-
-static void count_missing(const struct graph *graph, struct longest *longest) {
+/* Orders and measures all nodes. Starts with the nodes without incoming edges, in the order of `nodes`, or by number if
+ * `nodes` is NULL. */
+static void measure_all(const struct graph *graph, struct longest *longest, const node_t *nodes) {
     for (node_t node = 0; node < graph_nodes(graph); node++)
         longest->n_missing[node] = graph->into_start[node + 1] - graph->into_start[node];
     for (uint32_t hub = 0; hub < graph->hubs.n; hub++)
         longest->n_missing[graph->hubs.to[hub]] -= graph->hubs.n_from[hub] == 0;
-}
-
-/* Begins with the nodes that no edge leads to: by number, or, where `nodes` is not NULL, as they stand there. */
-static void measure_all(const struct graph *graph, struct longest *longest, const node_t *nodes) {
-    count_missing(graph, longest);
     for (node_t i = 0; i < graph_nodes(graph); i++) {
         node_t node = nodes ? nodes[i] : i;
         if (longest->n_missing[node] == 0)
             longest->order[longest->n++] = node;
     }
     for (node_t i = 0; i < longest->n; i++) {
-        measure(graph, longest, longest->order[i]);
-        leave(graph, longest, longest->order[i]);
+        measure_distance(graph, longest, longest->order[i]);
+        remove_node(graph, longest, longest->order[i]);
     }
 }
 
@@ -325,8 +312,8 @@ enum sutra_status longest_path_find(struct path_work *work, const struct path_ro
                               .n_missing = arena_take(&work->scratch, n, sizeof *longest.n_missing),
                               .distance = arena_take(&work->scratch, n, sizeof *longest.distance),
                               .edge = arena_zeros(&work->scratch, n, sizeof *longest.edge)};
-    hub_tree_take(&longest.hubs, &graph->hubs, longest.distance, &work->scratch);
-    enum sutra_status status = graph_index(graph, &work->scratch) ? work_taken(work) : error_memory(work->error);
+    hub_tree_alloc(&longest.hubs, &graph->hubs, longest.distance, &work->scratch);
+    enum sutra_status status = graph_index(graph, &work->scratch) ? work_check_memory(work) : error_memory(work->error);
     if (!status)
         status = check_edges(work, rows, graph);
     node_t *nodes = work->rules.newer ? arena_take(&work->scratch, n, sizeof *nodes) : NULL;

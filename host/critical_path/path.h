@@ -1,5 +1,22 @@
 /*
- * path.h - inside of struct sutra_critical_path, and the writers of its formats.
+ * path.h - internals of struct sutra_critical_path: the stages of a search, and the writers of the formats.
+ *
+ *     rows.c        trace -> rows       the events that count, their times and streams
+ *                         -> links      calls and GPU activity with the same correlation
+ *                         -> window     complete steps, the annotation's window, the rows in it
+ *     cpu_graph.c         -> graph      operators of each thread, nested, as nodes and edges; in HTA 0.6 also the lock
+ *                                       of the CUDA runtime
+ *     gpu_graph.c         -> queue      lengths of each stream's queue at launches and kernels
+ *                         -> waits      the launches of event records and stream waits
+ *                         -> graph      kernels, delays and synchronization as nodes and edges
+ *     graph.c             -> path       the longest path through the graph
+ *
+ * All columns have one entry per event of the device trace, so the row of an event is its number. There are two sets of
+ * rules. The reference rules are the rules of HTA with pandas 2 and stable sorts, including its failures; the linker
+ * needs them. The extended rules serve traces on which HTA fails: streams 0 and named streams, devices with equal stream
+ * numbers, HIP, repeated correlations, no annotation.
+ *
+ * A stage returns the result of stop_empty() or stop_crash() if there is no path. Cost: O(n) per stage, and sorts.
  */
 #ifndef CRITICAL_PATH_PATH_H
 #define CRITICAL_PATH_PATH_H
@@ -15,42 +32,20 @@
 #include "sutra/critical_path.h"
 #include "write/text.h"
 
-/*
- * One search for the critical path: its stages, and what each takes and gives.
- *
- *     trace --rows.c--> rows       which events count, their times and streams
- *            links.c               rows of calls and of the GPU that belong together, by correlation
- *           window.c--> window     complete steps, the annotation's window, the rows in it
- *        cpu_graph.c--> graph      operators of each thread, nested, as nodes and edges
- *     runtime_lock.c--> graph      in HTA 0.6: calls that wait for each other
- *            queue.c--> queue      length of each stream's queue at launches and kernels
- *            waits.c--> waits      what event records and stream waits refer to
- *        gpu_graph.c--> graph      kernels, delays and synchronisation as nodes and edges
- *          longest.c--> path       the longest path through the graph
- *
- * All columns are over the events of the device trace, so an event's number is its row everywhere. There are two sets
- * of rules. The reference's are those of HTA with pandas 2 and stable sorts, down to where it gives up; the linker
- * needs them. The extended ones serve traces on which those fail: streams 0 and named streams, devices with equal
- * stream numbers, HIP, repeated correlations, no annotation at all.
- *
- * A stage returns what stop_empty() or stop_crash() return where there is no path. Cost: O(n) of every stage but for
- * sorts.
- */
-
 enum outcome {
-    OUTCOME_PATH,  /* there is a path */
-    OUTCOME_EMPTY, /* the reference notices that it cannot go on: no dependencies */
-    OUTCOME_CRASH, /* the reference crashes */
+    OUTCOME_PATH,  /* path found */
+    OUTCOME_EMPTY, /* HTA catches the problem: no dependencies */
+    OUTCOME_CRASH, /* HTA raises an exception */
 };
 
 struct path_rules {
     bool extended;
-    bool pandas3;      /* as the reference behaves with pandas 3 */
-    bool first_counts; /* event 0 may be an operator, which to the linker's version of the reference it never is */
-    bool newer;        /* those of HTA 0.6; first_counts is set, too */
-    const char *data_loading; /* with these: part of the names of rows that load data, which count as operators; NULL */
-    const char *annotation;   /* part of a name; "", or NULL with extended rules: the whole trace */
-    uint64_t instance;        /* which of the rows of that name, from 0 */
+    bool pandas3;             /* as HTA with pandas 3 */
+    bool first_counts;        /* event 0 may be an operator; the linker's version of HTA ignores it */
+    bool newer;               /* the rules of HTA 0.6; first_counts is set, too */
+    const char *data_loading; /* HTA 0.6: rows whose name contains this text are operators that load data; or NULL */
+    const char *annotation;   /* text in a name; "", or NULL with extended rules: the whole trace */
+    uint64_t instance;        /* index among the rows with such a name */
 };
 
 /* How a search ended, and why there is no path. */
@@ -59,7 +54,7 @@ struct path_verdict {
     char reason[240];
 };
 
-/* What every stage works with. */
+/* Inputs, results and errors of all stages. */
 struct path_work {
     struct sutra_context *context;
     const struct engine *engine;
@@ -67,68 +62,66 @@ struct path_work {
     const struct device_events *events;
     struct path_rules rules;
     struct field_reader reader;
-    struct arena *results; /* where what a stage gives lives */
-    struct arena scratch;  /* and what it needs on the way */
+    struct arena *results; /* results of the stages */
+    struct arena scratch;  /* temporary columns */
     struct path_verdict *verdict;
     struct sutra_error *error;
 };
 
-/* A role of this search: the name contains the annotation that is looked for. */
+/* Roles of this search: the name contains the annotation, or the text for data loading. */
 #define NAME_ANNOTATION NAME_OWN
-
-/* And that of rows that load data. */
 #define NAME_LOADS_DATA (NAME_OWN << 1)
 
 #define CATEGORY_OP (CATEGORY_CPU_OP | CATEGORY_CALL)
 
 enum path_row_state {
     ROW_KEPT = 1,    /* has a duration and a category */
-    ROW_GPU = 2,     /* on a stream, or a row of synchronisation */
-    ROW_FULL = 4,    /* kept, and in a step that is complete */
+    ROW_GPU = 2,     /* on a stream, or a synchronization row */
+    ROW_FULL = 4,    /* kept, and in a complete step */
     ROW_CLIPPED = 8, /* full, and in the window */
 };
 
-/* A row's stream where it has none. */
+/* The stream of rows without a stream. */
 #define STREAM_NONE (-1)
 
-/* A row that waits for an event: args of the same names. */
+/* A row that waits for an event: two of its args. */
 struct wait_row {
     row_t event;
     value_key stream, record; /* wait_on_stream, wait_on_cuda_event_record_corr_id */
 };
 
-/* Columns over events; meaningless where the state is not ROW_KEPT. */
+/* Columns per event; valid only for states with ROW_KEPT. */
 struct path_rows {
     const struct device_events *events;
     struct string_roles *roles;
-    struct string_roles used; /* all roles of strings that rows have, as a name or a category */
+    struct string_roles used; /* union of the roles of all names and categories of rows */
     int64_t *ts;              /* microseconds since the first row */
     double *dur;
-    value_key *stream;      /* STREAM_NONE where there is none */
-    row_t *link;            /* the row at the other end of the correlation; 0 also: none; ROW_NONE: no correlation. With
-                          extended rules ROW_NONE wherever there is none. */
+    value_key *stream;      /* or STREAM_NONE */
+    row_t *link;            /* the row at the other end of the correlation; ROW_NONE: no correlation, or (extended) no
+                          partner; 0: no partner by HTA's rules */
     uint8_t *state;         /* enum path_row_state */
-    row_t *list, n;         /* the rows, in the order in which they are gone through */
-    row_t n_untimed;        /* events with a duration but no start, which are left out */
-    struct wait_row *waits; /* rising */
+    row_t *list, n;         /* the rows, in processing order */
+    row_t n_untimed;        /* events with a duration but no start: skipped */
+    struct wait_row *waits; /* ascending */
     row_t n_waits;
 };
 
 struct path_window {
-    row_t annotation; /* row of the window, or ROW_NONE: all */
+    row_t annotation; /* row of the window, or ROW_NONE: the whole trace */
     int64_t begin;
     double end;
-    bool timeless;  /* by extended rules: no row in it takes any time, and all count */
-    row_t *rows, n; /* rising */
+    bool timeless;  /* extended rules: all rows in the window have length 0, and count */
+    row_t *rows, n; /* ascending */
 };
 
-/* What event records and stream waits refer to. */
+/* The launches of event records and stream waits. */
 struct path_waits {
     bool has_records, has_waits;
-    struct tuples records;    /* correlations of records, and, with extended rules, what waits for them */
-    row_t *record_launch;     /* per such: the launch before it, or ROW_NONE */
+    struct tuples records;    /* correlation of a record; with extended rules also the waiting stream and device */
+    row_t *record_launch;     /* per record: the last launch before it, or ROW_NONE */
     struct tuples wait_calls; /* rows of calls that make a stream wait */
-    row_t *wait_launch;       /* per such: the next launch on that stream, or ROW_NONE */
+    row_t *wait_launch;       /* per wait call: the next launch on the stream, or ROW_NONE */
 };
 
 struct path_nodes {
@@ -136,7 +129,7 @@ struct path_nodes {
     uint32_t *edge; /* edge[i] leads from node[i] to node[i + 1] */
 };
 
-/* What a search gives. */
+/* Results of a search. */
 struct path_search {
     const struct sutra_device_trace *trace;
     struct path_rules rules;
@@ -148,48 +141,48 @@ struct path_search {
     struct path_nodes path;
 };
 
-/* The stages. Failures other than the end of the search: out of memory, or too large a trace. */
+/* The stages. Failures other than the end of the search: out of memory, or the trace is too large. */
 enum sutra_status rows_read(struct path_work *work, struct path_rows *rows);
-enum sutra_status links_find(struct path_work *work, struct path_rows *rows); /* gives the links */
+enum sutra_status links_find(struct path_work *work, struct path_rows *rows);
 
-/* Leaves the rows of complete steps on the list. */
+/* Drops the rows of incomplete steps from the list. */
 enum sutra_status window_find(struct path_work *work, struct path_rows *rows, struct path_window *window);
 enum sutra_status cpu_graph_build(struct path_work *work, const struct path_rows *rows,
                                   const struct path_window *window, struct graph *graph);
 
-/* queue[event]: enum queue_bit. */
+/* queue[event]: bits of enum queue_bit. */
 enum sutra_status queue_measure(struct path_work *work, const struct path_rows *rows, uint8_t *queue);
 enum sutra_status waits_resolve(struct path_work *work, const struct path_rows *rows, struct path_waits *waits);
 enum sutra_status gpu_graph_build(struct path_work *work, const struct path_rows *rows,
                                   const struct path_window *window, const uint8_t *queue,
                                   const struct path_waits *waits, struct graph *graph);
 
-/* All nodes of the graph by time, those of one time by event, starts first. */
+/* Lists all nodes by time, nodes of equal time by event, starts first. */
 enum sutra_status nodes_by_time(struct path_work *work, const struct path_rows *rows, const struct graph *graph,
                                 node_t *nodes);
 
 enum sutra_status longest_path_find(struct path_work *work, const struct path_rows *rows, struct graph *graph,
                                     struct path_nodes *path);
 
-/* Runs all of them. The search is the caller's to free whatever comes of it. */
+/* Runs all stages. The caller frees the search, also on failure. */
 enum sutra_status path_search_run(struct path_search *search, struct sutra_context *context,
                                   const struct sutra_device_trace *trace, const struct path_rules *rules,
                                   struct sutra_error *error);
 void path_search_free(struct path_search *search);
 
-/* End the search, with the reason why there is no path: what they return is no failure. */
+/* End the search with the reason why there is no path. The returned status is not a failure. */
 __attribute__((format(printf, 2, 3))) enum sutra_status stop_empty(const struct path_work *work, const char *format,
                                                                    ...);
 __attribute__((format(printf, 2, 3))) enum sutra_status stop_crash(const struct path_work *work, const char *format,
                                                                    ...);
 
-/* Whether there was memory for all that was taken. */
-static inline enum sutra_status work_taken(const struct path_work *work) {
+/* Fails if an allocation in one of the arenas failed. */
+static inline enum sutra_status work_check_memory(const struct path_work *work) {
     enum sutra_status status = arena_status(work->results, work->error);
     return status ? status : arena_status(&work->scratch, work->error);
 }
 
-/* A field of the event as a key; `absent` where it is not there. */
+/* A field of the event as a key, or `absent`. */
 static inline value_key event_key(struct field_reader *reader, const struct event_places *places,
                                   enum event_field field, value_key absent) {
     struct json_place place = places->field[field];
@@ -208,35 +201,31 @@ static inline bool on_stream(const struct path_rows *rows, row_t event) {
     return rows->stream[event] != STREAM_NONE;
 }
 
-/* Time of a node: its event's start, or its end. */
+/* The start or end of the event of a node. */
 static inline double node_time(const struct path_rows *rows, const struct graph *graph, node_t node) {
     row_t event = node_event(graph, node);
     return (double)rows->ts[event] + (node_is_end(node) ? rows->dur[event] : 0);
 }
 
-/* A row's stream as a tuple; with extended rules each device has streams of its own. */
+/* The stream of a row as a tuple. By the extended rules, streams of different devices differ. */
 static inline struct tuple stream_of(const struct path_work *work, const struct path_rows *rows, row_t event) {
     return (struct tuple){{rows->stream[event], work->rules.extended ? work->events->pid[event] : 0}};
 }
 
-/* Whether a row counts as an operator, which has nodes. */
+/* Whether a row is an operator with nodes. */
 static inline bool is_operator(const struct path_work *work, const struct path_rows *rows, row_t event) {
     bool counts = event > 0 || work->rules.first_counts || work->rules.extended;
     return counts && (category_has(rows, event, CATEGORY_OP) || name_has(rows, event, NAME_LOADS_DATA));
 }
 
-/* Sorts rows stably by a time that is not below 0. `keys` has room for n. */
+/* Sorts n rows stably by keys. */
 enum sutra_status work_sort(const struct path_work *work, uint64_t *keys, row_t *rows, row_t n);
 
-/* Adds an edge whose weight is the time between its nodes, or 0; the reference crashes where they are the same node. */
+/* Adds an edge whose weight is the time between its nodes, or 0. Ends the search if both nodes are the same. */
 enum sutra_status work_add_edge(const struct path_work *work, const struct path_rows *rows, struct graph *graph,
                                 node_t from, node_t to, enum edge_type type, bool no_time);
 
-/*
- * What waits for what on the critical path, in external ids: all that the linker wants of it.
- */
-
-/* Entry i: what has the external id end[i] waits for what has start[i]. Pairs may repeat. */
+/* Synchronization on the critical path in external ids: end[i] waits for start[i]. Pairs may repeat. */
 struct sync_map {
     value_key *end, *start;
     row_t n;
@@ -244,22 +233,22 @@ struct sync_map {
 
 void sync_map_free(struct sync_map *map);
 
-/* The map by the rules of the reference. Where there is none `map` is empty and the verdict tells why. */
+/* Finds the map by HTA's rules. Without a path, `map` is empty and the verdict contains the reason. */
 enum sutra_status sync_map_find(struct sync_map *map, struct sutra_context *context,
                                 const struct sutra_device_trace *trace, bool pandas3, struct path_verdict *verdict,
                                 struct sutra_error *error);
 
-/* Whose rules are the reference's: the version that Chakra's linker asks for. */
+/* The source of the reference rules: the version of HTA that Chakra's linker requires. */
 #define PATH_REFERENCE "Holistic Trace Analysis (d731cc2)"
 
 struct sutra_critical_path {
     struct sutra_context *context;
     struct path_search search;
     struct sync_map map;
-    bool newer;         /* HTA 0.6 is wanted */
-    bool only_critical; /* in the marked trace, and which arrows */
+    bool newer;         /* HTA 0.6 is selected */
+    bool only_critical; /* in the Chrome trace */
     enum sutra_path_arrows arrows;
-    struct path_verdict verdict; /* how the reference's rules ended */
+    struct path_verdict verdict; /* outcome of HTA's rules */
     struct sutra_critical_path_report report;
     struct sutra_path_share *shares;
 };
@@ -267,7 +256,7 @@ struct sutra_critical_path {
 /* Fills the report and the shares. */
 enum sutra_status breakdown_make(struct sutra_critical_path *path, struct sutra_error *error);
 
-/* What an edge's time went to. The event that owns it: the operator or kernel, else ROW_NONE. */
+/* The kind of an edge, and the operator or kernel that owns its time, or ROW_NONE. */
 enum sutra_path_kind edge_kind(const struct path_search *search, uint32_t edge, row_t *owner);
 
 static inline const char *event_name(const struct path_search *search, row_t event) {

@@ -1,11 +1,19 @@
 /*
- * write.c - the trace once more, with the critical path in it, to open in Perfetto.
+ * write.c - writes the critical path as text, as JSON, and as a Chrome trace for Perfetto.
  *
- * The file's bytes are copied as they are. Events on the path get the arguments "critical_path", and "critical", which
- * is what the reference calls it; behind the last event stand edges as flows, and on a track of their own the part of
- * the window that the path covers and those before and behind it. Viewers bind a flow to the innermost slice that is
- * open at its time, so an end lies a nanosecond before the slice's. Other spans than those on the path can be left out:
- * what is no span, annotations of the user and functions of Python stay.
+ * Text: the breakdown of the path, then its edges. JSON, one object:
+ *
+ *     kind, map, caught, exception   HTA's map: external id -> external ids for which it waits; HTA's error, if any
+ *     rules, hta_version             "reference" or "extended", "0.5" or "0.6": the rules of the graph and the path
+ *     nodes                          [event, microseconds since the first event, is it the start]
+ *     edges                          [from, to, weight, type], by node
+ *     path                           nodes
+ *     coverage                       the window, the path, and the events before and after the path
+ *     breakdown                      microseconds on the path
+ *
+ * Chrome: a copy of the trace's bytes. Events on the path get the arguments "critical_path" and "critical" (HTA's
+ * name). After the last event follow the edges as flows, and a track with the coverage. Optionally, slices that are
+ * not on the path are omitted, except user annotations and Python functions.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,17 +24,7 @@
 #include "critical_path/path.h"
 #include "write/json_copy.h"
 
-/*
- * The critical path as one JSON object:
- *
- *     kind, map, caught, exception   the reference's map: external id -> external ids that it waits for, how it ended
- *     rules, hta_version             "reference" or "extended", "0.5" or "0.6": by which nodes, edges and path were found
- *     nodes                          [event, microseconds since the first event, is it the start]
- *     edges                          [from, to, weight, type], by node
- *     path                           nodes
- *     coverage                       what of the window the path covers, and what begins before it and behind it
- *     breakdown                      microseconds on the path
- */
+/* ---- JSON ---- */
 
 static const char *const type_words[EDGE_N_TYPES] = {
     [EDGE_OPERATOR] = "OPERATOR_KERNEL",
@@ -36,13 +34,11 @@ static const char *const type_words[EDGE_N_TYPES] = {
     [EDGE_SYNC] = "SYNC_DEPENDENCY",
 };
 
-static const char *const kind_words_write_json[SUTRA_PATH_N_KINDS] = {
+static const char *const kind_keys[SUTRA_PATH_N_KINDS] = {
     [SUTRA_PATH_OPERATOR] = "operator",         [SUTRA_PATH_KERNEL] = "kernel",
     [SUTRA_PATH_LAUNCH_DELAY] = "launch_delay", [SUTRA_PATH_KERNEL_DELAY] = "kernel_kernel_delay",
     [SUTRA_PATH_SYNC] = "synchronisation",      [SUTRA_PATH_DEPENDENCY] = "dependency",
 };
-
-/* ---- The map ---- */
 
 struct id_pair {
     value_key end, start;
@@ -50,7 +46,7 @@ struct id_pair {
 
 ORDER_BY(compare_pairs, struct id_pair, ASCENDING(end) ASCENDING(start))
 
-/* An id as a JSON value, or as a key. */
+/* Writes an id as a JSON value, or as a key. */
 static void write_id(const struct values *odd, struct text_out *text, value_key id, bool as_key) {
     if (key_is_integer(id)) {
         out_add(text, as_key ? "\"" : "");
@@ -84,10 +80,7 @@ static bool write_map(const struct sutra_critical_path *path, struct text_out *t
     }
     out_add(text, map->n ? "]},\n" : "},\n");
     free(pairs);
-    return true;
-}
 
-static void write_outcome(const struct sutra_critical_path *path, struct text_out *text) {
     out_add(text, "\"caught\": [");
     if (path->verdict.outcome == OUTCOME_EMPTY)
         out_string(text, path->verdict.reason, strlen(path->verdict.reason));
@@ -98,79 +91,65 @@ static void write_outcome(const struct sutra_critical_path *path, struct text_ou
         out_add(text, "null");
     out_format(text, ",\n\"rules\": \"%s\",\n\"hta_version\": \"%s\",\n",
                path->report.extended ? "extended" : "reference", sutra_hta_version_name(path->report.hta_version));
-}
-
-/* ---- The graph ---- */
-
-static void write_nodes(const struct path_search *search, struct text_out *text) {
-    out_add(text, "\"nodes\": [");
-    for (node_t node = 0; node < graph_nodes(&search->graph); node++) {
-        out_add(text, node ? ",\n[" : "\n[");
-        out_integer(text, node_event(&search->graph, node));
-        out_add(text, ", ");
-        out_number(text, node_time(&search->rows, &search->graph, node));
-        out_add(text, node_is_end(node) ? ", false]" : ", true]");
-        out_step(text);
-    }
-    out_add(text, "],\n");
-}
-
-static void write_edge(const struct graph *graph, struct text_out *text, node_t from, uint32_t edge, bool first) {
-    out_add(text, first ? "\n[" : ",\n[");
-    out_integer(text, from);
-    out_add(text, ", ");
-    out_integer(text, graph->to[edge]);
-    out_add(text, ", ");
-    out_number(text, graph->weight[edge]);
-    out_add(text, ", \"");
-    out_add(text, type_words[graph->type[edge]]);
-    out_add(text, "\"]");
-    out_step(text);
-}
-
-/* What hubs stand for is spelt out here. `from[v]`: the last node from which an edge to v was written, + 1. */
-static bool write_edges_write_json(const struct graph *graph, struct text_out *text) {
-    node_t *from = calloc((size_t)graph_nodes(graph) + 1, sizeof *from);
-    bool first = true;
-    if (!from)
-        return false;
-    out_add(text, "\"edges\": [");
-    for (node_t node = 0; node < graph_nodes(graph); node++) {
-        struct edge_lists lists = edges_from(graph, node);
-        for (uint32_t edge = edges_next(&lists); edge != EDGE_NONE; edge = edges_next(&lists)) {
-            if (from[graph->to[edge]] == node + 1)
-                continue;
-            from[graph->to[edge]] = node + 1;
-            write_edge(graph, text, node, edge, first);
-            first = false;
-        }
-    }
-    out_add(text, "],\n");
-    free(from);
     return true;
 }
 
-static void write_nodes_of_path(const struct path_search *search, struct text_out *text) {
-    out_add(text, "\"path\": [");
+/* Writes all nodes, all edges including the edges of hubs, and the nodes of the path. */
+static bool write_graph(const struct path_search *search, struct text_out *text) {
+    const struct graph *graph = &search->graph;
+    node_t *from = calloc((size_t)graph_nodes(graph) + 1, sizeof *from); /* from[v]: node of the last edge to v, + 1 */
+    if (!from)
+        return false;
+    out_add(text, "\"nodes\": [");
+    for (node_t node = 0; node < graph_nodes(graph); node++) {
+        out_add(text, node ? ",\n[" : "\n[");
+        out_integer(text, node_event(graph, node));
+        out_add(text, ", ");
+        out_number(text, node_time(&search->rows, graph, node));
+        out_add(text, node_is_end(node) ? ", false]" : ", true]");
+        out_step(text);
+    }
+    out_add(text, "],\n\"edges\": [");
+    bool first = true;
+    for (node_t node = 0; node < graph_nodes(graph); node++) {
+        struct edge_lists lists = edges_from(graph, node);
+        for (uint32_t edge = edges_next(&lists); edge != EDGE_NONE; edge = edges_next(&lists)) {
+            node_t to = graph->to[edge];
+            if (from[to] == node + 1)
+                continue;
+            from[to] = node + 1;
+            out_add(text, first ? "\n[" : ",\n[");
+            first = false;
+            out_integer(text, node);
+            out_add(text, ", ");
+            out_integer(text, to);
+            out_add(text, ", ");
+            out_number(text, graph->weight[edge]);
+            out_add(text, ", \"");
+            out_add(text, type_words[graph->type[edge]]);
+            out_add(text, "\"]");
+            out_step(text);
+        }
+    }
+    free(from);
+    out_add(text, "],\n\"path\": [");
     for (node_t i = 0; i < search->path.n; i++) {
         out_add(text, i ? ", " : "");
         out_integer(text, search->path.node[i]);
         out_step(text);
     }
     out_add(text, "],\n");
+    return true;
 }
 
-/* ---- Sums ---- */
-
-static void write_sum(struct text_out *text, const char *name, double us, bool comma) {
+static void write_us(struct text_out *text, const char *name, double us, bool comma) {
     out_format(text, "%s\"%s\": ", comma ? ", " : "", name);
     out_number(text, us);
 }
 
-static void write_outside_write_json(struct text_out *text, const char *name,
-                                     const struct sutra_path_outside *outside) {
+static void write_outside_json(struct text_out *text, const char *name, const struct sutra_path_outside *outside) {
     out_format(text, ",\n\"%s\": {", name);
-    write_sum(text, "us", outside->us, false);
+    write_us(text, "us", outside->us, false);
     out_format(text,
                ", \"operators\": %llu, \"kernels\": %llu, \"longest\": ", (unsigned long long)outside->n_operators,
                (unsigned long long)outside->n_kernels);
@@ -178,42 +157,38 @@ static void write_outside_write_json(struct text_out *text, const char *name,
         out_string(text, outside->longest, strlen(outside->longest));
     else
         out_add(text, "null");
-    write_sum(text, "longest_us", outside->longest_us, true);
+    write_us(text, "longest_us", outside->longest_us, true);
     out_add(text, "}");
 }
 
-static void write_coverage_write_json(const struct sutra_critical_path_report *report, struct text_out *text) {
+static void write_report_json(const struct sutra_critical_path_report *report, struct text_out *text) {
     out_add(text, "\"coverage\": {");
-    write_sum(text, "window_us", report->window_us, false);
-    write_sum(text, "path_us", report->us, true);
-    write_sum(text, "begin_us", report->begin_us, true);
-    write_sum(text, "end_us", report->end_us, true);
-    write_outside_write_json(text, "before_path", &report->before);
-    write_outside_write_json(text, "after_path", &report->behind);
-    out_add(text, "},\n");
-}
-
-static void write_breakdown_write_json(const struct sutra_critical_path_report *report, struct text_out *text) {
-    out_add(text, "\"breakdown\": {");
-    write_sum(text, "total_us", report->us, false);
+    write_us(text, "window_us", report->window_us, false);
+    write_us(text, "path_us", report->us, true);
+    write_us(text, "begin_us", report->begin_us, true);
+    write_us(text, "end_us", report->end_us, true);
+    write_outside_json(text, "before_path", &report->before);
+    write_outside_json(text, "after_path", &report->behind);
+    out_add(text, "},\n\"breakdown\": {");
+    write_us(text, "total_us", report->us, false);
     out_add(text, ",\n\"by_kind_us\": {");
     for (int kind = 0; kind < SUTRA_PATH_N_KINDS; kind++)
-        write_sum(text, kind_words_write_json[kind], report->kind_us[kind], kind > 0);
+        write_us(text, kind_keys[kind], report->kind_us[kind], kind > 0);
     out_add(text, "},\n\"kernels_us\": {");
-    write_sum(text, "compute", report->compute_us, false);
-    write_sum(text, "communication", report->communication_us, true);
-    write_sum(text, "memory", report->memory_us, true);
+    write_us(text, "compute", report->compute_us, false);
+    write_us(text, "communication", report->communication_us, true);
+    write_us(text, "memory", report->memory_us, true);
     out_add(text, "},\n\"data_loading_us\": ");
     out_number(text, report->data_loading_us);
     out_add(text, ",\n\"shares\": [");
     for (uint64_t i = 0; i < report->n_shares; i++) {
         const struct sutra_path_share *share = &report->shares[i];
-        out_format(text, "%s\n{\"kind\": \"%s\", \"name\": ", i ? "," : "", kind_words_write_json[share->kind]);
+        out_format(text, "%s\n{\"kind\": \"%s\", \"name\": ", i ? "," : "", kind_keys[share->kind]);
         if (share->name)
             out_string(text, share->name, strlen(share->name));
         else
             out_add(text, "null");
-        write_sum(text, "us", share->us, true);
+        write_us(text, "us", share->us, true);
         out_format(text, ", \"edges\": %llu}", (unsigned long long)share->n_edges);
         out_step(text);
     }
@@ -221,23 +196,15 @@ static void write_breakdown_write_json(const struct sutra_critical_path_report *
 }
 
 bool write_path_json(const struct sutra_critical_path *path, struct text_out *text) {
-    if (!write_map(path, text))
+    if (!write_map(path, text) || !write_graph(&path->search, text))
         return false;
-    write_outcome(path, text);
-    write_nodes(&path->search, text);
-    if (!write_edges_write_json(&path->search.graph, text))
-        return false;
-    write_nodes_of_path(&path->search, text);
-    write_coverage_write_json(&path->report, text);
-    write_breakdown_write_json(&path->report, text);
+    write_report_json(&path->report, text);
     return true;
 }
 
-/*
- * The critical path for people: where its time went, then each edge of it.
- */
+/* ---- Text ---- */
 
-static const char *const kind_words_write_text[SUTRA_PATH_N_KINDS] = {
+static const char *const kind_words[SUTRA_PATH_N_KINDS] = {
     [SUTRA_PATH_OPERATOR] = "operator",           [SUTRA_PATH_KERNEL] = "kernel",
     [SUTRA_PATH_LAUNCH_DELAY] = "launch latency", [SUTRA_PATH_KERNEL_DELAY] = "kernel gap",
     [SUTRA_PATH_SYNC] = "synchronization",        [SUTRA_PATH_DEPENDENCY] = "dependency",
@@ -247,28 +214,7 @@ static void write_name(struct text_out *text, const char *name) {
     out_name(text, name, strlen(name));
 }
 
-static void write_share(struct text_out *text, const struct sutra_critical_path_report *report, double us,
-                        uint64_t n_edges, const char *what) {
-    out_format(text, "%16.3f  %5.1f %%  %9llu  ", us, report->us > 0 ? us / report->us * 100 : 0,
-               (unsigned long long)n_edges);
-    write_name(text, what);
-    out_add(text, "\n");
-}
-
-static void write_rules(const struct sutra_critical_path_report *report, struct text_out *text) {
-    out_format(text, "\n  rules: %s, version %s\n", report->extended ? "extended" : "HTA",
-               sutra_hta_version_name(report->hta_version));
-    if (report->extended && *report->reason) {
-        out_add(text, "  why: " PATH_REFERENCE " finds no critical path:\n    ");
-        write_name(text, report->reason);
-        out_add(text, "\n");
-    } else if (report->extended) {
-        out_add(text, "  why: stream 0, HIP, graphs or equal streams of several devices, which HTA does not support\n");
-    }
-}
-
-static void write_outside_write_text(const struct sutra_path_outside *outside, const char *where,
-                                     struct text_out *text) {
+static void write_outside_text(const struct sutra_path_outside *outside, const char *where, struct text_out *text) {
     if (!(outside->us > 0))
         return;
     out_format(text, "  %s the path: %.3f us; operators that start there: %llu, kernels: %llu\n", where, outside->us,
@@ -280,40 +226,52 @@ static void write_outside_write_text(const struct sutra_path_outside *outside, c
     out_add(text, "\n");
 }
 
-static void write_coverage_write_text(const struct sutra_critical_path_report *report, struct text_out *text) {
-    out_format(text, "  covers: %.3f of %.3f us (%.1f %%), from %.3f to %.3f us of the window\n", report->us,
-               report->window_us, report->window_us > 0 ? report->us / report->window_us * 100 : 0, report->begin_us,
-               report->end_us);
-    write_outside_write_text(&report->before, "before", text);
-    write_outside_write_text(&report->behind, "after", text);
-    out_add(text, "\n");
-}
-
-static void write_head(const struct sutra_critical_path *path, struct text_out *text) {
+/* Writes the rules, the size of the graph and the coverage. */
+static void write_summary_text(const struct sutra_critical_path *path, struct text_out *text) {
     const struct path_search *search = &path->search;
     const struct sutra_critical_path_report *report = &path->report;
     out_add(text, "critical path of ");
     write_name(text, search->trace->document.source.name);
     out_add(text, "\n  window: ");
     write_name(text, report->window ? report->window : "the whole trace");
-    write_rules(report, text);
+    out_format(text, "\n  rules: %s, version %s\n", report->extended ? "extended" : "HTA",
+               sutra_hta_version_name(report->hta_version));
+    if (report->extended && *report->reason) {
+        out_add(text, "  why: " PATH_REFERENCE " finds no critical path:\n    ");
+        write_name(text, report->reason);
+        out_add(text, "\n");
+    } else if (report->extended) {
+        out_add(text, "  why: stream 0, HIP, graphs or equal streams of several devices, which HTA does not support\n");
+    }
     out_format(text, "  graph: %llu nodes, %llu edges; path: %llu nodes, %.3f us\n",
                (unsigned long long)report->n_nodes, (unsigned long long)report->n_edges,
                (unsigned long long)report->n_path_nodes, report->us);
+    out_format(text, "  covers: %.3f of %.3f us (%.1f %%), from %.3f to %.3f us of the window\n", report->us,
+               report->window_us, report->window_us > 0 ? report->us / report->window_us * 100 : 0, report->begin_us,
+               report->end_us);
+    write_outside_text(&report->before, "before", text);
+    write_outside_text(&report->behind, "after", text);
+    out_add(text, "\n");
 }
 
-static void write_breakdown_write_text(const struct sutra_critical_path_report *report, struct text_out *text) {
+/* Writes one line of the breakdown; a name is indented below its kind. */
+static void write_share_text(struct text_out *text, const struct sutra_critical_path_report *report, double us,
+                             uint64_t n_edges, const char *indent, const char *name) {
+    out_format(text, "%16.3f  %5.1f %%  %9llu  %s", us, report->us > 0 ? us / report->us * 100 : 0,
+               (unsigned long long)n_edges, indent);
+    write_name(text, name);
+    out_add(text, "\n");
+}
+
+static void write_breakdown_text(const struct sutra_critical_path_report *report, struct text_out *text) {
     out_add(text, "              us   share      edges  of the path\n");
     for (int kind = 0; kind < SUTRA_PATH_N_KINDS; kind++) {
-        write_share(text, report, report->kind_us[kind], report->kind_edges[kind], kind_words_write_text[kind]);
+        write_share_text(text, report, report->kind_us[kind], report->kind_edges[kind], "", kind_words[kind]);
         for (uint64_t i = 0; i < report->n_shares; i++) {
             const struct sutra_path_share *share = &report->shares[i];
             if (share->kind != (enum sutra_path_kind)kind || !share->name)
                 continue;
-            out_format(text, "%16.3f  %5.1f %%  %9llu    ", share->us,
-                       report->us > 0 ? share->us / report->us * 100 : 0, (unsigned long long)share->n_edges);
-            write_name(text, share->name);
-            out_add(text, "\n");
+            write_share_text(text, report, share->us, share->n_edges, "  ", share->name);
             out_step(text);
         }
     }
@@ -323,15 +281,19 @@ static void write_breakdown_write_text(const struct sutra_critical_path_report *
         out_format(text, "data loading: %.3f us of the operators' time\n\n", report->data_loading_us);
 }
 
-/* Each edge: when it begins, how long it is, its kind, and whose time it is, or from what to what it leads. */
-static void write_edges_write_text(const struct path_search *search, struct text_out *text) {
+bool write_path_text(const struct sutra_critical_path *path, struct text_out *text) {
+    const struct path_search *search = &path->search;
+    write_summary_text(path, text);
+    write_breakdown_text(&path->report, text);
+
+    /* Each edge: start, weight, kind, and the event that owns the edge, or the events that it connects */
     out_add(text, "              at              us  kind                 event\n");
     for (node_t i = 0; i + 1 < search->path.n; i++) {
         uint32_t edge = search->path.edge[i];
         row_t owner;
         enum sutra_path_kind kind = edge_kind(search, edge, &owner);
         out_format(text, "%16.3f%16.3f  %-19s  ", node_time(&search->rows, &search->graph, search->path.node[i]),
-                   search->graph.weight[edge], kind_words_write_text[kind]);
+                   search->graph.weight[edge], kind_words[kind]);
         row_t from = node_event(&search->graph, search->path.node[i]);
         row_t to = node_event(&search->graph, search->path.node[i + 1]);
         out_integer(text, owner == ROW_NONE ? from : owner);
@@ -346,15 +308,10 @@ static void write_edges_write_text(const struct path_search *search, struct text
         out_add(text, "\n");
         out_step(text);
     }
-}
-
-bool write_path_text(const struct sutra_critical_path *path, struct text_out *text) {
-    write_head(path, text);
-    write_coverage_write_text(&path->report, text);
-    write_breakdown_write_text(&path->report, text);
-    write_edges_write_text(&path->search, text);
     return true;
 }
+
+/* ---- Chrome trace ---- */
 
 static const char *const flow_names[EDGE_N_TYPES] = {
     [EDGE_OPERATOR] = "critical_path_operator",
@@ -364,7 +321,7 @@ static const char *const flow_names[EDGE_N_TYPES] = {
     [EDGE_SYNC] = "critical_path_sync",
 };
 
-/* What the reference calls them. */
+/* HTA's names. */
 static const char *const reference_names[EDGE_N_TYPES] = {
     [EDGE_OPERATOR] = "critical_path_operator",
     [EDGE_DEPENDENCY] = "critical_path_dependency",
@@ -378,24 +335,9 @@ static int compare_events(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-/* The events of the path, rising, each once. */
-static row_t *list_events(const struct path_search *search, row_t *n) {
-    row_t *events = malloc(((size_t)search->path.n + 1) * sizeof *events);
-    *n = 0;
-    if (!events)
-        return NULL;
-    for (node_t i = 0; i < search->path.n; i++)
-        events[i] = node_event(&search->graph, search->path.node[i]);
-    qsort(events, search->path.n, sizeof *events, compare_events);
-    for (node_t i = 0; i < search->path.n; i++)
-        if (i == 0 || events[i] != events[i - 1])
-            events[(*n)++] = events[i];
-    return events;
-}
-
 #define MARKS "\"critical_path\": 1, \"critical\": 1"
 
-/* Copies up to where the event's mark goes, and writes the mark. */
+/* Copies up to the event's args, and appends the marks to them. */
 static void mark_event(const struct path_search *search, struct text_out *text, row_t event, size_t *from) {
     const char *bytes = search->trace->document.source.bytes;
     struct event_places places;
@@ -415,6 +357,7 @@ static void mark_event(const struct path_search *search, struct text_out *text, 
     out_add(text, bytes[next] == '}' ? MARKS : MARKS ", ");
 }
 
+/* Viewers bind a flow to the innermost slice that is open at its time, so an end is 1 ns early. */
 static void write_time(const struct path_search *search, struct text_out *text, node_t node) {
     row_t event = node_event(&search->graph, node);
     struct number ts = number_at(search->rows.events->ts, event);
@@ -435,63 +378,58 @@ struct arrow {
     bool critical;
 };
 
-/* One half of a flow. */
-static void write_half(const struct path_search *search, struct text_out *text, const struct arrow *arrow,
-                       bool begins) {
-    node_t node = begins ? arrow->from : arrow->to;
-    enum edge_type type = (enum edge_type)search->graph.type[arrow->edge];
-    struct event_places places;
-    event_find(search->trace, node_event(&search->graph, node), NULL, &places);
-    out_add(text, begins ? ",\n{\"ph\": \"s\", \"id\": " : ",\n{\"ph\": \"f\", \"bp\": \"e\", \"id\": ");
-    out_format(text, "\"critical_path_%u\"", arrow->number);
-    out_add(text, ", \"pid\": ");
-    trace_copy_value(search->trace, text, places.field[FIELD_PID]);
-    out_add(text, ", \"tid\": ");
-    trace_copy_value(search->trace, text, places.field[FIELD_TID]);
-    out_add(text, ", \"ts\": ");
-    write_time(search, text, node);
-    out_add(text, ", \"cat\": \"critical_path\", \"name\": \"");
-    out_add(text, flow_names[type]);
-    out_add(text, "\"");
-    if (begins) {
-        out_add(text, ", \"args\": {\"weight\": ");
-        out_number(text, search->graph.weight[arrow->edge]);
-        out_format(text, ", \"critical\": %s, \"type\": \"%s\"}", arrow->critical ? "true" : "false",
-                   reference_names[type]);
-    }
-    out_add(text, "}");
-}
-
-/* An edge within an event is none. */
+/* Writes an edge as two flow events, unless it connects the nodes of one event. */
 static void write_arrow(const struct path_search *search, struct text_out *text, const struct arrow *arrow) {
+    enum edge_type type = (enum edge_type)search->graph.type[arrow->edge];
     if (arrow->from / 2 == arrow->to / 2)
         return;
-    write_half(search, text, arrow, true);
-    write_half(search, text, arrow, false);
+    for (int half = 0; half < 2; half++) {
+        node_t node = half == 0 ? arrow->from : arrow->to;
+        struct event_places places;
+        event_find(search->trace, node_event(&search->graph, node), NULL, &places);
+        out_add(text, half == 0 ? ",\n{\"ph\": \"s\", \"id\": " : ",\n{\"ph\": \"f\", \"bp\": \"e\", \"id\": ");
+        out_format(text, "\"critical_path_%u\"", arrow->number);
+        out_add(text, ", \"pid\": ");
+        trace_copy_value(search->trace, text, places.field[FIELD_PID]);
+        out_add(text, ", \"tid\": ");
+        trace_copy_value(search->trace, text, places.field[FIELD_TID]);
+        out_add(text, ", \"ts\": ");
+        write_time(search, text, node);
+        out_add(text, ", \"cat\": \"critical_path\", \"name\": \"");
+        out_add(text, flow_names[type]);
+        out_add(text, "\"");
+        if (half == 0) {
+            out_add(text, ", \"args\": {\"weight\": ");
+            out_number(text, search->graph.weight[arrow->edge]);
+            out_format(text, ", \"critical\": %s, \"type\": \"%s\"}", arrow->critical ? "true" : "false",
+                       reference_names[type]);
+        }
+        out_add(text, "}");
+    }
     out_step(text);
 }
 
-static bool is_wait(const struct path_search *search, uint32_t edge) {
-    uint8_t type = search->graph.type[edge];
-    return type == EDGE_DEPENDENCY || type == EDGE_LAUNCH_DELAY || type == EDGE_SYNC;
-}
-
-static void write_path_arrows(const struct path_search *search, struct text_out *text, bool waits) {
-    for (node_t i = 0; i + 1 < search->path.n; i++) {
-        const struct arrow arrow = {search->path.node[i], search->path.node[i + 1], i, search->path.edge[i], true};
-        if (!waits || is_wait(search, arrow.edge))
-            write_arrow(search, text, &arrow);
-    }
-}
-
-/* All edges, by node; what hubs stand for is spelt out. next[v]: the node behind v on the path, + 1. */
-static bool write_all_arrows(const struct path_search *search, struct text_out *text) {
+/* Writes the edges of the path, or all edges by node, including the edges that hubs represent. False: out of memory. */
+static bool write_arrows(const struct sutra_critical_path *path, struct text_out *text) {
+    const struct path_search *search = &path->search;
     const struct graph *graph = &search->graph;
-    node_t *next = calloc((size_t)graph_nodes(graph) + 1, sizeof *next);
-    uint32_t number = 0;
-    for (node_t i = 0; i + 1 < search->path.n && next; i++)
+    if (path->arrows != SUTRA_ARROWS_ALL) {
+        for (node_t i = 0; i + 1 < search->path.n; i++) {
+            const struct arrow arrow = {search->path.node[i], search->path.node[i + 1], i, search->path.edge[i], true};
+            uint8_t type = graph->type[arrow.edge];
+            bool is_wait = type == EDGE_DEPENDENCY || type == EDGE_LAUNCH_DELAY || type == EDGE_SYNC;
+            if (path->arrows != SUTRA_ARROWS_WAITS || is_wait)
+                write_arrow(search, text, &arrow);
+        }
+        return true;
+    }
+    node_t *next = calloc((size_t)graph_nodes(graph) + 1, sizeof *next); /* next[v]: node after v on the path, + 1 */
+    if (!next)
+        return false;
+    for (node_t i = 0; i + 1 < search->path.n; i++)
         next[search->path.node[i]] = search->path.node[i + 1] + 1;
-    for (node_t node = 0; node < graph_nodes(graph) && next; node++) {
+    uint32_t number = 0;
+    for (node_t node = 0; node < graph_nodes(graph); node++) {
         struct edge_lists lists = edges_from(graph, node);
         for (uint32_t edge = edges_next(&lists); edge != EDGE_NONE; edge = edges_next(&lists)) {
             node_t to = graph->to[edge];
@@ -500,19 +438,10 @@ static bool write_all_arrows(const struct path_search *search, struct text_out *
         }
     }
     free(next);
-    return next != NULL;
-}
-
-static bool write_arrows(const struct sutra_critical_path *path, struct text_out *text) {
-    if (path->arrows == SUTRA_ARROWS_ALL)
-        return write_all_arrows(&path->search, text);
-    write_path_arrows(&path->search, text, path->arrows == SUTRA_ARROWS_WAITS);
     return true;
 }
 
-/* ---- What is covered ---- */
-
-/* A span on the track of its own; times are microseconds since the window's begin, which is at `window`. */
+/* Writes a slice on the coverage track; times are microseconds since the start of the window, which is at `window`. */
 static void write_span(struct text_out *text, const char *name, double window, double begin, double end) {
     if (!(end > begin))
         return;
@@ -523,7 +452,7 @@ static void write_span(struct text_out *text, const char *name, double window, d
     out_format(text, ", \"cat\": \"critical_path\", \"name\": \"%s\"}", name);
 }
 
-static void write_coverage_write_chrome(const struct sutra_critical_path *path, struct text_out *text) {
+static void write_coverage_track(const struct sutra_critical_path *path, struct text_out *text) {
     const struct path_search *search = &path->search;
     const struct sutra_critical_path_report *report = &path->report;
     row_t event = node_event(&search->graph, search->path.node[0]);
@@ -536,32 +465,20 @@ static void write_coverage_write_chrome(const struct sutra_critical_path *path, 
     write_span(text, "after the critical path", window, report->end_us, report->window_us);
 }
 
-/* ---- Events ---- */
-
-static void copy_marked(const struct path_search *search, struct text_out *text, const row_t *events, row_t n,
-                        size_t *from) {
-    for (row_t i = 0; i < n; i++)
-        mark_event(search, text, events[i], from);
-}
-
-static bool stays(const struct sutra_device_trace *trace, row_t event) {
-    uint32_t category = trace->events.category[event];
-    if (trace->events.phase[event] != 'X')
-        return true;
-    return category != STRING_NONE && (text_compare(&trace->strings, category, TEXT_IS, "user_annotation") ||
-                                       text_compare(&trace->strings, category, TEXT_IS, "python_function"));
-}
-
-/* Only the events on the path, events[0..n), and those that stay anyhow. */
+/* Copies the events[0..n) on the path and the events that are not slices, user annotations and Python functions. */
 static void copy_critical(const struct path_search *search, struct text_out *text, const row_t *events, row_t n,
                           size_t *from) {
     const struct sutra_device_trace *trace = search->trace;
+    const struct strings *strings = &trace->strings;
     bool any = false;
     trace_copy_to(trace, text, from, trace->events.text[0]);
     for (row_t event = 0, next = 0; event < trace->events.n; event++) {
+        uint32_t category = trace->events.category[event];
         bool critical = next < n && events[next] == event;
         next += critical;
-        if (!critical && !stays(trace, event))
+        if (!critical && trace->events.phase[event] == 'X' &&
+            (category == STRING_NONE || !(text_compare(strings, category, TEXT_IS, "user_annotation") ||
+                                          text_compare(strings, category, TEXT_IS, "python_function"))))
             continue;
         out_add(text, any ? ",\n" : "");
         any = true;
@@ -575,15 +492,28 @@ static void copy_critical(const struct path_search *search, struct text_out *tex
 
 bool write_path_chrome(const struct sutra_critical_path *path, struct text_out *text) {
     const struct path_search *search = &path->search;
+    const struct sutra_device_trace *trace = search->trace;
     size_t from = 0;
-    row_t n, *events = list_events(search, &n);
+    row_t n = 0, *events = malloc(((size_t)search->path.n + 1) * sizeof *events);
     if (!events)
         return false;
-    (path->only_critical ? copy_critical : copy_marked)(search, text, events, n, &from);
-    trace_copy_to(search->trace, text, &from, trace_events_end(search->trace));
+
+    /* The events of the path, ascending, each once */
+    for (node_t i = 0; i < search->path.n; i++)
+        events[i] = node_event(&search->graph, search->path.node[i]);
+    qsort(events, search->path.n, sizeof *events, compare_events);
+    for (node_t i = 0; i < search->path.n; i++)
+        if (i == 0 || events[i] != events[i - 1])
+            events[n++] = events[i];
+
+    if (path->only_critical)
+        copy_critical(search, text, events, n, &from);
+    for (row_t i = 0; i < n && !path->only_critical; i++)
+        mark_event(search, text, events[i], &from);
+    trace_copy_to(trace, text, &from, trace_events_end(trace));
     bool ok = write_arrows(path, text);
-    write_coverage_write_chrome(path, text);
-    trace_copy_to(search->trace, text, &from, search->trace->document.source.size);
+    write_coverage_track(path, text);
+    trace_copy_to(trace, text, &from, trace->document.source.size);
     free(events);
     return ok;
 }
