@@ -54,7 +54,8 @@ static enum sutra_status run_traces(struct sutra_context *context, struct sutra_
         status = drain(&stream, error);
     if (!status)
         status = sutra_hta_run(context, device, NULL, &hta, error);
-    if (!status && !(status = sutra_table_arrow(sutra_hta_table(hta, SUTRA_HTA_KERNELS, NULL), &stream, error)))
+    if (!status &&
+        !(status = sutra_table_arrow(sutra_result_table(SUTRA_RESULT(hta), SUTRA_HTA_KERNELS, NULL), &stream, error)))
         status = drain(&stream, error);
     sutra_hta_free(hta);
     sutra_host_trace_free(host);

@@ -36,7 +36,7 @@ struct run {
 static unsigned count_tables(const struct sutra_diff *diff) {
     unsigned n = 0;
     for (int id = 0; id < SUTRA_DIFF_N_TABLES && diff; id++)
-        n += sutra_diff_table(diff, (enum sutra_diff_table)id) != NULL;
+        n += sutra_result_table(SUTRA_RESULT(diff), (uint32_t)id, NULL) != NULL;
     return n;
 }
 

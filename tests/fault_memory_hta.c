@@ -46,7 +46,7 @@ static enum sutra_status on_rank(void *arg, struct sutra_context *context, const
     const struct run *run = arg;
     enum sutra_status status = SUTRA_OK;
     for (size_t i = 0; i < sizeof of_rank / sizeof *of_rank && !status; i++) {
-        const struct sutra_table *table = sutra_hta_table(hta, of_rank[i], NULL);
+        const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(hta), of_rank[i], NULL);
         if (table && !run->how.compat) /* they are written alike */
             status = sutra_table_write(context, table, SUTRA_TABLE_JSON, run->out, NULL, error);
     }
@@ -60,7 +60,7 @@ static enum sutra_status write_tables(struct run *run, struct sutra_context *con
     run->n_tables = 0;
     sutra_hta_ranks_slowest(ranks, &slowest);
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++) {
-        const struct sutra_table *table = sutra_hta_ranks_table(ranks, (enum sutra_hta_table)id, NULL);
+        const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(ranks), (uint32_t)id, NULL);
         run->n_tables += table != NULL;
         if (table && !run->how.compat)
             status = sutra_table_write(context, table, SUTRA_TABLE_CSV, run->out, NULL, error);
@@ -148,7 +148,7 @@ static enum sutra_status run_at_once(void *arg, struct sutra_error *error) {
         status = sutra_hta_run(context, trace, NULL, &hta, error);
     *n_tables = 0;
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
-        *n_tables += sutra_hta_table(hta, (enum sutra_hta_table)id, NULL) != NULL;
+        *n_tables += sutra_result_table(SUTRA_RESULT(hta), (uint32_t)id, NULL) != NULL;
     sutra_hta_free(hta);
     sutra_device_trace_free(trace);
     sutra_context_free(context);

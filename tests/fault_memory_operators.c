@@ -72,7 +72,7 @@ static enum sutra_status run_once(void *arg, struct sutra_error *error) {
         status = sutra_operators_run(context, trace, &run->variant->options, &operators, error);
     run->n_tables = 0;
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
-        run->n_tables += sutra_operators_table(operators, (enum sutra_operators_table)id) != NULL;
+        run->n_tables += sutra_result_table(SUTRA_RESULT(operators), (uint32_t)id, NULL) != NULL;
     sutra_operators_free(operators);
     sutra_device_trace_free(trace);
     sutra_context_free(context);

@@ -38,7 +38,7 @@ static enum sutra_status make_hta(struct sutra_context *context, const char *con
     for (size_t i = 0; !status && sutra_hta_ranks_get(ranks, i); i++)
         *n += !sutra_hta_ranks_get(ranks, i)->reason;
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
-        *n += sutra_hta_ranks_table(ranks, (enum sutra_hta_table)id, NULL) != NULL;
+        *n += sutra_result_table(SUTRA_RESULT(ranks), (uint32_t)id, NULL) != NULL;
     sutra_hta_ranks_free(ranks);
     return status;
 }
@@ -64,7 +64,7 @@ static enum sutra_status make_operators(struct sutra_context *context, const cha
     for (size_t i = 0; !status && sutra_operators_ranks_get(ranks, i); i++)
         *n += !sutra_operators_ranks_get(ranks, i)->reason;
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
-        *n += sutra_operators_ranks_table(ranks, (enum sutra_operators_table)id) != NULL;
+        *n += sutra_result_table(SUTRA_RESULT(ranks), (uint32_t)id, NULL) != NULL;
     sutra_operators_ranks_free(ranks);
     return status;
 }
@@ -76,7 +76,7 @@ static enum sutra_status make_collectives(struct sutra_context *context, const c
     for (size_t i = 0; !status && sutra_collectives_at(collectives, i); i++)
         *n += !sutra_collectives_at(collectives, i)->reason;
     for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++)
-        *n += sutra_collectives_table(collectives, (enum sutra_collectives_table)id) != NULL;
+        *n += sutra_result_table(SUTRA_RESULT(collectives), (uint32_t)id, NULL) != NULL;
     sutra_collectives_free(collectives);
     return status;
 }
@@ -87,7 +87,7 @@ static enum sutra_status make_overview(struct sutra_context *context, const char
     struct sutra_overview *overview = NULL;
     enum sutra_status status = sutra_overview_run(context, paths, 2, &options, &overview, error);
     for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
-        *n += (unsigned)sutra_table_rows(sutra_overview_table(overview, (enum sutra_overview_table)id));
+        *n += (unsigned)sutra_table_rows(sutra_result_table(SUTRA_RESULT(overview), (uint32_t)id, NULL));
     sutra_overview_free(overview);
     return status;
 }

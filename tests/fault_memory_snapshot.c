@@ -58,8 +58,8 @@ static enum sutra_status analyze(struct sutra_context *context, const struct fau
     if (!status)
         status = sutra_memory_write_json(context, memory, files->path[first], NULL, error);
     if (!status)
-        status = sutra_table_write(context, sutra_memory_table(memory, SUTRA_MEMORY_PEAK), SUTRA_TABLE_CSV,
-                                   files->path[first + 1], NULL, error);
+        status = sutra_table_write(context, sutra_result_table(SUTRA_RESULT(memory), SUTRA_MEMORY_PEAK, NULL),
+                                   SUTRA_TABLE_CSV, files->path[first + 1], NULL, error);
     sutra_memory_free(memory);
     return status;
 }

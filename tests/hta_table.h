@@ -73,7 +73,7 @@ static inline void tell_table(const struct sutra_table *table, const char *reaso
     struct sutra_column column;
     *text = 0;
     if (!table) {
-        sprintf(text, "none: %s", reason);
+        sprintf(text, "none: %s", reason ? reason : "");
         return;
     }
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {

@@ -179,7 +179,7 @@ static void check_edits(const struct edit *edits, size_t n, enum sutra_diff_tabl
     char text[4096];
     for (size_t i = 0; i < n; i++) {
         struct sutra_diff *diff = compare(edits[i].a, edits[i].steps_a, edits[i].b, edits[i].steps_b);
-        tell_changes(sutra_diff_table(diff, table), columns, text);
+        tell_changes(sutra_result_table(SUTRA_RESULT(diff), table, NULL), columns, text);
         if (strcmp(text, edits[i].expected) != 0)
             print_error("%s\n", edits[i].name);
         assert_string_equal(text, edits[i].expected);
@@ -264,7 +264,7 @@ static void collectives_are_compared_by_kind_and_size(void **state) {
                                "\"Float\",\"In msg nelems\":" #n ",\"Out msg nelems\":" #n ",\"Group size\":8") "]}"
     char a[] = REDUCE(1024, 10), b[] = REDUCE(1024, 14), *texts[2] = {a, b}, text[256];
     struct sutra_diff *diff = compare_texts(texts, NULL, 1);
-    tell_changes(sutra_diff_table(diff, SUTRA_DIFF_COLLECTIVES), columns, text);
+    tell_changes(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_COLLECTIVES, NULL), columns, text);
     /* 4,096 bytes in 10 us, 14 of 8 of them on each link */
     assert_string_equal(text, "allreduce; Float; 1024.0; 8.0; 4.0; 14.0; -; 0.7168; 0.512");
     sutra_diff_free(diff);
@@ -273,7 +273,7 @@ static void collectives_are_compared_by_kind_and_size(void **state) {
 static void step_parts_name_the_longer_part(void **state) {
     (void)state;
     struct sutra_diff *diff = compare("mm:gemm=10 view", 3, "mm:gemm=30 view", 2);
-    const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
+    const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     struct sutra_column part = column_of(steps, "part"), b = column_of(steps, "b_us"),
                         more = column_of(steps, "diff_us");
     assert_string_equal(sutra_column_text(&part, 0), "step");
@@ -304,9 +304,9 @@ static void renamed_operators_may_be_mapped(void **state) {
     static const char *const columns[] = {"name", "change", NULL};
     char *texts[2] = {make_trace("old:gemm=1 add:ew=3", 2), make_trace("new:gemm2=2 add:ew=3", 2)}, text[256];
     struct sutra_diff *diff = compare_texts(texts, &options, 1);
-    tell_changes(sutra_diff_table(diff, SUTRA_DIFF_OPERATORS), columns, text);
+    tell_changes(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_OPERATORS, NULL), columns, text);
     assert_string_equal(text, "new; same");
-    tell_changes(sutra_diff_table(diff, SUTRA_DIFF_KERNELS), columns, text);
+    tell_changes(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_KERNELS, NULL), columns, text);
     assert_string_equal(text, "gemm2; same");
     sutra_diff_free(diff);
     free(texts[0]);
@@ -359,7 +359,7 @@ static char *random_trace(struct random *random) {
 static void rows_add_up_to_the_whole(const struct sutra_diff *diff) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(diff, &summary);
-    const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
+    const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     struct sutra_column parts = column_of(steps, "diff_us");
     double sum = 0;
     for (uint64_t row = 1; row + 1 < sutra_table_rows(steps); row++)
@@ -367,7 +367,7 @@ static void rows_add_up_to_the_whole(const struct sutra_diff *diff) {
     assert_true(fabs(sum - (summary.step_us[1] - summary.step_us[0])) < 1e-6);
     assert_true(parts.reals[0] == summary.step_us[1] - summary.step_us[0] || fabs(parts.reals[0] - sum) < 1e-6);
     for (size_t i = 0; i < N(levels); i++) {
-        const struct sutra_table *table = sutra_diff_table(diff, levels[i]);
+        const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(diff), levels[i], NULL);
         assert_true(fabs(sum_of(table, "device_a_us") - (summary.device_us[0])) < 1e-6);
         assert_true(fabs(sum_of(table, "device_b_us") - (summary.device_us[1])) < 1e-6);
         assert_true(fabs(sum_of(table, "device_diff_us") - (summary.device_us[1] - summary.device_us[0])) < 1e-6);
@@ -414,9 +414,10 @@ static void random_pairs_keep_the_rules(void **state) {
         struct sutra_diff *none = compare_texts(equal, NULL, 1);
         rows_add_up_to_the_whole(diff);
         for (size_t k = 0; k < N(levels); k++) {
-            const struct sutra_table *table = sutra_diff_table(diff, levels[k]);
-            check_mirrored(table, sutra_diff_table(mirror, levels[k]), levels[k] == SUTRA_DIFF_PATHS);
-            const struct sutra_table *zero = sutra_diff_table(none, levels[k]);
+            const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(diff), levels[k], NULL);
+            check_mirrored(table, sutra_result_table(SUTRA_RESULT(mirror), levels[k], NULL),
+                           levels[k] == SUTRA_DIFF_PATHS);
+            const struct sutra_table *zero = sutra_result_table(SUTRA_RESULT(none), levels[k], NULL);
             struct sutra_column difference = column_of(zero, "device_diff_us"), change = column_of(zero, "change");
             for (uint64_t row = 0; row < sutra_table_rows(zero); row++) {
                 assert_true(difference.reals[row] == 0);
@@ -450,7 +451,7 @@ static enum sutra_status compare_files(const struct folder *folder, size_t n, un
     enum sutra_status status =
         sutra_diff_run(context, folder->list, n, folder->list + n, folder->n - n, NULL, &diff, error);
     if (!status)
-        tell_table(sutra_diff_table(diff, SUTRA_DIFF_OPERATORS), "not made", text);
+        tell_table(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_OPERATORS, NULL), "not made", text);
     sutra_diff_free(diff);
     sutra_context_free(context);
     return status;
@@ -492,13 +493,13 @@ static void hta_compares_the_first_steps(void **state) {
     const struct sutra_diff_options options = {.size = sizeof options, .compat = true};
     char *texts[2] = {make_trace("view mm:gemm=10 add:ew=3", 2), make_trace("view mm:gemm=12 mul:ew=3", 3)}, text[1024];
     struct sutra_diff *diff = compare_texts(texts, &options, 1);
-    tell_table(sutra_diff_table(diff, SUTRA_HTA_COMPARE_GPU), "not made", text);
+    tell_table(sutra_result_table(SUTRA_RESULT(diff), SUTRA_HTA_COMPARE_GPU, NULL), "not made", text);
     assert_string_equal(text, "ew,1,3,1,3,0,0,= | gemm,1,10,1,12,0,2,=");
-    tell_table(sutra_diff_table(diff, SUTRA_HTA_COMPARE_CPU), "not made", text);
+    tell_table(sutra_result_table(SUTRA_RESULT(diff), SUTRA_HTA_COMPARE_CPU, NULL), "not made", text);
     assert_string_equal(text, "ProfilerStep#0,1.0,9.0,1.0,9.0,0.0,0.0,= | add,1.0,2.0,0.0,0.0,-1.0,-2.0,- | "
                               "cudaLaunchKernel,2.0,2.0,2.0,2.0,0.0,0.0,= | mm,1.0,2.0,1.0,2.0,0.0,0.0,= | "
                               "view,1.0,1.0,1.0,1.0,0.0,0.0,= | mul,0.0,0.0,1.0,2.0,1.0,2.0,+");
-    assert_null(sutra_diff_table(diff, SUTRA_DIFF_PATHS));
+    assert_null(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_PATHS, NULL));
     sutra_diff_free(diff);
     free(texts[0]);
     free(texts[1]);

@@ -17,7 +17,7 @@ static void check_with(const struct table_case *test, const struct sutra_hta_opt
     for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
         struct sutra_context *context = make_context(n_threads);
         struct sutra_hta *hta = analyze(context, test->events, options);
-        const struct sutra_table *table = sutra_hta_table(hta, test->table, &reason);
+        const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(hta), test->table, &reason);
         tell_table(table, reason, text);
         if (strcmp(text, test->expected) != 0)
             print_error("%s\n", test->name);
@@ -342,8 +342,8 @@ static void far_too_many_pairs_of_one_correlation_are_not_made(void **state) {
     struct sutra_hta_summary summary = {.size = sizeof summary};
     sutra_hta_summary(hta, &summary);
     assert_int_equal(summary.n_kernels, N_EACH);
-    assert_int_equal(sutra_table_rows(sutra_hta_table(hta, SUTRA_HTA_LAUNCHES, NULL)), N_EACH);
-    assert_int_equal(sutra_table_rows(sutra_hta_table(hta, SUTRA_HTA_QUEUE, NULL)), 2 * N_EACH);
+    assert_int_equal(sutra_table_rows(sutra_result_table(SUTRA_RESULT(hta), SUTRA_HTA_LAUNCHES, NULL)), N_EACH);
+    assert_int_equal(sutra_table_rows(sutra_result_table(SUTRA_RESULT(hta), SUTRA_HTA_QUEUE, NULL)), 2 * N_EACH);
     sutra_hta_free(hta);
     sutra_context_free(context);
     free(text);

@@ -19,7 +19,7 @@ static void check(const char *events, const struct sutra_hta_options *options, e
     for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
         struct sutra_context *context = make_context(n_threads);
         struct sutra_hta *hta = analyze(context, events, options);
-        const struct sutra_table *table = sutra_hta_table(hta, id, &reason);
+        const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(hta), id, &reason);
         tell_table(table, reason, text);
         assert_string_equal(text, expected);
         sutra_hta_free(hta);
@@ -263,7 +263,7 @@ static void what_ranks_have_alone_is_not_made_where_it_is_not_wanted(void **stat
         SUTRA_HTA_OPERATORS, SUTRA_HTA_SEQUENCES, SUTRA_HTA_BUSY_SERIES,
         SUTRA_HTA_QUEUE};
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
-        check(trace, &joined, left_out[i], "none: ");
+        check(trace, &joined, left_out[i], "none: not requested, or no data");
     check(trace, &ours, SUTRA_HTA_LAUNCHES, "1,60,4,10");
     check(trace, &joined, SUTRA_HTA_LAUNCH_HISTOGRAM, "0,runtime_outliers,32,64,1,60");
     check(trace, &joined, SUTRA_HTA_BANDWIDTH, "0,Memcpy HtoD,1.0,2.5,-,2.5,2.5,2.5,2.5,2.5");
@@ -318,7 +318,7 @@ static void device_utilization_is_computed_per_interval(void **state) {
         context,
         TRACE(KERNEL("a", 7, 0, 0.007, 1) "," KERNEL("b", 8, 0.003, 0.004, 2) "," KERNEL("c", 7, 0.999, 0.001, 3)),
         &exact);
-    const struct sutra_table *table = sutra_hta_table(hta, SUTRA_HTA_BUSY_SERIES, &reason);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(hta), SUTRA_HTA_BUSY_SERIES, &reason);
     static const double expected[] = {100, 100, 100, 50, 0};
     struct sutra_column ts, busy;
     assert_int_equal(sutra_table_rows(table), 500);

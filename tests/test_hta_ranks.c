@@ -24,7 +24,7 @@ static enum sutra_status on_visit(void *arg, struct sutra_context *context, cons
     (void)error;
     told->n_visits++;
     told->ranks += sutra_hta_rank_of(hta);
-    assert_non_null(sutra_hta_table(hta, SUTRA_HTA_LAUNCHES, NULL));
+    assert_non_null(sutra_result_table(SUTRA_RESULT(hta), SUTRA_HTA_LAUNCHES, NULL));
     return SUTRA_OK;
 }
 
@@ -48,7 +48,7 @@ static enum sutra_status make(struct folder *folder, unsigned n_threads, bool st
 static void check_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id, const char *expected) {
     char text[4096];
     const char *reason;
-    const struct sutra_table *table = sutra_hta_ranks_table(ranks, id, &reason);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(ranks), id, &reason);
     tell_table(table, reason, text);
     assert_string_equal(text, expected);
 }
@@ -345,7 +345,7 @@ static enum sutra_status on_series(void *arg, struct sutra_context *context, con
     char text[512];
     (void)context;
     (void)error;
-    tell_table(sutra_hta_table(hta, SUTRA_HTA_BANDWIDTH_SERIES, NULL), "", text);
+    tell_table(sutra_result_table(SUTRA_RESULT(hta), SUTRA_HTA_BANDWIDTH_SERIES, NULL), "", text);
     strcat(arg, text);
     strcat(arg, ";");
     return SUTRA_OK;

@@ -41,7 +41,7 @@ static void check_all(const struct table_case *cases, size_t n, enum made_tables
         for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
             struct sutra_context *context = make_context(n_threads);
             struct sutra_operators *operators = make(context, cases[i].events, made);
-            tell_table(sutra_operators_table(operators, cases[i].table), "not made", text);
+            tell_table(sutra_result_table(SUTRA_RESULT(operators), cases[i].table, NULL), "not made", text);
             if (strcmp(text, cases[i].expected) != 0)
                 print_error("%s\n", cases[i].name);
             assert_string_equal(text, cases[i].expected);
@@ -262,7 +262,7 @@ static void tell_operators(const struct sutra_restriction *part, const char *eve
         sutra_operators_run(context, trace, NULL, &operators, &error)) {
         strcpy(text, error.message);
     } else {
-        const struct sutra_table *table = sutra_operators_table(operators, SUTRA_OPERATORS_BY_NAME);
+        const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(operators), SUTRA_OPERATORS_BY_NAME, NULL);
         sutra_table_column(table, 1, &name);
         sutra_table_column(table, 4, &calls);
         sutra_table_column(table, 8, &device);

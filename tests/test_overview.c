@@ -134,24 +134,26 @@ static void streams_are_summed_by_kind_within_the_window(void **state) {
     (void)state;
     char text[1024] = "", *at = text;
     struct overviewed made;
-    struct sutra_table table = {0};
+    struct sutra_result result;
     struct sutra_error error;
+    assert_true(result_init(&result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES));
+    struct sutra_table *table = result_table_begin(&result, SUTRA_OVERVIEW_STREAMS);
     overview_of(
         TRACE(STEP(1, 10, 50) "," KERNEL("early", 7, 0, 15, 1) "," KERNEL("ncclKernel", 20, 15, 30, 2) "," KERNEL(
             "k", 7, 20, 4, 3) "," COPY("Memcpy HtoD", 7, 30, 2, 4, 1) "," KERNEL("gone", 9, 0, 5, 5)),
         1, &made);
-    assert_int_equal(overview_streams_add(&made.overview, &made.context->values, 3, &made.scratch, &table, &error),
+    assert_int_equal(overview_streams_add(&made.overview, &made.context->values, 3, &made.scratch, table, &error),
                      SUTRA_OK);
-    for (uint64_t row = 0; row < table.n_rows; row++) {
+    for (uint64_t row = 0; row < table->n_rows; row++) {
         size_t length;
-        at += sprintf(at, "%lld stream %s: %lld", (long long)table_get_integer(&table, 0, row),
-                      table_get_text(&table, 1, row, &length), (long long)table_get_integer(&table, 2, row));
+        at += sprintf(at, "%lld stream %s: %lld", (long long)table_get_integer(table, 0, row),
+                      table_get_text(table, 1, row, &length), (long long)table_get_integer(table, 2, row));
         for (uint32_t column = 3; column < 7; column++)
-            at += sprintf(at, " %g", table_get_real(&table, column, row));
+            at += sprintf(at, " %g", table_get_real(table, column, row));
         at += sprintf(at, "\n");
     }
     assert_string_equal(text, "3 stream 20: 1 0 30 0 30\n3 stream 7: 3 9 0 2 11\n");
-    table_free(&table);
+    result_free(&result);
     overview_forget(&made);
 }
 

@@ -48,7 +48,7 @@ static void check_table(const char *events, bool compat, bool with_peaks, enum s
         struct sutra_operators *operators = NULL;
         assert_int_equal(sutra_device_trace_parse(context, "trace", events, strlen(events), &trace, NULL), SUTRA_OK);
         assert_int_equal(sutra_operators_run(context, trace, &options, &operators, NULL), SUTRA_OK);
-        tell_table(sutra_operators_table(operators, table), "not made", text);
+        tell_table(sutra_result_table(SUTRA_RESULT(operators), table, NULL), "not made", text);
         assert_string_equal(text, expected);
         sutra_operators_free(operators);
         sutra_device_trace_free(trace);

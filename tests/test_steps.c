@@ -2,6 +2,7 @@
  * test_steps.c - steps of a window and what they consist of: on traces so small that the answer is plain, and on random
  * ones that the parts of a step are its time.
  */
+#include "analyze/overview/ranks.h"
 #include "analyze/overview/steps.h"
 #include "generate/burst.h"
 #include "overview_trace.h"
@@ -188,28 +189,29 @@ static void add_row(struct sutra_table *steps, int64_t rank, const char *name, d
 
 static void slowest_step_is_reported_with_its_cause(void **state) {
     (void)state;
-    struct sutra_table steps, ranks, places;
+    struct sutra_result result;
     char text[2048];
-    steps_table_init(&steps);
-    add_row(&steps, 0, "s1", 10, 5);
-    add_row(&steps, 0, "s2", 11, 25);
-    add_row(&steps, 0, "s3", 12, 6);
-    add_row(&steps, 3, "s1", 20, 5);
-    add_row(&steps, 3, "s2", 11, 5);
-    step_ranks_table(&ranks, &steps);
-    step_places_table(&places, &steps);
-    tell_table(&ranks, NULL, text);
+    assert_true(result_init(&result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES));
+    struct sutra_table *steps = result_table_begin(&result, SUTRA_OVERVIEW_STEPS);
+    struct sutra_table *ranks = result_table_begin(&result, SUTRA_OVERVIEW_STEP_RANKS);
+    struct sutra_table *indices = result_table_begin(&result, SUTRA_OVERVIEW_STEP_INDICES);
+    add_row(steps, 0, "s1", 10, 5);
+    add_row(steps, 0, "s2", 11, 25);
+    add_row(steps, 0, "s3", 12, 6);
+    add_row(steps, 3, "s1", 20, 5);
+    add_row(steps, 3, "s2", 11, 5);
+    step_ranks_add(ranks, steps);
+    step_indices_add(indices, steps);
+    tell_table(ranks, NULL, text);
     assert_string_equal(text, "0,3,23.0,11.357816691600547,15.0,18.0,36.0,11.0,0.0,0.0,12.0,0.0,0.0,0.0,0.0,0.0,s2,"
                               "idle: host,19.0 | "
                               "3,2,20.5,6.363961030678928,16.0,20.5,25.0,15.5,0.0,0.0,5.0,0.0,0.0,0.0,0.0,0.0,s1,"
                               "compute,4.5");
-    tell_table(&places, NULL, text);
+    tell_table(indices, NULL, text);
     assert_string_equal(text, "s1,2,20.0,7.0710678118654755,15.0,20.0,25.0,3,compute,5.0 | "
                               "s2,2,26.0,14.142135623730951,16.0,26.0,36.0,0,idle: host,10.0 | "
                               "s3,1,18.0,-,18.0,18.0,18.0,0,,0.0");
-    table_free(&steps);
-    table_free(&ranks);
-    table_free(&places);
+    result_free(&result);
 }
 
 int main(void) {

@@ -720,3 +720,72 @@ void table_init_like(struct sutra_table *table, const struct sutra_table *like) 
         specs[i] = like->columns[i].spec;
     table_init(table, like->name, specs, like->n_columns);
 }
+
+/* ---- The tables of a result ---- */
+
+bool result_init(struct sutra_result *result, const struct table_spec *specs, uint32_t n_tables) {
+    struct sutra_table *tables = calloc(n_tables, sizeof *tables + sizeof *result->reasons + sizeof *result->made);
+    if (!tables)
+        return false;
+    const char **reasons = (const char **)(void *)(tables + n_tables);
+    *result = (struct sutra_result){.specs = specs,
+                                    .n_tables = n_tables,
+                                    .tables = tables,
+                                    .reasons = reasons,
+                                    .made = (bool *)(void *)(reasons + n_tables)};
+    return true;
+}
+
+void result_free(struct sutra_result *result) {
+    for (uint32_t id = 0; id < result->n_tables; id++)
+        table_free(&result->tables[id]);
+    free(result->tables);
+    *result = (struct sutra_result){0};
+}
+
+struct sutra_table *result_table_begin_with(struct sutra_result *result, uint32_t id, const struct column_spec *columns,
+                                            uint32_t n) {
+    const struct table_spec *spec = &result->specs[id];
+    struct sutra_table *table = &result->tables[id];
+    table_init(table, spec->name, columns, n);
+    table->group = spec->group;
+    table->n_index = spec->n_index;
+    table->verbatim = result->verbatim;
+    result->made[id] = true;
+    return table;
+}
+
+struct sutra_table *result_table_begin(struct sutra_result *result, uint32_t id) {
+    const struct table_spec *spec = &result->specs[id];
+    struct column_spec columns[TABLE_COLUMNS_MAX];
+    uint32_t n = 0;
+    for (; n < TABLE_COLUMNS_MAX && spec->columns[n].name; n++) {
+        uint8_t kind = spec->columns[n].kind;
+        if (kind > SUTRA_COLUMN_TEXT)
+            kind = result->real_kinds >> kind & 1 ? SUTRA_COLUMN_REAL : SUTRA_COLUMN_INTEGER;
+        columns[n] = (struct column_spec){spec->columns[n].name, (enum sutra_column_kind)kind};
+    }
+    return result_table_begin_with(result, id, columns, n);
+}
+
+enum sutra_status result_status(const struct sutra_result *result, struct sutra_error *error) {
+    for (uint32_t id = 0; id < result->n_tables; id++)
+        if (result->tables[id].failed)
+            return error_memory(error);
+    return SUTRA_OK;
+}
+
+const struct sutra_table *sutra_result_table(const struct sutra_result *result, uint32_t id, const char **reason) {
+    bool is_known = id < result->n_tables, is_made = is_known && result->made[id];
+    const char *missing = !is_known                                             ? "no such table"
+                          : result->reasons[id]                                 ? result->reasons[id]
+                          : result->of_job && result->specs[id].scope != OF_JOB ? "this table exists per rank only"
+                                                                                : "not requested, or no data";
+    if (reason)
+        *reason = is_made ? NULL : missing;
+    return is_made ? &result->tables[id] : NULL;
+}
+
+uint32_t sutra_result_n_tables(const struct sutra_result *result) {
+    return result->n_tables;
+}

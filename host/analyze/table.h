@@ -1,10 +1,14 @@
 /*
- * table.h - inside of struct sutra_table, and making one.
+ * table.h - inside of struct sutra_table and of struct sutra_result (all tables of an analysis), and making them.
  *
- *     table_init(&table, "temporal_breakdown", columns, n_columns)
+ *     static const struct table_spec specs[] = {[SUTRA_HTA_TEMPORAL] = {"temporal_breakdown", ...}, ...};
+ *
+ *     result_init(&hta->result, specs, SUTRA_HTA_N_TABLES)
+ *     table = result_table_begin(&hta->result, SUTRA_HTA_TEMPORAL)
  *     for each row: table_integer(), table_real() or table_text() once for each column, in their order
+ *     result_status(&hta->result)
  *
- * Out of memory sets `failed`, after which nothing more is added; whoever makes a table looks at it once, at the end.
+ * Out of memory sets `failed`, after which nothing more is added; check it once, at the end.
  */
 #ifndef ANALYZE_TABLE_H
 #define ANALYZE_TABLE_H
@@ -204,6 +208,53 @@ void table_init_like(struct sutra_table *table, const struct sutra_table *like);
 
 /* Puts row order[i] to place i; order[] has each row once. */
 void table_reorder(struct sutra_table *table, const uint64_t *order);
+
+/* ---- The tables of a result ---- */
+
+/* Which ranks a table covers. */
+enum table_scope {
+    OF_JOB,        /* a table per rank, and one of all ranks */
+    OF_RANK,       /* a table per rank only */
+    SERIES_OF_RANK /* the same, with a row per launch, kernel or change: freed after the rank's visit */
+};
+
+/* Name and columns of a table. */
+struct table_spec {
+    const char *name;
+    enum table_scope scope;
+    struct {
+        const char *name; /* NULL: no more columns; none at all: they depend on the trace */
+        uint8_t kind;     /* enum sutra_column_kind; above: integers or real numbers as `real_kinds` has it */
+    } columns[TABLE_COLUMNS_MAX];
+    const char *group; /* see struct sutra_table */
+    uint32_t n_index;
+};
+
+/* The first member of each struct with tables. */
+struct sutra_result {
+    const struct table_spec *specs;
+    uint32_t n_tables;
+    uint32_t real_kinds;        /* bit 1 << kind: columns of this kind are real numbers */
+    bool of_job;                /* of all ranks: no tables that exist per rank only */
+    bool verbatim;              /* of its tables */
+    struct sutra_table *tables; /* by id, as the following arrays */
+    const char **reasons;       /* why a table was not made; NULL: not requested, or no data */
+    bool *made;
+};
+
+/* False: out of memory. Zero-initialized and failed results may be freed, too. */
+bool result_init(struct sutra_result *result, const struct table_spec *specs, uint32_t n_tables);
+void result_free(struct sutra_result *result);
+
+/* Initializes a table and marks it as made. `columns` is copied, names are not. Threads may begin different tables. */
+struct sutra_table *result_table_begin(struct sutra_result *result, uint32_t id);
+struct sutra_table *result_table_begin_with(struct sutra_result *result, uint32_t id, const struct column_spec *columns,
+                                            uint32_t n);
+
+/* SUTRA_SYSTEM: memory was short for a table. */
+enum sutra_status result_status(const struct sutra_result *result, struct sutra_error *error);
+
+/* ---- Values and text ---- */
 
 /* Values as they lie. */
 int64_t table_get_integer(const struct sutra_table *table, uint32_t column, uint64_t row);

@@ -88,7 +88,7 @@ struct diff_reason {
 
 static uint64_t steps_needed(const struct sutra_diff *diff, const struct sutra_diff_summary *summary, double growth_us,
                              double limit_us) {
-    const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
+    const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     struct sutra_column a, b;
     if (isnan(summary->step_error_us) || !sutra_table_column(steps, STEP_DEVIATION_A, &a) ||
         !sutra_table_column(steps, STEP_DEVIATION_B, &b))
@@ -231,7 +231,7 @@ static void print_answer(const struct sutra_diff_summary *summary, const struct 
 
 static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff_summary *summary,
                           const struct diff_gate *gate) {
-    const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
+    const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     const char *clear = text_at(steps, STEP_CLEAR, 0);
     print_answer(summary, gate, "");
     if (gate->growth_us == 0)
@@ -244,7 +244,7 @@ static void print_verdict(const struct sutra_diff *diff, const struct sutra_diff
 }
 
 static void print_steps(const struct sutra_diff *diff, bool has_steps) {
-    const struct sutra_table *table = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     printf("\n  %-22s %11s %11s %12s\n", has_steps ? "mean step" : "full trace", "A", "B", "B - A");
     for (uint64_t row = 0; row < sutra_table_rows(table); row++) {
         const char *clear = text_at(table, STEP_CLEAR, row);
@@ -383,10 +383,10 @@ static void print_page(const struct sutra_diff *diff, const struct diff_names *n
         printf("GPU activity before the first step is skipped: %s of A, %s of B\n",
                time_text(summary.outside_us[0]).text, time_text(summary.outside_us[1]).text);
     print_steps(diff, summary.has_steps[0] || summary.has_steps[1]);
-    print_paths(sutra_diff_table(diff, SUTRA_DIFF_PATHS));
-    print_named(sutra_diff_table(diff, SUTRA_DIFF_OPERATORS), "operators", 2);
-    print_named(sutra_diff_table(diff, SUTRA_DIFF_KERNELS), "kernels", 2);
-    print_collectives(sutra_diff_table(diff, SUTRA_DIFF_COLLECTIVES));
+    print_paths(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_PATHS, NULL));
+    print_named(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_OPERATORS, NULL), "operators", 2);
+    print_named(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_KERNELS, NULL), "kernels", 2);
+    print_collectives(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_COLLECTIVES, NULL));
     printf("\nnext:\n");
     if (names->folder)
         printf("  tables: %s\n", short_path(names->folder, 58).text);
@@ -457,8 +457,9 @@ static void print_markdown(const struct sutra_diff *diff, const struct diff_name
         printf(" (%s)", counted_text(summary.n_steps[side], "step", "steps").text);
     }
     putchar('\n');
-    print_markdown_steps(sutra_diff_table(diff, SUTRA_DIFF_STEPS), summary.has_steps[0] || summary.has_steps[1]);
-    print_markdown_kernels(sutra_diff_table(diff, SUTRA_DIFF_KERNELS), 2);
+    print_markdown_steps(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL),
+                         summary.has_steps[0] || summary.has_steps[1]);
+    print_markdown_kernels(sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_KERNELS, NULL), 2);
 }
 
 /* ---- JSON ---- */
@@ -507,7 +508,7 @@ static enum sutra_status print_json(struct sutra_context *context, const struct 
         json_add_text(&json, "steps_needed", NULL);
     json_close(&json, '}');
     for (int id = 0; id < SUTRA_DIFF_N_TABLES && !status; id++) {
-        const struct sutra_table *table = sutra_diff_table(diff, (enum sutra_diff_table)id);
+        const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(diff), (uint32_t)id, NULL);
         if (!table)
             continue;
         json_break(&json, 0);
@@ -593,8 +594,8 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     enum sutra_status status = sutra_diff_run(job->context, (const char *const *)a->paths, a->n,
                                               (const char *const *)b->paths, b->n, &options, &self->diff, error);
     for (int id = 0; job->output && id < SUTRA_DIFF_N_TABLES && !status; id++)
-        status =
-            analysis_write_table(analysis, sutra_diff_table(self->diff, (enum sutra_diff_table)id), RANK_ALL, error);
+        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(self->diff), (uint32_t)id, NULL),
+                                      RANK_ALL, error);
     if (!status && self->compat == DIFF_COMPAT_HTA)
         status = write_hta_lists(self, error);
     else if (!status && job->output && !analysis->no_report)

@@ -178,8 +178,8 @@ static enum sutra_status compare_names(const struct hta_names *a, const struct h
     const struct hta_names sides[2] = {*a, *b};
     enum sutra_status status = SUTRA_OK;
     for (int id = SUTRA_HTA_COMPARE_ALL; id <= SUTRA_HTA_COMPARE_GPU_SHORT && !status; id++)
-        status = hta_compare_table(sides, (enum sutra_diff_table)id, diff_table_begin(diff, (enum sutra_diff_table)id),
-                                   error);
+        status =
+            hta_compare_table(sides, (enum sutra_diff_table)id, result_table_begin(&diff->result, (uint32_t)id), error);
     return status;
 }
 
@@ -218,9 +218,13 @@ static enum sutra_status begin_diff(const struct sutra_diff_options *options, st
         return error_set(error, SUTRA_USAGE,
                          "HTA tables compare all events of a step: select only with --rank and --step");
     *made = calloc(1, sizeof **made);
-    if (!*made)
+    if (!*made || !result_init(&(*made)->result, diff_table_specs, SUTRA_DIFF_N_TABLES)) {
+        free(*made);
+        *made = NULL;
         return error_memory(error);
-    (*made)->compat = taken->compat;
+    }
+    (*made)->result.of_job = true;
+    (*made)->result.verbatim = (*made)->compat = taken->compat;
     (*made)->summary.size = sizeof(*made)->summary;
     return SUTRA_OK;
 }
@@ -273,13 +277,8 @@ enum sutra_status sutra_diff_run_of(struct sutra_context *context, const struct 
 void sutra_diff_free(struct sutra_diff *diff) {
     if (!diff)
         return;
-    for (int id = 0; id < SUTRA_DIFF_N_TABLES; id++)
-        table_free(&diff->tables[id]);
+    result_free(&diff->result);
     free(diff);
-}
-
-const struct sutra_table *sutra_diff_table(const struct sutra_diff *diff, enum sutra_diff_table id) {
-    return diff->made[id] ? &diff->tables[id] : NULL;
 }
 
 void sutra_diff_summary(const struct sutra_diff *diff, struct sutra_diff_summary *summary) {
@@ -289,7 +288,8 @@ void sutra_diff_summary(const struct sutra_diff *diff, struct sutra_diff_summary
 enum sutra_status sutra_diff_write_changes(struct sutra_context *context, const struct sutra_diff *diff,
                                            enum sutra_diff_table id, const char *path, uint64_t *n_bytes,
                                            struct sutra_error *error) {
-    if (id < SUTRA_HTA_COMPARE_ALL || !sutra_diff_table(diff, id))
+    const struct sutra_table *table = sutra_result_table(&diff->result, id, NULL);
+    if (id < SUTRA_HTA_COMPARE_ALL || !table)
         return error_set(error, SUTRA_USAGE, "only HTA tables report changes by name");
-    return hta_compare_write_changes(context, sutra_diff_table(diff, id), path, n_bytes, error);
+    return hta_compare_write_changes(context, table, path, n_bytes, error);
 }

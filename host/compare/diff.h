@@ -18,14 +18,13 @@
 #include "sutra/diff.h"
 
 struct sutra_diff {
+    struct sutra_result result;
     bool compat;
-    struct sutra_table tables[SUTRA_DIFF_N_TABLES];
-    bool made[SUTRA_DIFF_N_TABLES];
     struct sutra_diff_summary summary;
 };
 
-/* Initializes a table. */
-struct sutra_table *diff_table_begin(struct sutra_diff *diff, enum sutra_diff_table id);
+/* Names and columns of all tables. */
+extern const struct table_spec diff_table_specs[];
 
 /* Makes all tables except HTA's. SUTRA_SYSTEM: out of memory. */
 enum sutra_status diff_tables_make(struct part *whole, struct sutra_diff *diff, struct sutra_error *error);

@@ -38,11 +38,9 @@
         }                                                                                                              \
     }
 
-static const struct {
-    const char *name;
-    struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to one without a name */
-} specs[SUTRA_DIFF_N_TABLES] = {
+const struct table_spec diff_table_specs[SUTRA_DIFF_N_TABLES] = {
     [SUTRA_DIFF_STEPS] = {"diff_steps",
+                          OF_JOB,
                           {{"part", TEXT},
                            {"a_us", REAL},
                            {"b_us", REAL},
@@ -52,6 +50,7 @@ static const struct {
                            {"deviation_b_us", REAL},
                            CLEAR_COLUMNS}},
     [SUTRA_DIFF_OPERATORS] = {"diff_operators",
+                              OF_JOB,
                               {{"name", TEXT},
                                {"kind", TEXT},
                                CALL_COLUMNS,
@@ -61,6 +60,7 @@ static const struct {
                                {"host_self_b_us", REAL},
                                {"host_self_diff_us", REAL}}},
     [SUTRA_DIFF_SHAPES] = {"diff_shapes",
+                           OF_JOB,
                            {{"name", TEXT},
                             {"kind", TEXT},
                             {"input_dims", TEXT},
@@ -69,8 +69,10 @@ static const struct {
                             TIME_COLUMNS,
                             CLEAR_COLUMNS}},
     [SUTRA_DIFF_KERNELS] = {"diff_kernels",
+                            OF_JOB,
                             {{"name", TEXT}, {"class", TEXT}, CALL_COLUMNS, TIME_COLUMNS, CLEAR_COLUMNS}},
     [SUTRA_DIFF_COLLECTIVES] = {"diff_collectives",
+                                OF_JOB,
                                 {{"collective", TEXT},
                                  {"type", TEXT},
                                  {"elements", REAL},
@@ -87,8 +89,10 @@ static const struct {
                                  {"bus_b_gbps", REAL}}},
     [SUTRA_DIFF_PATHS] =
         {"diff_paths",
+         OF_JOB,
          {{"path_a", TEXT}, {"path_b", TEXT}, {"kernels_a", TEXT}, {"kernels_b", TEXT}, CALL_COLUMNS, TIME_COLUMNS}},
     [SUTRA_DIFF_TREE] = {"diff_tree",
+                         OF_JOB,
                          {{"depth", INTEGER},
                           {"name", TEXT},
                           {"calls_a", REAL},
@@ -99,23 +103,13 @@ static const struct {
                           {"own_a_us", REAL},
                           {"own_b_us", REAL},
                           {"own_diff_us", REAL}}},
-    [SUTRA_HTA_COMPARE_ALL] = {"hta_compare_all", HTA_COLUMNS("name")},
-    [SUTRA_HTA_COMPARE_ALL_SHORT] = {"hta_compare_all_short", HTA_COLUMNS("short_name")},
-    [SUTRA_HTA_COMPARE_CPU] = {"hta_compare_cpu", HTA_COLUMNS("name")},
-    [SUTRA_HTA_COMPARE_CPU_SHORT] = {"hta_compare_cpu_short", HTA_COLUMNS("short_name")},
-    [SUTRA_HTA_COMPARE_GPU] = {"hta_compare_gpu", HTA_COLUMNS("name")},
-    [SUTRA_HTA_COMPARE_GPU_SHORT] = {"hta_compare_gpu_short", HTA_COLUMNS("short_name")},
+    [SUTRA_HTA_COMPARE_ALL] = {"hta_compare_all", OF_JOB, HTA_COLUMNS("name")},
+    [SUTRA_HTA_COMPARE_ALL_SHORT] = {"hta_compare_all_short", OF_JOB, HTA_COLUMNS("short_name")},
+    [SUTRA_HTA_COMPARE_CPU] = {"hta_compare_cpu", OF_JOB, HTA_COLUMNS("name")},
+    [SUTRA_HTA_COMPARE_CPU_SHORT] = {"hta_compare_cpu_short", OF_JOB, HTA_COLUMNS("short_name")},
+    [SUTRA_HTA_COMPARE_GPU] = {"hta_compare_gpu", OF_JOB, HTA_COLUMNS("name")},
+    [SUTRA_HTA_COMPARE_GPU_SHORT] = {"hta_compare_gpu_short", OF_JOB, HTA_COLUMNS("short_name")},
 };
-
-struct sutra_table *diff_table_begin(struct sutra_diff *diff, enum sutra_diff_table id) {
-    uint32_t n = 0;
-    while (n < TABLE_COLUMNS_MAX && specs[id].columns[n].name)
-        n++;
-    table_init(&diff->tables[id], specs[id].name, specs[id].columns, n);
-    diff->tables[id].verbatim = diff->compat;
-    diff->made[id] = true;
-    return &diff->tables[id];
-}
 
 /* ---- Rows ---- */
 
@@ -344,7 +338,7 @@ static enum sutra_status make_ledger(const struct part *whole, enum part_ledger 
     struct diff_rows rows = {.whole = whole, .arena = &arena};
     enum sutra_status status = join_ledgers(&rows, id, &keys, error);
     if (!status) {
-        struct sutra_table *table = diff_table_begin(diff, tables[id]);
+        struct sutra_table *table = result_table_begin(&diff->result, tables[id]);
         wide_t cumulative = 0;
         for (uint32_t i = 0; i < rows.n; i++) {
             const struct diff_row *row = &rows.list[rows.order[i]];
@@ -465,9 +459,9 @@ static enum sutra_status make_paths(struct part *whole, struct sutra_diff *diff,
     if (!status)
         status = path_rows_make(whole, &merged, &arena, &paths, error);
     if (!status)
-        status = add_paths(&rows, &paths, diff_table_begin(diff, SUTRA_DIFF_PATHS), error);
+        status = add_paths(&rows, &paths, result_table_begin(&diff->result, SUTRA_DIFF_PATHS), error);
     if (!status)
-        status = path_sums_table(whole, &merged, &arena, diff_table_begin(diff, SUTRA_DIFF_TREE), error);
+        status = path_sums_table(whole, &merged, &arena, result_table_begin(&diff->result, SUTRA_DIFF_TREE), error);
     path_ids_free(&ids);
     tuples_free(&paths.keys);
     arena_free(&arena);
@@ -477,7 +471,7 @@ static enum sutra_status make_paths(struct part *whole, struct sutra_diff *diff,
 
 enum sutra_status diff_tables_make(struct part *whole, struct sutra_diff *diff, struct sutra_error *error) {
     enum sutra_status status = SUTRA_OK;
-    struct sutra_table *table = diff_table_begin(diff, SUTRA_DIFF_STEPS);
+    struct sutra_table *table = result_table_begin(&diff->result, SUTRA_DIFF_STEPS);
     const struct part_side *a = &whole->sides[0], *b = &whole->sides[1];
     struct sutra_diff_summary *summary = &diff->summary;
     const wide_t step[2] = {a->parts_ns[DIFF_PART_STEP], b->parts_ns[DIFF_PART_STEP]};
@@ -501,8 +495,5 @@ enum sutra_status diff_tables_make(struct part *whole, struct sutra_diff *diff, 
         status = make_ledger(whole, (enum part_ledger)id, diff, error);
     if (!status)
         status = make_paths(whole, diff, error);
-    for (int id = 0; id < SUTRA_DIFF_N_TABLES && !status; id++)
-        if (diff->tables[id].failed)
-            status = error_memory(error);
-    return status;
+    return status ? status : result_status(&diff->result, error);
 }

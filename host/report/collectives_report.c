@@ -21,7 +21,7 @@ struct collectives_source {
 };
 
 static const struct sutra_table *table_of(const struct collectives_source *source, enum sutra_collectives_table id) {
-    const struct sutra_table *table = sutra_collectives_table(source->collectives, id);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->collectives), id, NULL);
     return table && table->n_rows ? table : NULL;
 }
 

@@ -28,7 +28,7 @@ struct diff_source {
 };
 
 static const struct sutra_table *table_of(const struct diff_source *source, enum sutra_diff_table id) {
-    return sutra_diff_table(source->diff, id);
+    return sutra_result_table(SUTRA_RESULT(source->diff), id, NULL);
 }
 
 static uint32_t column_of(const struct sutra_table *table, const char *name) {
@@ -293,7 +293,7 @@ enum sutra_status sutra_report_write_diff(struct sutra_context *context, const s
                                           const char *b, const char *folder, uint64_t *n_bytes,
                                           struct sutra_error *error) {
     struct diff_source source = {.diff = diff, .summary = {.size = sizeof source.summary}};
-    const struct sutra_table *steps = sutra_diff_table(diff, SUTRA_DIFF_STEPS);
+    const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(diff), SUTRA_DIFF_STEPS, NULL);
     struct page page;
     char more[256];
     size_t length;

@@ -14,7 +14,7 @@
 
 void hta_table_show(struct page *page, const struct hta_source *source, enum sutra_hta_table id, const char *caption) {
     const char *reason;
-    const struct sutra_table *table = sutra_hta_ranks_table(source->ranks, id, &reason);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->ranks), id, &reason);
     if (table && table->n_rows > 0)
         page_table(page, table, caption, sutra_table_name(table));
     else
@@ -46,7 +46,7 @@ void hta_time_show(struct page *page, const void *of) {
         "Time breakdown of each rank",
         "rank_summary"};
     if (!page_bars(page, bars, RANKS_AS_BARS, &words)) {
-        sutra_hta_ranks_table(source->ranks, SUTRA_HTA_TEMPORAL, &reason);
+        sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_HTA_TEMPORAL, &reason);
         page_missing(page, "Time", reason);
     }
     table_free(&table);
@@ -65,7 +65,7 @@ void hta_steps_show(struct page *page, const void *of) {
         "Profiler steps",
         "profiler_steps"};
     const char *reason;
-    const struct sutra_table *table = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_STEPS, &reason);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_HTA_STEPS, &reason);
     if (!table) {
         page_missing(page, "Steps", reason);
         return;
@@ -93,7 +93,7 @@ void hta_stragglers_show(struct page *page, const void *of) {
         "Ranks by lateness",
         "potential_stragglers"};
     const char *reason;
-    const struct sutra_table *table = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_STRAGGLERS, &reason);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_HTA_STRAGGLERS, &reason);
     if (!table) {
         page_missing(page, "Stragglers", reason);
         return;
@@ -137,7 +137,7 @@ static struct bars bars_by_type(const struct sutra_table *table, uint32_t type_c
 
 static void show_types(struct page *page, const struct hta_source *source) {
     const char *reason;
-    const struct sutra_table *table = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_TYPES_MEMORY, &reason);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_HTA_TYPES_MEMORY, &reason);
     int colours[BARS_SHOWN];
     if (!table || table->n_rows == 0) {
         page_missing(page, "Kernel types", table ? "no kernels" : reason);
@@ -158,7 +158,7 @@ static void show_top_kernels(struct page *page, const struct hta_source *source)
         "kernel can be listed on one rank and be part of 'others' on another rank.",
         "Kernels by time",
         "gpu_kernel_breakdown_mem.kernels"};
-    const struct sutra_table *kernels = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_KERNELS_MEMORY, NULL);
+    const struct sutra_table *kernels = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_HTA_KERNELS_MEMORY, NULL);
     struct sutra_table table;
     int colours[BARS_SHOWN];
     if (!kernels || kernels->n_rows == 0)
@@ -188,7 +188,7 @@ void hta_idle_show(struct page *page, const void *of) {
         "Idle time of each stream, descending",
         "idle_time_breakdown.rows"};
     const char *reason;
-    const struct sutra_table *idle = sutra_hta_ranks_table(source->ranks, SUTRA_HTA_IDLE, &reason);
+    const struct sutra_table *idle = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_HTA_IDLE, &reason);
     struct sutra_table table;
     if (!idle) {
         page_missing(page, "Idle time", reason);
@@ -221,7 +221,7 @@ void hta_overlap_show(struct page *page, const void *of) {
         "Communication of each rank",
         "comm_comp_overlap"};
     struct sutra_table table;
-    hta_overlap_table(&table, source->ranks, sutra_hta_ranks_table(source->ranks, SUTRA_HTA_OVERLAP, NULL));
+    hta_overlap_table(&table, source->ranks, sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_HTA_OVERLAP, NULL));
     const struct bars bars = {.table = &table,
                               .n_labels = 1,
                               .values = {{OVERLAP_HIDDEN, "overlaps with compute", COLOUR_HIDDEN},

@@ -291,7 +291,7 @@ static void show_of_rank(struct page *page, const struct hta_source *source, enu
         return;
     }
     for (size_t i = 0; !table && (hta = hta_ranks_of(source->ranks, i)); i++)
-        if (!(table = sutra_hta_table(hta, id, &why)) && i == 0)
+        if (!(table = sutra_result_table(SUTRA_RESULT(hta), id, &why)) && i == 0)
             reason = why;
     if (!table) {
         page_missing(page, what, reason);

@@ -162,7 +162,7 @@ static void show_peak(struct page *page, const void *of) {
 
 static void show_table(struct page *page, const void *of, enum sutra_memory_table id, const char *caption,
                        const char *why) {
-    const struct sutra_table *table = sutra_memory_table(of, id);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(of), id, NULL);
     if (table && table->n_rows)
         page_table(page, table, caption, sutra_table_name(table));
     else

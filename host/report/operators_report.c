@@ -271,7 +271,7 @@ static double lines_us(const struct sutra_table *lines, const char *type) {
 #define AREAS_SHOWN 48
 
 static const struct sutra_table *table_of(const struct operators_source *source, enum sutra_operators_table id) {
-    const struct sutra_table *table = sutra_operators_ranks_table(source->ranks, id);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->ranks), id, NULL);
     return table && table->n_rows ? table : NULL;
 }
 
@@ -560,8 +560,8 @@ static void write_page(struct page *page, const struct operators_source *source,
 enum sutra_status sutra_report_write_operators(struct sutra_context *context, const struct sutra_operators_ranks *ranks,
                                                const char *folder, uint64_t *n_bytes, struct sutra_error *error) {
     struct operators_source source = {.ranks = ranks};
-    const struct sutra_table *timeline = sutra_operators_ranks_table(ranks, SUTRA_OPERATORS_TIMELINE);
-    bool kernels = sutra_operators_ranks_table(ranks, SUTRA_KERNELS_BY_NAME) != NULL;
+    const struct sutra_table *timeline = sutra_result_table(SUTRA_RESULT(ranks), SUTRA_OPERATORS_TIMELINE, NULL);
+    bool kernels = sutra_result_table(SUTRA_RESULT(ranks), SUTRA_KERNELS_BY_NAME, NULL) != NULL;
     struct page page;
     page_open(&page, context, folder, kernels ? PAGE_KERNELS : PAGE_OPERATORS, error);
     lines_table(&source.lines, timeline);

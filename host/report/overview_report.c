@@ -151,7 +151,7 @@ struct overview_source {
 };
 
 static const struct sutra_table *table_of(const struct overview_source *source, enum sutra_overview_table id) {
-    return sutra_overview_table(source->overview, id);
+    return sutra_result_table(SUTRA_RESULT(source->overview), id, NULL);
 }
 
 /* Whether a device did anything. */
@@ -557,9 +557,10 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
     page_open(&page, context, folder, PAGE_FIRST, error);
     page.n_rows = PAGE_ROWS_FEW;
     page.beside = PAGE_HTA;
-    split_table(&source.split, sutra_overview_table(overview, SUTRA_OVERVIEW_TIMELINE));
+    split_table(&source.split, sutra_result_table(SUTRA_RESULT(overview), SUTRA_OVERVIEW_TIMELINE, NULL));
     source.n_ranks = source.split.n_rows;
-    lines_table(&source.operators.lines, sutra_operators_ranks_table(source.operators.ranks, SUTRA_OPERATORS_TIMELINE));
+    lines_table(&source.operators.lines,
+                sutra_result_table(SUTRA_RESULT(source.operators.ranks), SUTRA_OPERATORS_TIMELINE, NULL));
     page_check(&page, &source.split);
     page_check(&page, &source.operators.lines);
     write_page(&page, &source);

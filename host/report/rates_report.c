@@ -183,9 +183,9 @@ static void show_unknown(struct page *page, const struct sutra_table *rates) {
 }
 
 void rates_show(struct page *page, const struct sutra_operators_ranks *ranks) {
-    const struct sutra_table *rates = sutra_operators_ranks_table(ranks, SUTRA_OPERATORS_RATES);
-    const struct sutra_table *steps = sutra_operators_ranks_table(ranks, SUTRA_OPERATORS_RATE_STEPS);
-    const struct sutra_table *peaks = sutra_operators_ranks_table(ranks, SUTRA_OPERATORS_PEAKS);
+    const struct sutra_table *rates = sutra_result_table(SUTRA_RESULT(ranks), SUTRA_OPERATORS_RATES, NULL);
+    const struct sutra_table *steps = sutra_result_table(SUTRA_RESULT(ranks), SUTRA_OPERATORS_RATE_STEPS, NULL);
+    const struct sutra_table *peaks = sutra_result_table(SUTRA_RESULT(ranks), SUTRA_OPERATORS_PEAKS, NULL);
     if (!rates || rates->n_rows == 0) {
         page_missing(page, "Rates", "no GPU activity is attributed to operators");
         return;

@@ -1,7 +1,7 @@
 /*
  * analyze.h - time breakdown of device traces: the tables of Holistic Trace Analysis.
  *
- *     device trace --> sutra_hta_run() --> struct sutra_hta --> sutra_hta_table() --> struct sutra_table
+ *     device trace --> sutra_hta_run() --> struct sutra_hta --> sutra_result_table() --> struct sutra_table
  *
  * Tables and columns equal Holistic Trace Analysis ("HTA") 0.5.0 or 0.6.1. If the trace has integer times, all numbers
  * equal HTA's; for newer tables only with `compat`. Standard deviations agree to about 12 digits because sutra computes
@@ -87,14 +87,11 @@ enum sutra_hta_table {
 };
 
 /* Computes the tables of one rank. The trace may be freed before *hta, which the caller frees. Traces without kernels
- * are valid; sutra_hta_table() returns the reason for each missing table. Errors: SUTRA_SYSTEM: out of memory. */
+ * are valid; sutra_result_table() returns the reason for each missing table. Errors: SUTRA_SYSTEM: out of memory. */
 enum sutra_status sutra_hta_run(struct sutra_context *context, const struct sutra_device_trace *trace,
                                 const struct sutra_hta_options *options, struct sutra_hta **hta,
                                 struct sutra_error *error);
 void sutra_hta_free(struct sutra_hta *hta);
-
-/* Returns a table; NULL: not available, with the reason in *reason (may be NULL). Both live as long as `hta`. */
-const struct sutra_table *sutra_hta_table(const struct sutra_hta *hta, enum sutra_hta_table id, const char **reason);
 
 /* Summary of one rank. Times are in microseconds; NaN: not available. */
 struct sutra_hta_summary {
@@ -189,11 +186,6 @@ void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks);
 
 /* Returns the i-th rank: analyzed ranks in ascending order, followed by skipped traces; NULL after the last one. */
 const struct sutra_hta_rank *sutra_hta_ranks_get(const struct sutra_hta_ranks *ranks, size_t i);
-
-/* Returns a table of all ranks; NULL: not available, with the reason in *reason (may be NULL). Single-rank tables are
- * never available. */
-const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id,
-                                                const char **reason);
 
 /* Options with their defaults, as used for the tables. They live as long as the ranks. */
 const struct sutra_hta_options *sutra_hta_ranks_rules(const struct sutra_hta_ranks *ranks);

@@ -1,7 +1,7 @@
 /*
  * collectives.h - collectives over all ranks of a job: straggler, waits, bandwidths, clock offsets, and errors.
  *
- *     device traces --> sutra_collectives_run() --> struct sutra_collectives --> sutra_collectives_table()
+ *     device traces --> sutra_collectives_run() --> struct sutra_collectives --> sutra_result_table()
  *                                                                            --> sutra_collectives_straggler()
  *
  * Collectives of different ranks match if process group (name and members) and sequence number "Seq" are equal. Without
@@ -68,10 +68,6 @@ enum sutra_status sutra_collectives_run(struct sutra_context *context, const cha
                                         const struct sutra_collectives_options *options,
                                         struct sutra_collectives **collectives, struct sutra_error *error);
 void sutra_collectives_free(struct sutra_collectives *collectives);
-
-/* Returns a table; NULL: not requested, or no data. It lives as long as `collectives`. */
-const struct sutra_table *sutra_collectives_table(const struct sutra_collectives *collectives,
-                                                  enum sutra_collectives_table id);
 
 /* One trace: analyzed ranks in ascending order, followed by skipped traces. */
 struct sutra_collectives_rank {

@@ -1,7 +1,7 @@
 /*
  * diff.h - compare two traces, or the traces of two jobs: differences in time, by step part, operator and kernel.
  *
- *     traces of A, traces of B --> sutra_diff_run() --> struct sutra_diff --> sutra_diff_table() --> tables
+ *     traces of A, traces of B --> sutra_diff_run() --> struct sutra_diff --> sutra_result_table() --> tables
  *
  * All totals are per step and rank: means over all profiler steps and all ranks. A trace without steps is one step. GPU
  * work belongs to the step that launched it. Each table splits the same total, so its differences sum to the total
@@ -76,9 +76,6 @@ enum sutra_status sutra_diff_run_of(struct sutra_context *context, const struct 
                                     const struct sutra_device_trace *b, const struct sutra_diff_options *options,
                                     struct sutra_diff **diff, struct sutra_error *error);
 void sutra_diff_free(struct sutra_diff *diff);
-
-/* Returns a table, or NULL if it was not computed. It lives as long as `diff`. */
-const struct sutra_table *sutra_diff_table(const struct sutra_diff *diff, enum sutra_diff_table id);
 
 /* Summary of A and B. */
 struct sutra_diff_summary {

@@ -59,9 +59,6 @@ enum sutra_status sutra_memory_parse(struct sutra_context *context, const char *
                                      struct sutra_error *error);
 void sutra_memory_free(struct sutra_memory *memory);
 
-/* Returns a table, which lives as long as `memory`; NULL: not requested, or not available. */
-const struct sutra_table *sutra_memory_table(const struct sutra_memory *memory, enum sutra_memory_table id);
-
 struct sutra_memory_finding {
     const char *rule;   /* "fragmentation_at_peak" */
     const char *device; /* "cuda:0" */

@@ -1,7 +1,7 @@
 /*
  * operators.h - GPU time by operator, category, module and kernel.
  *
- *     device trace --> sutra_operators_run() --> struct sutra_operators --> sutra_operators_table() --> tables
+ *     device trace --> sutra_operators_run() --> struct sutra_operators --> sutra_result_table() --> tables
  *     many of them --> sutra_operators_ranks_run() --> struct sutra_operators_ranks
  *
  * GPU work (kernels, memcpys, memsets) belongs to the runtime call with its correlation. sutra attributes it once: to
@@ -89,9 +89,6 @@ enum sutra_status sutra_operators_run(struct sutra_context *context, const struc
                                       struct sutra_error *error);
 void sutra_operators_free(struct sutra_operators *operators);
 
-/* Returns a table, or NULL if it was not computed. It lives as long as `operators`. */
-const struct sutra_table *sutra_operators_table(const struct sutra_operators *operators, enum sutra_operators_table id);
-
 /* The rank of the tables. */
 int64_t sutra_operators_rank_of(const struct sutra_operators *operators);
 
@@ -133,11 +130,6 @@ struct sutra_operators_rank {
 
 /* Returns the i-th rank: analyzed ranks in ascending order, followed by skipped traces; NULL after the last one. */
 const struct sutra_operators_rank *sutra_operators_ranks_get(const struct sutra_operators_ranks *ranks, size_t i);
-
-/* Returns a table of all ranks, or NULL if it was not computed. TraceLens' tables are always NULL: they exist only per
- * rank. */
-const struct sutra_table *sutra_operators_ranks_table(const struct sutra_operators_ranks *ranks,
-                                                      enum sutra_operators_table id);
 
 #pragma GCC visibility pop
 

@@ -1,6 +1,7 @@
 /*
  * table.h - result tables: named columns of integers, real numbers or text, all of equal length.
  *
+ *     const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(hta), SUTRA_HTA_TEMPORAL, &reason);
  *     struct sutra_column column;
  *     for (uint32_t i = 0; sutra_table_column(table, i, &column); i++)
  *         ... column.name, column.integers[row], column.reals[row] or sutra_column_text(&column, row) ...
@@ -21,6 +22,19 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 struct sutra_table;
+struct sutra_result;
+
+/* The tables of a result: of struct sutra_hta, sutra_hta_ranks, sutra_operators, sutra_operators_ranks,
+ * sutra_collectives, sutra_overview, sutra_memory, or sutra_diff. */
+#define SUTRA_RESULT(pointer) ((const struct sutra_result *)(pointer))
+
+/* Returns a table of a result. `id` is from the enum of the analysis, such as enum sutra_hta_table. NULL: the table is
+ * missing, and *reason (may be NULL) becomes the cause: not requested, no such data, ... Table and reason live as long
+ * as the result. */
+const struct sutra_table *sutra_result_table(const struct sutra_result *result, uint32_t id, const char **reason);
+
+/* Returns the number of tables, missing ones included: ids are smaller. */
+uint32_t sutra_result_n_tables(const struct sutra_result *result);
 
 enum sutra_column_kind { SUTRA_COLUMN_INTEGER, SUTRA_COLUMN_REAL, SUTRA_COLUMN_TEXT };
 

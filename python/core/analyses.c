@@ -17,7 +17,7 @@ RELEASE(dlrm)
 /* ---- Holistic Trace Analysis ---- */
 
 static const struct sutra_table *hta_table(const void *thing, int number, const char **reason) {
-    return sutra_hta_table(thing, (enum sutra_hta_table)number, reason);
+    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
 }
 
 static const struct kind hta_kind = {
@@ -63,7 +63,7 @@ static void hta_ranks_release(void *thing) {
 }
 
 static const struct sutra_table *hta_ranks_table(const void *thing, int number, const char **reason) {
-    return sutra_hta_ranks_table(thing, (enum sutra_hta_table)number, reason);
+    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
 }
 
 static bool hta_ranks_rank(const void *thing, size_t i, struct told_rank *rank) {
@@ -125,13 +125,11 @@ static enum sutra_status run_hta_counters(struct job *job, struct sutra_context 
 /* ---- Operators and kernels ---- */
 
 static const struct sutra_table *operators_table(const void *thing, int number, const char **reason) {
-    (void)reason;
-    return sutra_operators_table(thing, (enum sutra_operators_table)number);
+    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
 }
 
 static const struct sutra_table *operators_ranks_table(const void *thing, int number, const char **reason) {
-    (void)reason;
-    return sutra_operators_ranks_table(thing, (enum sutra_operators_table)number);
+    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
 }
 
 static bool operators_ranks_rank(const void *thing, size_t i, struct told_rank *rank) {

@@ -15,14 +15,14 @@ static void overview_release(void *thing) {
 static const struct sutra_table *overview_table(const void *thing, int number, const char **reason) {
     const struct sutra_operators_ranks *operators = sutra_overview_operators(thing);
     if (number < SUTRA_OVERVIEW_N_TABLES)
-        return sutra_overview_table(thing, (enum sutra_overview_table)number);
+        return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
     number -= SUTRA_OVERVIEW_N_TABLES;
     if (!operators)
         return NULL;
     if (number < SUTRA_OPERATORS_N_TABLES)
-        return sutra_operators_ranks_table(operators, (enum sutra_operators_table)number);
+        return sutra_result_table(SUTRA_RESULT(operators), (uint32_t)number, reason);
     number -= SUTRA_OPERATORS_N_TABLES;
-    return sutra_hta_ranks_table(sutra_overview_hta(thing), (enum sutra_hta_table)number, reason);
+    return sutra_result_table(SUTRA_RESULT(sutra_overview_hta(thing)), (uint32_t)number, reason);
 }
 
 static PyObject *numbers_of(const struct sutra_finding *finding) {
@@ -79,8 +79,7 @@ static void collectives_release(void *thing) {
 }
 
 static const struct sutra_table *collectives_table(const void *thing, int number, const char **reason) {
-    (void)reason;
-    return sutra_collectives_table(thing, (enum sutra_collectives_table)number);
+    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
 }
 
 static bool collectives_rank(const void *thing, size_t i, struct told_rank *rank) {
@@ -167,8 +166,7 @@ static void diff_release(void *thing) {
 }
 
 static const struct sutra_table *diff_table(const void *thing, int number, const char **reason) {
-    (void)reason;
-    return sutra_diff_table(thing, (enum sutra_diff_table)number);
+    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
 }
 
 static PyObject *diff_report(const void *thing) {

@@ -81,8 +81,8 @@ static void made_free(struct made *made) {
 static void try_rules(const uint8_t *data, size_t size, bool compat) {
     struct made one = make(1, data, size, compat), two = make(2, data, size, compat);
     for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES; id++)
-        check_tables_alike(sutra_collectives_table(one.of, (enum sutra_collectives_table)id),
-                           sutra_collectives_table(two.of, (enum sutra_collectives_table)id));
+        check_tables_alike(sutra_result_table(SUTRA_RESULT(one.of), (uint32_t)id, NULL),
+                           sutra_result_table(SUTRA_RESULT(two.of), (uint32_t)id, NULL));
     made_free(&one);
     made_free(&two);
 }

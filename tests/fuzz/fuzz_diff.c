@@ -78,7 +78,7 @@ static bool is_near(double a, double b, double size) {
 }
 
 static void check_level(const struct made *made, enum sutra_diff_table id, bool equal) {
-    const struct sutra_table *table = sutra_diff_table(made->diff, id);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(made->diff), id, NULL);
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(made->diff, &summary);
     double size = summary.device_us[0] + summary.device_us[1];
@@ -96,10 +96,10 @@ static void try_rules(const struct sides *sides, bool compat) {
     check((one.diff == NULL) == (two.diff == NULL), "a difference for any number of threads or for none");
     check((one.diff == NULL) == (mirror.diff == NULL), "a difference in either order or in none");
     for (int id = 0; one.diff && id < SUTRA_DIFF_N_TABLES; id++) {
-        const struct sutra_table *table = sutra_diff_table(one.diff, (enum sutra_diff_table)id);
-        check_tables_alike(table, sutra_diff_table(two.diff, (enum sutra_diff_table)id));
-        check(!table ||
-                  sutra_table_rows(table) == sutra_table_rows(sutra_diff_table(mirror.diff, (enum sutra_diff_table)id)),
+        const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(one.diff), (uint32_t)id, NULL);
+        check_tables_alike(table, sutra_result_table(SUTRA_RESULT(two.diff), (uint32_t)id, NULL));
+        check(!table || sutra_table_rows(table) ==
+                            sutra_table_rows(sutra_result_table(SUTRA_RESULT(mirror.diff), (uint32_t)id, NULL)),
               "as many rows in either order");
         if (table && id >= SUTRA_DIFF_OPERATORS && id <= SUTRA_DIFF_PATHS && id != SUTRA_DIFF_COLLECTIVES)
             check_level(&one, (enum sutra_diff_table)id, equal);

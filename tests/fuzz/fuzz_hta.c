@@ -33,8 +33,8 @@ static void made_free(struct made *made) {
 static void check_tables(const struct sutra_hta *one, const struct sutra_hta *two) {
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++) {
         const char *reason;
-        const struct sutra_table *a = sutra_hta_table(one, (enum sutra_hta_table)id, &reason);
-        const struct sutra_table *b = sutra_hta_table(two, (enum sutra_hta_table)id, NULL);
+        const struct sutra_table *a = sutra_result_table(SUTRA_RESULT(one), (uint32_t)id, &reason);
+        const struct sutra_table *b = sutra_result_table(SUTRA_RESULT(two), (uint32_t)id, NULL);
         check((a == NULL) == (reason != NULL), "a table or a reason");
         check_tables_alike(a, b);
     }

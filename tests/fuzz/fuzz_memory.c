@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (memory) {
         struct sutra_memory_finding finding;
         for (int id = 0; id < SUTRA_MEMORY_COMPARISON; id++)
-            check(sutra_memory_table(memory, (enum sutra_memory_table)id), "all tables are available");
+            check(sutra_result_table(SUTRA_RESULT(memory), (uint32_t)id, NULL), "all tables are available");
         for (size_t i = 0; sutra_memory_finding(memory, i, &finding); i++)
             check(finding.text[0], "a finding has a text");
         check(sutra_memory_write_json(context, memory, "/dev/null", NULL, &error) == SUTRA_OK, "results are JSON");

@@ -41,8 +41,8 @@ static void try_rules(const uint8_t *data, size_t size, bool compat, bool kernel
     struct made one = make(1, data, size, compat, kernels), two = make(2, data, size, compat, kernels);
     check((one.operators == NULL) == (two.operators == NULL), "tables for any number of threads or for none");
     for (int id = 0; one.operators && id < SUTRA_OPERATORS_N_TABLES; id++)
-        check_tables_alike(sutra_operators_table(one.operators, (enum sutra_operators_table)id),
-                           sutra_operators_table(two.operators, (enum sutra_operators_table)id));
+        check_tables_alike(sutra_result_table(SUTRA_RESULT(one.operators), (uint32_t)id, NULL),
+                           sutra_result_table(SUTRA_RESULT(two.operators), (uint32_t)id, NULL));
     made_free(&one);
     made_free(&two);
 }

@@ -105,7 +105,7 @@ static int64_t host_of(const struct sutra_collectives *of, int64_t rank) {
 }
 
 static void add_ranks(struct sutra_collectives *of, double median_compute_ns) {
-    struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_RANKS);
+    struct sutra_table *table = result_table_begin(&of->result, SUTRA_COLLECTIVES_RANKS);
     double span_us = of->summary.span_us;
     for (row_t i = 0; i < of->n_clocks; i++) {
         const struct rank_waits *sums = &of->sums[i];
@@ -131,7 +131,7 @@ static int64_t ahead_of(const struct rank_clock *clock) {
 }
 
 static void add_clocks(struct sutra_collectives *of) {
-    struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_CLOCKS);
+    struct sutra_table *table = result_table_begin(&of->result, SUTRA_COLLECTIVES_CLOCKS);
     for (row_t i = 0; i < of->n_clocks; i++) {
         const struct rank_clock *clock = &of->clocks[i];
         table_integer(table, clock->rank);
@@ -150,7 +150,7 @@ static void add_clocks(struct sutra_collectives *of) {
 static void add_hosts(struct sutra_collectives *of, double *values) {
     if (of->ranks_per_host == 0)
         return;
-    struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_HOSTS);
+    struct sutra_table *table = result_table_begin(&of->result, SUTRA_COLLECTIVES_HOSTS);
     for (row_t begin = 0, end; begin < of->n_clocks; begin = end) {
         int64_t host = host_of(of, of->clocks[begin].rank);
         double residual_us = 0;
@@ -189,7 +189,7 @@ static void add_check(const struct sutra_collectives *of, struct sutra_table *ta
 
 /* Adds skipped traces, then checks of collectives by severity. */
 static void add_checks(struct sutra_collectives *of) {
-    struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_CHECKS);
+    struct sutra_table *table = result_table_begin(&of->result, SUTRA_COLLECTIVES_CHECKS);
     for (size_t i = 0; i < of->tasks.n; i++) {
         const struct rank_task *task = &of->tasks.list[of->tasks.order[i]];
         if (task->status && !task->is_unselected)
@@ -454,10 +454,13 @@ enum sutra_status collectives_join(struct sutra_collectives *of, struct sutra_co
         of->summary.n_ranks += !task->status;
         of->summary.n_skipped += task->status && !task->is_unselected;
     }
+    if (!result_init(&of->result, collective_table_specs, SUTRA_COLLECTIVES_N_TABLES))
+        return error_memory(error);
+    of->result.of_job = true;
+    of->result.verbatim = of->options.compat;
     enum sutra_status status = of->options.compat ? nccl_tables_make(of, error) : analyze_all(of, context, error);
-    for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++)
-        if (of->tables[id].failed)
-            status = error_memory(error);
+    if (!status)
+        status = result_status(&of->result, error);
     return status ? status : arena_status(&of->arena, error);
 }
 
@@ -491,8 +494,7 @@ enum sutra_status sutra_collectives_run(struct sutra_context *context, const cha
 void sutra_collectives_free(struct sutra_collectives *collectives) {
     if (!collectives)
         return;
-    for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES; id++)
-        table_free(&collectives->tables[id]);
+    result_free(&collectives->result);
     collective_calls_free(&collectives->calls);
     arena_free(&collectives->arena);
     rank_tasks_free(&collectives->tasks);
@@ -500,11 +502,6 @@ void sutra_collectives_free(struct sutra_collectives *collectives) {
 }
 
 /* ---- Results ---- */
-
-const struct sutra_table *sutra_collectives_table(const struct sutra_collectives *collectives,
-                                                  enum sutra_collectives_table id) {
-    return collectives->made[id] ? &collectives->tables[id] : NULL;
-}
 
 const struct sutra_collectives_rank *sutra_collectives_at(const struct sutra_collectives *collectives, size_t i) {
     return i < collectives->tasks.n_selected ? &collective_part_at(collectives, i)->rank : NULL;

@@ -42,6 +42,7 @@ struct collective_time {
 };
 
 struct sutra_collectives {
+    struct sutra_result result;
     struct rank_tasks tasks; /* whose results are struct collective_part */
     struct sutra_collectives_options options;
     struct arena arena;
@@ -60,8 +61,6 @@ struct sutra_collectives {
     struct sutra_collectives_summary summary;
     struct sutra_collectives_straggler straggler;
     char sentence[600];
-    struct sutra_table tables[SUTRA_COLLECTIVES_N_TABLES];
-    bool made[SUTRA_COLLECTIVES_N_TABLES];
 };
 
 extern const struct rank_analysis collectives_analysis;
@@ -89,8 +88,8 @@ struct collective_time collective_time_of(const struct sutra_collectives *of, co
 
 /* ---- Tables ---- */
 
-/* Initializes a table with its name and columns. */
-struct sutra_table *collective_table_begin(struct sutra_collectives *of, enum sutra_collectives_table id);
+/* tables.c: names and columns of all tables. */
+extern const struct table_spec collective_table_specs[];
 
 /* tables.c: collectives and arrivals; kinds, groups and sizes. SUTRA_SYSTEM: out of memory. */
 enum sutra_status collective_tables_make(struct sutra_collectives *of, struct sutra_error *error);

@@ -163,7 +163,7 @@ static void find_excess(struct sutra_collectives *of, struct excess_work *work) 
         straggler->excess_us = excess_of(row) / 1e3;
         break;
     }
-    struct sutra_table *table = collective_table_begin(of, SUTRA_COLLECTIVES_EXCESS);
+    struct sutra_table *table = result_table_begin(&of->result, SUTRA_COLLECTIVES_EXCESS);
     for (uint64_t i = 0; i < work->n && table->n_rows < EXCESS_ROWS && !table->failed; i++) {
         const struct excess_row *row = &work->rows[i];
         if (row->on_host != straggler->on_host || excess_of(row) <= 0)

@@ -21,12 +21,10 @@
 #define REAL    SUTRA_COLUMN_REAL
 #define TEXT    SUTRA_COLUMN_TEXT
 
-/* Without TraceLens' tables, which have columns of ranks. */
-static const struct {
-    const char *name;
-    struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to a column without a name */
-} specs[] = {
+/* TraceLens' tables without columns have some that depend on the ranks. */
+const struct table_spec collective_table_specs[SUTRA_COLLECTIVES_N_TABLES] = {
     [SUTRA_COLLECTIVES_ALL] = {"collectives",
+                               OF_JOB,
                                {{"group", TEXT},
                                 {"members", TEXT},
                                 {"number", INTEGER},
@@ -49,6 +47,7 @@ static const struct {
                                 {"bus_gb_per_s", REAL},
                                 {"link_percent", REAL}}},
     [SUTRA_COLLECTIVES_ARRIVALS] = {"collective_arrivals",
+                                    OF_JOB,
                                     {{"group", TEXT},
                                      {"members", TEXT},
                                      {"number", INTEGER},
@@ -59,6 +58,7 @@ static const struct {
                                      {"duration_us", REAL},
                                      {"end_us", REAL}}},
     [SUTRA_COLLECTIVES_KINDS] = {"collective_types",
+                                 OF_JOB,
                                  {{"type", TEXT},
                                   {"dtype", TEXT},
                                   {"bytes", REAL},
@@ -81,6 +81,7 @@ static const struct {
                                   {"bus_max_gb_per_s", REAL},
                                   {"link_percent", REAL}}},
     [SUTRA_COLLECTIVES_GROUPS] = {"collective_groups",
+                                  OF_JOB,
                                   {{"group", TEXT},
                                    {"members", TEXT},
                                    {"group_size", INTEGER},
@@ -94,6 +95,7 @@ static const struct {
                                    {"last_most_rank", INTEGER},
                                    {"last_most", INTEGER}}},
     [SUTRA_COLLECTIVES_SIZES] = {"collective_sizes",
+                                 OF_JOB,
                                  {{"type", TEXT},
                                   {"place", TEXT},
                                   {"from_bytes", REAL},
@@ -106,6 +108,7 @@ static const struct {
                                   {"bus_max_gb_per_s", REAL},
                                   {"link_percent", REAL}}},
     [SUTRA_COLLECTIVES_RANKS] = {"collective_ranks",
+                                 OF_JOB,
                                  {{"rank", INTEGER},
                                   {"host", INTEGER},
                                   {"collectives", INTEGER},
@@ -119,6 +122,7 @@ static const struct {
                                   {"compute_us", REAL},
                                   {"compute_over_median_us", REAL}}},
     [SUTRA_COLLECTIVES_CLOCKS] = {"collective_clocks",
+                                  OF_JOB,
                                   {{"rank", INTEGER},
                                    {"host", INTEGER},
                                    {"reference", INTEGER},
@@ -129,6 +133,7 @@ static const struct {
                                    {"found_from", TEXT},
                                    {"set_right", INTEGER}}},
     [SUTRA_COLLECTIVES_HOSTS] = {"collective_hosts",
+                                 OF_JOB,
                                  {{"host", INTEGER},
                                   {"first_rank", INTEGER},
                                   {"last_rank", INTEGER},
@@ -136,6 +141,7 @@ static const struct {
                                   {"ahead_us", REAL},
                                   {"residual_us", REAL}}},
     [SUTRA_COLLECTIVES_CHECKS] = {"collective_errors",
+                                  OF_JOB,
                                   {{"severity", TEXT},
                                    {"check", TEXT},
                                    {"hangs", INTEGER},
@@ -146,6 +152,7 @@ static const struct {
                                    {"first_us", REAL},
                                    {"text", TEXT}}},
     [SUTRA_COLLECTIVES_EXCESS] = {"straggler_operators",
+                                  OF_JOB,
                                   {{"runs_on", TEXT},
                                    {"phase", TEXT},
                                    {"operator", TEXT},
@@ -154,16 +161,97 @@ static const struct {
                                    {"median_calls", INTEGER},
                                    {"median_us", REAL},
                                    {"excess_us", REAL}}},
+    [SUTRA_COLLECTIVES_NCCL_LONG] = {"nccl_long",
+                                     OF_JOB,
+                                     {{"collective_id", TEXT},
+                                      {"index_in_group", INTEGER},
+                                      {"rank", INTEGER},
+                                      {"Process Group Name", TEXT},
+                                      {"Process Group Ranks", TEXT},
+                                      {"Collective name", TEXT},
+                                      {"Group size", REAL},
+                                      {"dtype", TEXT},
+                                      {"In msg nelems", REAL},
+                                      {"In msg size (MB)", REAL},
+                                      {"Out msg nelems", REAL},
+                                      {"Out msg size (MB)", REAL},
+                                      {"In split size", TEXT},
+                                      {"Out split size", TEXT},
+                                      {"stream", REAL},
+                                      {"ts", REAL},
+                                      {"dur", REAL}}},
+    [SUTRA_COLLECTIVES_NCCL_SUMMARY_LONG] = {"nccl_summary_long",
+                                             OF_JOB,
+                                             {{"rank", INTEGER},
+                                              {"Process Group Name", TEXT},
+                                              {"Process Group Ranks", TEXT},
+                                              {"Collective name", TEXT},
+                                              {"Group size", REAL},
+                                              {"dtype", TEXT},
+                                              {"In msg nelems", REAL},
+                                              {"Out msg nelems", REAL},
+                                              {"In split size", TEXT},
+                                              {"Out split size", TEXT},
+                                              {"stream", REAL},
+                                              {"In msg size (MB)_first", REAL},
+                                              {"Out msg size (MB)_first", REAL},
+                                              {"dur_sum", REAL},
+                                              {"dur_mean", REAL},
+                                              {"dur_std", REAL},
+                                              {"dur_min", REAL},
+                                              {"dur_max", REAL},
+                                              {"operation_count", INTEGER}}},
+    [SUTRA_COLLECTIVES_NCCL_IMPLICIT_SYNC] = {"nccl_implicit_sync", OF_JOB, {{0}}},
+    [SUTRA_COLLECTIVES_NCCL_SUMMARY_IMPLICIT_SYNC] = {"nccl_summary_implicit_sync", OF_JOB, {{0}}},
+    [SUTRA_COLLECTIVES_NCCL_ALL2ALLV] = {"nccl_all2allv", OF_JOB, {{0}}},
+    [SUTRA_COLLECTIVES_NCCL_SUMMARY_ALL2ALLV] = {"nccl_summary_all2allv",
+                                                 OF_JOB,
+                                                 {{"Process Group Name", TEXT},
+                                                  {"dtype", TEXT},
+                                                  {"total data communicated (MB)_mean", REAL},
+                                                  {"total data communicated (MB)_median", REAL},
+                                                  {"total data communicated (MB)_min", REAL},
+                                                  {"total data communicated (MB)_max", REAL},
+                                                  {"wall_time (us)_mean", REAL},
+                                                  {"wall_time (us)_median", REAL},
+                                                  {"wall_time (us)_min", REAL},
+                                                  {"wall_time (us)_max", REAL},
+                                                  {"Total wall_time (us)", REAL},
+                                                  {"throughput (GB/s)_mean", REAL},
+                                                  {"throughput (GB/s)_median", REAL},
+                                                  {"throughput (GB/s)_min", REAL},
+                                                  {"throughput (GB/s)_max", REAL},
+                                                  {"size_imbalance_mean", REAL},
+                                                  {"size_imbalance_max", REAL},
+                                                  {"max_rank_dur (us)_mean", REAL},
+                                                  {"max_rank_dur (us)_max", REAL},
+                                                  {"skew in start time_mean", REAL},
+                                                  {"skew in start time_max", REAL},
+                                                  {"skew in end time_mean", REAL},
+                                                  {"skew in end time_max", REAL},
+                                                  {"count", INTEGER},
+                                                  {"Process Group Ranks", TEXT},
+                                                  {"Collective name", TEXT},
+                                                  {"Group size", REAL},
+                                                  {"Total wall_time (ms)", REAL}}},
+    [SUTRA_COLLECTIVES_NCCL_HEATMAP] = {"nccl_all2allv_heatmap",
+                                        OF_JOB,
+                                        {{"src_rank", INTEGER},
+                                         {"dst_rank", INTEGER},
+                                         {"total_sent_MB", REAL},
+                                         {"avg_sent_MB", REAL},
+                                         {"count", INTEGER}}},
+    [SUTRA_COLLECTIVES_STRAGGLER_SUMMARY] = {"straggler_summary",
+                                             OF_JOB,
+                                             {{"rank", INTEGER},
+                                              {"total_wait_time_us", REAL},
+                                              {"mean_wait_time_us", REAL},
+                                              {"times_arrived_last", INTEGER},
+                                              {"times_arrived_first", INTEGER},
+                                              {"pct_arrived_last", REAL},
+                                              {"num_collectives", INTEGER},
+                                              {"total_nccl_dur_us", REAL}}},
 };
-
-struct sutra_table *collective_table_begin(struct sutra_collectives *of, enum sutra_collectives_table id) {
-    uint32_t n = 0;
-    while (n < TABLE_COLUMNS_MAX && specs[id].columns[n].name)
-        n++;
-    table_init(&of->tables[id], specs[id].name, specs[id].columns, n);
-    of->made[id] = true;
-    return &of->tables[id];
-}
 
 /* ---- Collectives and arrivals ---- */
 
@@ -239,8 +327,9 @@ static void add_arrivals(const struct sutra_collectives *of, const struct collec
 }
 
 enum sutra_status collective_tables_make(struct sutra_collectives *of, struct sutra_error *error) {
-    struct sutra_table *all = collective_table_begin(of, SUTRA_COLLECTIVES_ALL);
-    struct sutra_table *arrivals = of->options.arrivals ? collective_table_begin(of, SUTRA_COLLECTIVES_ARRIVALS) : NULL;
+    struct sutra_table *all = result_table_begin(&of->result, SUTRA_COLLECTIVES_ALL);
+    struct sutra_table *arrivals =
+        of->options.arrivals ? result_table_begin(&of->result, SUTRA_COLLECTIVES_ARRIVALS) : NULL;
     struct group_text group = {0};
     for (row_t i = 0; i < of->matches.n && !all->failed; i++) {
         const struct collective_match *match = &of->matches.list[i];
@@ -438,9 +527,9 @@ static row_t run_end(const struct kind_row *rows, row_t begin, row_t n, int (*co
 }
 
 enum sutra_status collective_kinds_make(struct sutra_collectives *of, struct sutra_error *error) {
-    struct sutra_table *kinds = collective_table_begin(of, SUTRA_COLLECTIVES_KINDS);
-    struct sutra_table *groups = collective_table_begin(of, SUTRA_COLLECTIVES_GROUPS);
-    struct sutra_table *sizes = collective_table_begin(of, SUTRA_COLLECTIVES_SIZES);
+    struct sutra_table *kinds = result_table_begin(&of->result, SUTRA_COLLECTIVES_KINDS);
+    struct sutra_table *groups = result_table_begin(&of->result, SUTRA_COLLECTIVES_GROUPS);
+    struct sutra_table *sizes = result_table_begin(&of->result, SUTRA_COLLECTIVES_SIZES);
     struct arena_mark mark = arena_mark(&of->arena);
     struct kind_row *rows = arena_take(&of->arena, of->matches.n, sizeof *rows);
     double *values = arena_take(&of->arena, of->matches.n, sizeof *values);

@@ -196,15 +196,6 @@ double nccl_megabytes(const struct nccl_work *work, const struct nccl_row *row, 
     return (double)NAN;
 }
 
-struct sutra_table *nccl_table_begin(struct nccl_work *work, enum sutra_collectives_table id, const char *name,
-                                     const struct column_spec *columns, uint32_t n) {
-    struct sutra_table *table = &work->of->tables[id];
-    table_init(table, name, columns, n);
-    table->verbatim = true;
-    work->of->made[id] = true;
-    return table;
-}
-
 void nccl_add_text(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row,
                    enum nccl_text text) {
     uint32_t string = row->text[text];
@@ -292,9 +283,8 @@ void nccl_columns_add(const struct nccl_work *work, struct nccl_columns *columns
 }
 
 struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl_columns *columns,
-                                       enum sutra_collectives_table id, const char *name,
-                                       const struct column_spec *general, uint32_t n_general,
-                                       const char *const *of_ranks) {
+                                       enum sutra_collectives_table id, const struct column_spec *general,
+                                       uint32_t n_general, const char *const *of_ranks) {
     uint32_t n = n_general + columns->n_cells;
     struct column_spec *specs = arena_take(work->arena, n, sizeof *specs);
     if (!specs)
@@ -309,7 +299,7 @@ struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl
         snprintf(column, size, "rank_%" PRIu32 "_%s", columns->ranks[columns->cells[i] / columns->n_per_rank], what);
         specs[n_general + i] = (struct column_spec){column, strstr(what, "split") ? TEXT : REAL};
     }
-    return nccl_table_begin(work, id, name, specs, n);
+    return result_table_begin_with(&work->of->result, id, specs, n);
 }
 
 /* ---- Collectives among the rows ---- */
@@ -384,25 +374,7 @@ static bool find_ids(struct nccl_work *work) {
 /* ---- Long tables ---- */
 
 static void add_all_rows(struct nccl_work *work) {
-    static const struct column_spec columns[] = {{"collective_id", TEXT},
-                                                 {"index_in_group", SUTRA_COLUMN_INTEGER},
-                                                 {"rank", SUTRA_COLUMN_INTEGER},
-                                                 {"Process Group Name", TEXT},
-                                                 {"Process Group Ranks", TEXT},
-                                                 {"Collective name", TEXT},
-                                                 {"Group size", REAL},
-                                                 {"dtype", TEXT},
-                                                 {"In msg nelems", REAL},
-                                                 {"In msg size (MB)", REAL},
-                                                 {"Out msg nelems", REAL},
-                                                 {"Out msg size (MB)", REAL},
-                                                 {"In split size", TEXT},
-                                                 {"Out split size", TEXT},
-                                                 {"stream", REAL},
-                                                 {"ts", REAL},
-                                                 {"dur", REAL}};
-    struct sutra_table *table =
-        nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_LONG, "nccl_long", columns, sizeof columns / sizeof *columns);
+    struct sutra_table *table = result_table_begin(&work->of->result, SUTRA_COLLECTIVES_NCCL_LONG);
     for (uint64_t i = 0; i < work->all.n; i++) {
         const struct nccl_row *row = &work->all.list[i];
         nccl_add_id(work, table, row);
@@ -447,25 +419,6 @@ static int compare_rows(const void *left, const void *right, void *arg) {
 }
 
 static void add_summaries(struct nccl_work *work) {
-    static const struct column_spec columns[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                                 {"Process Group Name", TEXT},
-                                                 {"Process Group Ranks", TEXT},
-                                                 {"Collective name", TEXT},
-                                                 {"Group size", REAL},
-                                                 {"dtype", TEXT},
-                                                 {"In msg nelems", REAL},
-                                                 {"Out msg nelems", REAL},
-                                                 {"In split size", TEXT},
-                                                 {"Out split size", TEXT},
-                                                 {"stream", REAL},
-                                                 {"In msg size (MB)_first", REAL},
-                                                 {"Out msg size (MB)_first", REAL},
-                                                 {"dur_sum", REAL},
-                                                 {"dur_mean", REAL},
-                                                 {"dur_std", REAL},
-                                                 {"dur_min", REAL},
-                                                 {"dur_max", REAL},
-                                                 {"operation_count", SUTRA_COLUMN_INTEGER}};
     const struct nccl_row **rows = arena_take(work->arena, work->all.n, sizeof(void *));
     double *values = arena_take(work->arena, 2 * work->all.n, sizeof *values);
     enum group_order order = GROUPS_SORTED;
@@ -481,8 +434,7 @@ static void add_summaries(struct nccl_work *work) {
     }
     if (!values)
         return;
-    struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_SUMMARY_LONG, "nccl_summary_long",
-                                                 columns, sizeof columns / sizeof *columns);
+    struct sutra_table *table = result_table_begin(&work->of->result, SUTRA_COLLECTIVES_NCCL_SUMMARY_LONG);
     for (uint64_t i = 1; i < n; i++)
         order = compare_keys(work, rows[i - 1], rows[i]) > 0 ? GROUPS_MIXED : order;
     if (n)
@@ -555,8 +507,8 @@ static void finish_tables(struct nccl_work *work) {
     if (!per_node && of->tasks.n)
         per_node = collective_part_of(of, 0)->n_devices;
     for (int id = SUTRA_COLLECTIVES_NCCL_LONG; id < SUTRA_COLLECTIVES_N_TABLES; id++) {
-        struct sutra_table *table = &of->tables[id];
-        if (!of->made[id] || table->failed)
+        struct sutra_table *table = &of->result.tables[id];
+        if (!of->result.made[id] || table->failed)
             continue;
         for (uint32_t column = 0; column < table->n_columns; column++) {
             const char *name = table->columns[column].spec.name;

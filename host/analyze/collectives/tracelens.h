@@ -65,10 +65,6 @@ enum nccl_kind nccl_kind_of(const struct nccl_work *work, const struct nccl_row 
 /* Megabytes of a number of elements of the row's type; NaN: unknown type. */
 double nccl_megabytes(const struct nccl_work *work, const struct nccl_row *row, double n_elements);
 
-/* Initializes a table. `columns` is copied, names are not. */
-struct sutra_table *nccl_table_begin(struct nccl_work *work, enum sutra_collectives_table id, const char *name,
-                                     const struct column_spec *columns, uint32_t n);
-
 void nccl_add_text(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row,
                    enum nccl_text text);
 void nccl_add_id(const struct nccl_work *work, struct sutra_table *table, const struct nccl_row *row);
@@ -97,9 +93,8 @@ void nccl_columns_add(const struct nccl_work *work, struct nccl_columns *columns
 /* Initializes a table with n_general columns and the columns of ranks, whose names end with of_ranks[]. NULL: out of
  * memory. */
 struct sutra_table *nccl_columns_table(struct nccl_work *work, const struct nccl_columns *columns,
-                                       enum sutra_collectives_table id, const char *name,
-                                       const struct column_spec *general, uint32_t n_general,
-                                       const char *const *of_ranks);
+                                       enum sutra_collectives_table id, const struct column_spec *general,
+                                       uint32_t n_general, const char *const *of_ranks);
 
 /* Make the tables of collectives in which all ranks wait, and of all-to-all-v. */
 void nccl_sync_make(struct nccl_work *work);

@@ -216,34 +216,6 @@ static void add_run(struct nccl_work *work, const struct nccl_exchanged *run, ui
 ORDER_BY(compare_data, struct nccl_exchanged, DESCENDING(exchange->data) ASCENDING(index))
 
 static void add_summaries(struct nccl_work *work, const struct nccl_exchange *list, uint64_t n) {
-    static const struct column_spec specs[] = {{"Process Group Name", TEXT},
-                                               {"dtype", TEXT},
-                                               {"total data communicated (MB)_mean", REAL},
-                                               {"total data communicated (MB)_median", REAL},
-                                               {"total data communicated (MB)_min", REAL},
-                                               {"total data communicated (MB)_max", REAL},
-                                               {"wall_time (us)_mean", REAL},
-                                               {"wall_time (us)_median", REAL},
-                                               {"wall_time (us)_min", REAL},
-                                               {"wall_time (us)_max", REAL},
-                                               {"Total wall_time (us)", REAL},
-                                               {"throughput (GB/s)_mean", REAL},
-                                               {"throughput (GB/s)_median", REAL},
-                                               {"throughput (GB/s)_min", REAL},
-                                               {"throughput (GB/s)_max", REAL},
-                                               {"size_imbalance_mean", REAL},
-                                               {"size_imbalance_max", REAL},
-                                               {"max_rank_dur (us)_mean", REAL},
-                                               {"max_rank_dur (us)_max", REAL},
-                                               {"skew in start time_mean", REAL},
-                                               {"skew in start time_max", REAL},
-                                               {"skew in end time_mean", REAL},
-                                               {"skew in end time_max", REAL},
-                                               {"count", SUTRA_COLUMN_INTEGER},
-                                               {"Process Group Ranks", TEXT},
-                                               {"Collective name", TEXT},
-                                               {"Group size", REAL},
-                                               {"Total wall_time (ms)", REAL}};
     struct nccl_exchanged *rows = arena_take(work->arena, n, sizeof *rows);
     double *values = arena_take(work->arena, 2 * n, sizeof *values);
     uint64_t n_rows = 0;
@@ -260,8 +232,7 @@ static void add_summaries(struct nccl_work *work, const struct nccl_exchange *li
         qsort(rows, n_rows, sizeof *rows, compare_data);
     for (uint64_t i = 1; i < n_rows; i++)
         order = compare_groups(work, &rows[i - 1], &rows[i]) > 0 ? GROUPS_MIXED : order;
-    struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_SUMMARY_ALL2ALLV, "nccl_summary_all2allv",
-                                                 specs, sizeof specs / sizeof *specs);
+    struct sutra_table *table = result_table_begin(&work->of->result, SUTRA_COLLECTIVES_NCCL_SUMMARY_ALL2ALLV);
     if (n_rows)
         qsort_r(rows, n_rows, sizeof *rows, compare_exchanged, work);
     for (uint64_t begin = 0, end; begin < n_rows; begin = end) {
@@ -305,11 +276,6 @@ static bool add_parts(struct nccl_work *work, const struct nccl_row *row, struct
 }
 
 static void add_heatmap(struct nccl_work *work) {
-    static const struct column_spec specs[] = {{"src_rank", SUTRA_COLUMN_INTEGER},
-                                               {"dst_rank", SUTRA_COLUMN_INTEGER},
-                                               {"total_sent_MB", REAL},
-                                               {"avg_sent_MB", REAL},
-                                               {"count", SUTRA_COLUMN_INTEGER}};
     struct nccl_sent *sent = NULL;
     uint64_t n = 0, capacity = 0;
     for (uint64_t i = 0; i < work->all.n; i++)
@@ -319,8 +285,7 @@ static void add_heatmap(struct nccl_work *work) {
     if (n == 0 || work->of->tasks.n > MAX_HEATMAP_RANKS)
         return;
     qsort(sent, n, sizeof *sent, compare_sent);
-    struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_HEATMAP, "nccl_all2allv_heatmap", specs,
-                                                 sizeof specs / sizeof *specs);
+    struct sutra_table *table = result_table_begin(&work->of->result, SUTRA_COLLECTIVES_NCCL_HEATMAP);
     for (uint64_t begin = 0, end; begin < n; begin = end) {
         double bytes = 0;
         for (end = begin; end < n && compare_sent(&sent[begin], &sent[end]) == 0; end++)
@@ -348,8 +313,8 @@ void nccl_exchange_make(struct nccl_work *work) {
             return;
         for (uint64_t i = 0; i < n; i++)
             nccl_columns_add(work, &columns, list[i].id);
-        struct sutra_table *table = nccl_columns_table(work, &columns, SUTRA_COLLECTIVES_NCCL_ALL2ALLV, "nccl_all2allv",
-                                                       general, sizeof general / sizeof *general, of_ranks);
+        struct sutra_table *table = nccl_columns_table(work, &columns, SUTRA_COLLECTIVES_NCCL_ALL2ALLV, general,
+                                                       sizeof general / sizeof *general, of_ranks);
         for (uint64_t i = 0; i < n && table; i++)
             add_exchange(work, &list[i], &columns, row_of, table);
         if (table)

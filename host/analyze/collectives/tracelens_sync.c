@@ -219,8 +219,8 @@ static void add_summaries(struct nccl_work *work, const struct nccl_sync *syncs,
             specs[n_columns++] = (struct column_spec){names[value][i], REAL};
     specs[n_columns++] = (struct column_spec){"count", SUTRA_COLUMN_INTEGER};
     specs[n_columns++] = (struct column_spec){"Total comm latency (ms)", REAL};
-    struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_NCCL_SUMMARY_IMPLICIT_SYNC,
-                                                 "nccl_summary_implicit_sync", specs, n_columns);
+    struct sutra_table *table =
+        result_table_begin_with(&work->of->result, SUTRA_COLLECTIVES_NCCL_SUMMARY_IMPLICIT_SYNC, specs, n_columns);
     for (uint64_t begin = 0, end; begin < n; begin = end) {
         for (end = begin; end < n && compare_kinds(work, &rows[begin], &rows[end]) == 0;)
             end++;
@@ -245,14 +245,6 @@ static double tenth(double value) {
 
 static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs, uint64_t n,
                            const struct nccl_columns *columns) {
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                               {"total_wait_time_us", REAL},
-                                               {"mean_wait_time_us", REAL},
-                                               {"times_arrived_last", SUTRA_COLUMN_INTEGER},
-                                               {"times_arrived_first", SUTRA_COLUMN_INTEGER},
-                                               {"pct_arrived_last", REAL},
-                                               {"num_collectives", SUTRA_COLUMN_INTEGER},
-                                               {"total_nccl_dur_us", REAL}};
     const struct nccl_row *rows = work->all.list;
     uint64_t n_rows = work->all.n;
     struct nccl_waits *waits = arena_zeros(work->arena, work->of->tasks.n, sizeof *waits);
@@ -285,8 +277,7 @@ static void add_stragglers(struct nccl_work *work, const struct nccl_sync *syncs
         waits[rows[begin].rank].total = numpy_sum(wait, n);
         waits[rows[begin].rank].dur = pandas_sum(durations, end - begin, GROUPS_SORTED);
     }
-    struct sutra_table *table = nccl_table_begin(work, SUTRA_COLLECTIVES_STRAGGLER_SUMMARY, "straggler_summary", specs,
-                                                 sizeof specs / sizeof *specs);
+    struct sutra_table *table = result_table_begin(&work->of->result, SUTRA_COLLECTIVES_STRAGGLER_SUMMARY);
     for (size_t rank = 0; rank < work->of->tasks.n; rank++) {
         if (waits[rank].n == 0)
             continue;
@@ -316,9 +307,8 @@ void nccl_sync_make(struct nccl_work *work) {
         return;
     for (uint64_t i = 0; i < n; i++)
         nccl_columns_add(work, &columns, syncs[i].id);
-    struct sutra_table *table =
-        nccl_columns_table(work, &columns, SUTRA_COLLECTIVES_NCCL_IMPLICIT_SYNC, "nccl_implicit_sync", general,
-                           sizeof general / sizeof *general, of_ranks);
+    struct sutra_table *table = nccl_columns_table(work, &columns, SUTRA_COLLECTIVES_NCCL_IMPLICIT_SYNC, general,
+                                                   sizeof general / sizeof *general, of_ranks);
     for (uint64_t i = 0; i < n && table; i++)
         add_collective(work, &syncs[i], &columns, row_of, table);
     add_summaries(work, syncs, n);

@@ -214,7 +214,7 @@ static enum sutra_status annotate(struct annotated *annotated, struct arena *are
         status = spread_by_times(annotated, arena, error);
     if (status)
         return status;
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_ANNOTATED);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_ANNOTATED);
     type_ids(table, events, annotated->event, annotated->n);
     for (row_t i = 0; i < annotated->n; i++) {
         row_t annotation = annotated->of_kernel[i];
@@ -247,7 +247,7 @@ enum sutra_status hta_annotated(const struct hta_input *input, struct arena *are
             annotated.event[annotated.n++] = event;
     }
     if (annotated.n_annotations == 0) {
-        hta->reasons[SUTRA_HTA_ANNOTATED] = "no event has the category gpu_user_annotation";
+        hta->result.reasons[SUTRA_HTA_ANNOTATED] = "no event has the category gpu_user_annotation";
         return SUTRA_OK;
     }
     enum sutra_status status = annotate(&annotated, arena, hta, error);
@@ -264,10 +264,10 @@ enum sutra_status hta_row_table(const struct hta_input *input, struct arena *are
     (void)arena;
     (void)error;
     if (!input->options.rows) {
-        hta->reasons[SUTRA_HTA_ROWS] = "a table on request";
+        hta->result.reasons[SUTRA_HTA_ROWS] = "a table on request";
         return SUTRA_OK;
     }
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_ROWS);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_ROWS);
     type_ids(table, rows->events, rows->list, rows->n);
     for (row_t i = 0; i < rows->n; i++)
         if (hta_iteration(input, rows->list[i]) == ITERATION_NAN)

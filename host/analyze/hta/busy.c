@@ -59,7 +59,7 @@ static enum sutra_status make_series(const struct hta_input *input, struct tuple
     }
     int64_t begin = n ? start[0] : 0, length = (last_end - begin + N_BINS - 1) / N_BINS;
     if (length == 0) {
-        hta->reasons[SUTRA_HTA_BUSY_SERIES] = "all kernels have a duration of 0";
+        hta->result.reasons[SUTRA_HTA_BUSY_SERIES] = "all kernels have a duration of 0";
         return SUTRA_OK;
     }
     struct merged merged = {0};
@@ -68,7 +68,7 @@ static enum sutra_status make_series(const struct hta_input *input, struct tuple
     if (status)
         return status;
 
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BUSY_SERIES);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_BUSY_SERIES);
     table_retype(table, PID, kind_of_ids(pids, first, devices->n));
     for (uint32_t device = 0; device < devices->n; device++) {
         memset(busy, 0, N_BINS * sizeof *busy);
@@ -176,8 +176,8 @@ static void measure_gaps(struct idle *idle, const struct hta_input *input, int64
 
 static void add_idle_rows(struct sutra_hta *hta, const struct idle *idle, const struct moments *moments,
                           const struct description *descriptions) {
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_IDLE);
-    struct sutra_table *stats = hta_table_begin(hta, SUTRA_HTA_IDLE_STATS);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_IDLE);
+    struct sutra_table *stats = result_table_begin(&hta->result, SUTRA_HTA_IDLE_STATS);
     for (uint32_t group = 0; group < idle->n_streams * IDLE_N_CAUSES; group++) {
         const char *cause = cause_names[group % IDLE_N_CAUSES];
         const struct moments *of_stream = &moments[group / IDLE_N_CAUSES * IDLE_N_CAUSES];
@@ -210,7 +210,8 @@ enum sutra_status hta_idle(const struct hta_input *input, struct arena *arena, s
     if (status)
         return status;
     if (idle.n_streams == 0) {
-        hta->reasons[SUTRA_HTA_IDLE] = hta->reasons[SUTRA_HTA_IDLE_STATS] = "no kernel, memcpy or memset on a stream";
+        hta->result.reasons[SUTRA_HTA_IDLE] = hta->result.reasons[SUTRA_HTA_IDLE_STATS] =
+            "no kernel, memcpy or memset on a stream";
         return SUTRA_OK;
     }
     uint32_t n_groups = idle.n_streams * IDLE_N_CAUSES;
@@ -330,7 +331,7 @@ enum sutra_status hta_busy(const struct hta_input *input, struct arena *arena, s
         summary->busy_us = us_of_wide(cpu_merged_length(&all, 0));
         summary->idle_us = summary->span_us - summary->busy_us;
         double other = summary->span_us - summary->compute_us - summary->idle_us;
-        struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_TEMPORAL);
+        struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_TEMPORAL);
         table_integer(table, hta->options.rank);
         table_number(table, summary->idle_us);
         table_number(table, summary->compute_us);
@@ -340,12 +341,12 @@ enum sutra_status hta_busy(const struct hta_input *input, struct arena *arena, s
         table_real(table, share(summary->compute_us, summary->span_us));
         table_real(table, share(other, summary->span_us));
     } else if (!status) {
-        hta->reasons[SUTRA_HTA_TEMPORAL] = "no event has a stream";
+        hta->result.reasons[SUTRA_HTA_TEMPORAL] = "no event has a stream";
     }
     if (!status) {
-        hta_types_fill(hta_table_begin(hta, SUTRA_HTA_TYPES), &hta->types[0]);
-        hta_types_fill(hta_table_begin(hta, SUTRA_HTA_TYPES_MEMORY), &hta->types[1]);
-        struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_OVERLAP);
+        hta_types_fill(result_table_begin(&hta->result, SUTRA_HTA_TYPES), &hta->types[0]);
+        hta_types_fill(result_table_begin(&hta->result, SUTRA_HTA_TYPES_MEMORY), &hta->types[1]);
+        struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_OVERLAP);
         table_integer(table, hta->options.rank);
         table_real(table, share(summary->overlap_us, summary->communication_us));
     }

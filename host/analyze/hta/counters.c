@@ -74,7 +74,8 @@ enum sutra_status hta_ranges(const struct hta_input *input, struct arena *arena,
             launch[n_launches++] = event;
     }
     if (n == 0) {
-        hta->reasons[SUTRA_HTA_RANGES] = hta->reasons[SUTRA_HTA_COUNTERS] = "no event has the category " RANGE_CATEGORY;
+        hta->result.reasons[SUTRA_HTA_RANGES] = hta->result.reasons[SUTRA_HTA_COUNTERS] =
+            "no event has the category " RANGE_CATEGORY;
         return SUTRA_OK;
     }
 
@@ -83,14 +84,15 @@ enum sutra_status hta_ranges(const struct hta_input *input, struct arena *arena,
         return error_memory(error);
     for (row_t i = 0; i < n && ok; i++)
         ok = collect_counters(rows, range[i], &counters);
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_COUNTERS);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_COUNTERS);
     for (uint32_t i = 0; i < counters.n && ok; i++)
         table_string(table, &counters, i);
     strings_free(&counters);
     if (!ok)
         return error_memory(error);
     if (n != n_launches) {
-        hta->reasons[SUTRA_HTA_RANGES] = "the numbers of " RANGE_CATEGORY " events and of kernel launches differ";
+        hta->result.reasons[SUTRA_HTA_RANGES] =
+            "the numbers of " RANGE_CATEGORY " events and of kernel launches differ";
         return SUTRA_OK;
     }
 
@@ -112,7 +114,7 @@ enum sutra_status hta_ranges(const struct hta_input *input, struct arena *arena,
     if (status)
         return status;
 
-    table = hta_table_begin(hta, SUTRA_HTA_RANGES);
+    table = result_table_begin(&hta->result, SUTRA_HTA_RANGES);
     for (row_t i = 0; i < n; i++) {
         row_t n_operators = 0;
         for (row_t event = parent[launch[i]]; event != ROW_NONE; event = parent[event])

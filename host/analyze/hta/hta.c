@@ -21,240 +21,182 @@
 
 /* ---- Tables: one row each ---- */
 
-/* Kinds of columns; starts and durations are integers or real numbers as the trace has them. */
-enum column_source { COLUMN_INTEGER, COLUMN_REAL, COLUMN_TEXT, COLUMN_START, COLUMN_DUR, COLUMN_TIME, COLUMN_WHOLE };
+#define INTEGER SUTRA_COLUMN_INTEGER
+#define REAL    SUTRA_COLUMN_REAL
+#define TEXT    SUTRA_COLUMN_TEXT
 
-/* Which ranks a table covers. */
-enum table_scope {
-    OF_JOB,        /* a table per rank, and one of all ranks */
-    OF_RANK,       /* a table per rank only */
-    SERIES_OF_RANK /* the same, with a row per launch, kernel or change: freed after the rank's visit */
-};
-
-struct table_spec {
-    const char *name;
-    enum table_scope scope;
-    struct {
-        const char *name; /* NULL: no more columns */
-        enum column_source source;
-    } columns[TABLE_COLUMNS_MAX];
-    const char *group; /* see table.h */
-    uint32_t n_index;
-};
+/* Columns that are integers or real numbers: as the trace has its times, or as the options have nanoseconds. */
+enum { START = TEXT + 1, DUR, TIME, WHOLE };
 
 #define DESCRIPTION_COLUMNS                                                                                            \
-    {"count", COLUMN_REAL}, {"mean", COLUMN_REAL}, {"std", COLUMN_REAL}, {"min", COLUMN_REAL}, {"25%", COLUMN_REAL},   \
-        {"50%", COLUMN_REAL}, {"75%", COLUMN_REAL}, {                                                                  \
-        "max", COLUMN_REAL                                                                                             \
+    {"count", REAL}, {"mean", REAL}, {"std", REAL}, {"min", REAL}, {"25%", REAL}, {"50%", REAL}, {"75%", REAL}, {      \
+        "max", REAL                                                                                                    \
     }
 #define TYPE_COLUMNS                                                                                                   \
-    {"kernel_type", COLUMN_TEXT}, {"sum", COLUMN_WHOLE}, {                                                             \
-        "percentage", COLUMN_REAL                                                                                      \
+    {"kernel_type", TEXT}, {"sum", WHOLE}, {                                                                           \
+        "percentage", REAL                                                                                             \
     }
 #define NAME_COLUMNS                                                                                                   \
-    {"name", COLUMN_TEXT}, {"sum (us)", COLUMN_DUR}, {"max (us)", COLUMN_DUR}, {"min (us)", COLUMN_DUR},               \
-        {"stddev", COLUMN_REAL}, {"mean (us)", COLUMN_REAL}, {"kernel_type", COLUMN_TEXT}, {                           \
-        "rank", COLUMN_INTEGER                                                                                         \
+    {"name", TEXT}, {"sum (us)", DUR}, {"max (us)", DUR}, {"min (us)", DUR}, {"stddev", REAL}, {"mean (us)", REAL},    \
+        {"kernel_type", TEXT}, {                                                                                       \
+        "rank", INTEGER                                                                                                \
     }
 
 /* An event of the trace. */
 #define EVENT_COLUMNS                                                                                                  \
-    {"index", COLUMN_INTEGER}, {"ts", COLUMN_START}, {"dur", COLUMN_DUR}, {"end", COLUMN_TIME},                        \
-        {"pid", COLUMN_INTEGER}, {"tid", COLUMN_INTEGER}, {"stream", COLUMN_INTEGER}, {"correlation", COLUMN_INTEGER}, \
-        {"index_correlation", COLUMN_INTEGER}, {"s_cat", COLUMN_TEXT}, {                                               \
-        "s_name", COLUMN_TEXT                                                                                          \
+    {"index", INTEGER}, {"ts", START}, {"dur", DUR}, {"end", TIME}, {"pid", INTEGER}, {"tid", INTEGER},                \
+        {"stream", INTEGER}, {"correlation", INTEGER}, {"index_correlation", INTEGER}, {"s_cat", TEXT}, {              \
+        "s_name", TEXT                                                                                                 \
     }
 
 #define ANNOTATION_COLUMNS                                                                                             \
-    {"name", COLUMN_TEXT}, {"sum (us)", COLUMN_DUR}, {"max (us)", COLUMN_DUR}, {"min (us)", COLUMN_DUR},               \
-        {"stddev", COLUMN_REAL}, {"mean (us)", COLUMN_REAL}, {                                                         \
-        "rank", COLUMN_INTEGER                                                                                         \
+    {"name", TEXT}, {"sum (us)", DUR}, {"max (us)", DUR}, {"min (us)", DUR}, {"stddev", REAL}, {"mean (us)", REAL}, {  \
+        "rank", INTEGER                                                                                                \
     }
 
 static const struct table_spec specs[SUTRA_HTA_N_TABLES] = {
     [SUTRA_HTA_TEMPORAL] = {"temporal_breakdown", OF_JOB,
-                            .columns = {{"rank", COLUMN_INTEGER},
-                                        {"idle_time(us)", COLUMN_TIME},
-                                        {"compute_time(us)", COLUMN_TIME},
-                                        {"non_compute_time(us)", COLUMN_TIME},
-                                        {"kernel_time(us)", COLUMN_TIME},
-                                        {"idle_time_pctg", COLUMN_REAL},
-                                        {"compute_time_pctg", COLUMN_REAL},
-                                        {"non_compute_time_pctg", COLUMN_REAL}}},
+                            .columns = {{"rank", INTEGER},
+                                        {"idle_time(us)", TIME},
+                                        {"compute_time(us)", TIME},
+                                        {"non_compute_time(us)", TIME},
+                                        {"kernel_time(us)", TIME},
+                                        {"idle_time_pctg", REAL},
+                                        {"compute_time_pctg", REAL},
+                                        {"non_compute_time_pctg", REAL}}},
     [SUTRA_HTA_TYPES] = {"gpu_kernel_breakdown.types", OF_JOB, {TYPE_COLUMNS}},
     [SUTRA_HTA_KERNELS] = {"gpu_kernel_breakdown.kernels", OF_JOB, {NAME_COLUMNS}},
     [SUTRA_HTA_TYPES_MEMORY] = {"gpu_kernel_breakdown_mem.types", OF_JOB, {TYPE_COLUMNS}},
     [SUTRA_HTA_KERNELS_MEMORY] = {"gpu_kernel_breakdown_mem.kernels", OF_JOB, {NAME_COLUMNS}},
     [SUTRA_HTA_IDLE] = {"idle_time_breakdown.rows", OF_JOB,
-                        .columns = {{"rank", COLUMN_INTEGER},
-                                    {"stream", COLUMN_INTEGER},
-                                    {"idle_category", COLUMN_TEXT},
-                                    {"idle_time", COLUMN_REAL},
-                                    {"idle_time_ratio", COLUMN_REAL}}},
-    [SUTRA_HTA_IDLE_STATS] = {"idle_time_breakdown.stats", OF_JOB,
-                              .columns = {{"idle_category", COLUMN_TEXT},
-                                          {"rank", COLUMN_INTEGER},
-                                          {"stream", COLUMN_INTEGER},
-                                          DESCRIPTION_COLUMNS}},
-    [SUTRA_HTA_OVERLAP] = {"comm_comp_overlap",
-                           OF_JOB,
-                           {{"rank", COLUMN_INTEGER}, {"comp_comm_overlap_pctg", COLUMN_REAL}}},
+                        .columns = {{"rank", INTEGER},
+                                    {"stream", INTEGER},
+                                    {"idle_category", TEXT},
+                                    {"idle_time", REAL},
+                                    {"idle_time_ratio", REAL}}},
+    [SUTRA_HTA_IDLE_STATS] =
+        {"idle_time_breakdown.stats", OF_JOB,
+         .columns = {{"idle_category", TEXT}, {"rank", INTEGER}, {"stream", INTEGER}, DESCRIPTION_COLUMNS}},
+    [SUTRA_HTA_OVERLAP] = {"comm_comp_overlap", OF_JOB, {{"rank", INTEGER}, {"comp_comm_overlap_pctg", REAL}}},
     [SUTRA_HTA_QUEUE_SUMMARY] = {"queue_length_summary",
                                  OF_JOB,
-                                 {{"rank", COLUMN_INTEGER}, {"stream", COLUMN_INTEGER}, DESCRIPTION_COLUMNS},
+                                 {{"rank", INTEGER}, {"stream", INTEGER}, DESCRIPTION_COLUMNS},
                                  "queue_length",
                                  2},
-    [SUTRA_HTA_BANDWIDTH] = {"memory_bw_summary",
-                             OF_JOB,
-                             {{"rank", COLUMN_INTEGER}, {"name", COLUMN_TEXT}, DESCRIPTION_COLUMNS},
-                             "memory_bw_gbps",
-                             2},
-    [SUTRA_HTA_LAUNCHES] = {"cuda_kernel_launch_stats", SERIES_OF_RANK,
-                            .columns = {{"correlation", COLUMN_INTEGER},
-                                        {"cpu_duration", COLUMN_DUR},
-                                        {"gpu_duration", COLUMN_DUR},
-                                        {"launch_delay", COLUMN_TIME}}},
+    [SUTRA_HTA_BANDWIDTH] =
+        {"memory_bw_summary", OF_JOB, {{"rank", INTEGER}, {"name", TEXT}, DESCRIPTION_COLUMNS}, "memory_bw_gbps", 2},
+    [SUTRA_HTA_LAUNCHES] =
+        {"cuda_kernel_launch_stats", SERIES_OF_RANK,
+         .columns = {{"correlation", INTEGER}, {"cpu_duration", DUR}, {"gpu_duration", DUR}, {"launch_delay", TIME}}},
     [SUTRA_HTA_QUEUE] = {"queue_length_time_series", SERIES_OF_RANK,
-                         .columns = {{"index", COLUMN_INTEGER},
-                                     {"ts", COLUMN_START},
-                                     {"pid", COLUMN_INTEGER},
-                                     {"tid", COLUMN_INTEGER},
-                                     {"stream", COLUMN_INTEGER},
-                                     {"queue_length", COLUMN_INTEGER}}},
+                         .columns = {{"index", INTEGER},
+                                     {"ts", START},
+                                     {"pid", INTEGER},
+                                     {"tid", INTEGER},
+                                     {"stream", INTEGER},
+                                     {"queue_length", INTEGER}}},
     [SUTRA_HTA_RANKS] = {"rank_summary", OF_JOB,
-                         .columns = {{"rank", COLUMN_INTEGER},
-                                     {"file", COLUMN_TEXT},
-                                     {"events", COLUMN_INTEGER},
-                                     {"kernels", COLUMN_INTEGER},
-                                     {"first_us", COLUMN_REAL},
-                                     {"kernel_time_us", COLUMN_REAL},
-                                     {"idle_us", COLUMN_REAL},
-                                     {"compute_us", COLUMN_REAL},
-                                     {"communication_us", COLUMN_REAL},
-                                     {"exposed_communication_us", COLUMN_REAL},
-                                     {"exposed_memory_us", COLUMN_REAL},
-                                     {"launches", COLUMN_INTEGER}}},
+                         .columns = {{"rank", INTEGER},
+                                     {"file", TEXT},
+                                     {"events", INTEGER},
+                                     {"kernels", INTEGER},
+                                     {"first_us", REAL},
+                                     {"kernel_time_us", REAL},
+                                     {"idle_us", REAL},
+                                     {"compute_us", REAL},
+                                     {"communication_us", REAL},
+                                     {"exposed_communication_us", REAL},
+                                     {"exposed_memory_us", REAL},
+                                     {"launches", INTEGER}}},
     [SUTRA_HTA_LAUNCH_CALLS] = {"launch_calls", OF_JOB,
-                                .columns = {{"rank", COLUMN_INTEGER},
-                                            {"name", COLUMN_TEXT},
-                                            {"calls", COLUMN_INTEGER},
-                                            {"kernels", COLUMN_INTEGER},
-                                            {"cpu_duration", COLUMN_TIME},
-                                            {"gpu_duration", COLUMN_TIME},
-                                            {"shorter_kernels", COLUMN_INTEGER},
-                                            {"delay_mean", COLUMN_REAL},
-                                            {"delay_50%", COLUMN_REAL},
-                                            {"delay_max", COLUMN_REAL}}},
+                                .columns = {{"rank", INTEGER},
+                                            {"name", TEXT},
+                                            {"calls", INTEGER},
+                                            {"kernels", INTEGER},
+                                            {"cpu_duration", TIME},
+                                            {"gpu_duration", TIME},
+                                            {"shorter_kernels", INTEGER},
+                                            {"delay_mean", REAL},
+                                            {"delay_50%", REAL},
+                                            {"delay_max", REAL}}},
     [SUTRA_HTA_STEPS] = {"profiler_steps", OF_JOB,
-                         .columns = {{"rank", COLUMN_INTEGER},
-                                     {"step", COLUMN_INTEGER},
-                                     {"ts", COLUMN_START},
-                                     {"dur", COLUMN_DUR},
-                                     {"kernels", COLUMN_INTEGER},
-                                     {"kernel_sum_us", COLUMN_TIME},
-                                     {"busy_us", COLUMN_TIME},
-                                     {"compute_us", COLUMN_TIME},
-                                     {"communication_us", COLUMN_TIME},
-                                     {"exposed_communication_us", COLUMN_TIME}}},
+                         .columns = {{"rank", INTEGER},
+                                     {"step", INTEGER},
+                                     {"ts", START},
+                                     {"dur", DUR},
+                                     {"kernels", INTEGER},
+                                     {"kernel_sum_us", TIME},
+                                     {"busy_us", TIME},
+                                     {"compute_us", TIME},
+                                     {"communication_us", TIME},
+                                     {"exposed_communication_us", TIME}}},
     [SUTRA_HTA_GPU_ANNOTATIONS] = {"gpu_user_annotation_breakdown", OF_JOB, {ANNOTATION_COLUMNS}},
     [SUTRA_HTA_ANNOTATIONS] = {"user_annotation_breakdown", OF_JOB, {ANNOTATION_COLUMNS}},
     [SUTRA_HTA_ANNOTATED] = {"gpu_kernels_with_user_annotations",
                              SERIES_OF_RANK,
-                             {EVENT_COLUMNS, {"s_user_annotation", COLUMN_TEXT}}},
+                             {EVENT_COLUMNS, {"s_user_annotation", TEXT}}},
     [SUTRA_HTA_OPERATORS] = {"aten_op_kernels_and_delay", OF_RANK,
-                             .columns = {{"aten_op_name", COLUMN_TEXT},
-                                         {"kernel_sequence", COLUMN_TEXT},
-                                         {"occurrence_count", COLUMN_INTEGER},
-                                         {"avg_aten_op_launch_delay", COLUMN_REAL},
-                                         {"avg_runtime_delay", COLUMN_REAL}}},
+                             .columns = {{"aten_op_name", TEXT},
+                                         {"kernel_sequence", TEXT},
+                                         {"occurrence_count", INTEGER},
+                                         {"avg_aten_op_launch_delay", REAL},
+                                         {"avg_runtime_delay", REAL}}},
     [SUTRA_HTA_SEQUENCES] = {"frequent_cuda_kernel_sequences", OF_RANK,
-                             .columns = {{"pattern", COLUMN_TEXT},
-                                         {"count", COLUMN_INTEGER},
-                                         {"GPU kernel duration (us)", COLUMN_TIME},
-                                         {"CPU op duration (us)", COLUMN_TIME}}},
-    [SUTRA_HTA_BANDWIDTH_SERIES] = {"memory_bw_time_series", SERIES_OF_RANK,
-                                    .columns = {{"ts", COLUMN_REAL},
-                                                {"pid", COLUMN_INTEGER},
-                                                {"name", COLUMN_TEXT},
-                                                {"memory_bw_gbps", COLUMN_REAL}}},
+                             .columns = {{"pattern", TEXT},
+                                         {"count", INTEGER},
+                                         {"GPU kernel duration (us)", TIME},
+                                         {"CPU op duration (us)", TIME}}},
+    [SUTRA_HTA_BANDWIDTH_SERIES] =
+        {"memory_bw_time_series", SERIES_OF_RANK,
+         .columns = {{"ts", REAL}, {"pid", INTEGER}, {"name", TEXT}, {"memory_bw_gbps", REAL}}},
     [SUTRA_HTA_BLOCKED] = {"time_spent_blocked_on_full_queue", OF_JOB,
-                           .columns = {{"rank", COLUMN_INTEGER},
-                                       {"stream", COLUMN_INTEGER},
-                                       {"duration_at_max_queue_length", COLUMN_REAL},
-                                       {"relative_duration_at_max_queue_length", COLUMN_REAL}}},
+                           .columns = {{"rank", INTEGER},
+                                       {"stream", INTEGER},
+                                       {"duration_at_max_queue_length", REAL},
+                                       {"relative_duration_at_max_queue_length", REAL}}},
     [SUTRA_HTA_LAUNCH_HISTOGRAM] = {"cuda_kernel_launch_histogram", OF_JOB,
-                                    .columns = {{"rank", COLUMN_INTEGER},
-                                                {"kind", COLUMN_TEXT},
-                                                {"from_us", COLUMN_INTEGER},
-                                                {"to_us", COLUMN_INTEGER},
-                                                {"launches", COLUMN_INTEGER},
-                                                {"sum_us", COLUMN_TIME}}},
+                                    .columns = {{"rank", INTEGER},
+                                                {"kind", TEXT},
+                                                {"from_us", INTEGER},
+                                                {"to_us", INTEGER},
+                                                {"launches", INTEGER},
+                                                {"sum_us", TIME}}},
     [SUTRA_HTA_BUSY_SERIES] = {"gpu_busy_time_series", SERIES_OF_RANK,
-                               .columns = {{"ts", COLUMN_REAL}, {"pid", COLUMN_INTEGER}, {"busy_pctg", COLUMN_REAL}}},
-    [SUTRA_HTA_RANGES] = {"cuda_profiler_ranges", SERIES_OF_RANK,
-                          .columns = {{"index", COLUMN_INTEGER},
-                                      {"index_runtime", COLUMN_INTEGER},
-                                      {"operator", COLUMN_INTEGER},
-                                      {"operator_name", COLUMN_TEXT}}},
-    [SUTRA_HTA_COUNTERS] = {"cuda_profiler_counters", SERIES_OF_RANK, {{"counter", COLUMN_TEXT}}},
-    [SUTRA_HTA_ROWS] = {"rows", SERIES_OF_RANK, {EVENT_COLUMNS, {"iteration", COLUMN_INTEGER}}},
+                               .columns = {{"ts", REAL}, {"pid", INTEGER}, {"busy_pctg", REAL}}},
+    [SUTRA_HTA_RANGES] =
+        {"cuda_profiler_ranges", SERIES_OF_RANK,
+         .columns = {{"index", INTEGER}, {"index_runtime", INTEGER}, {"operator", INTEGER}, {"operator_name", TEXT}}},
+    [SUTRA_HTA_COUNTERS] = {"cuda_profiler_counters", SERIES_OF_RANK, {{"counter", TEXT}}},
+    [SUTRA_HTA_ROWS] = {"rows", SERIES_OF_RANK, {EVENT_COLUMNS, {"iteration", INTEGER}}},
     [SUTRA_HTA_STRAGGLERS] = {"potential_stragglers", OF_JOB,
-                              .columns = {{"rank", COLUMN_INTEGER},
-                                          {"collectives", COLUMN_INTEGER},
-                                          {"n_arrived_last", COLUMN_INTEGER},
-                                          {"late_us", COLUMN_REAL},
-                                          {"max_late_us", COLUMN_REAL},
-                                          {"wait_us", COLUMN_REAL},
-                                          {"marks", COLUMN_INTEGER}}},
+                              .columns = {{"rank", INTEGER},
+                                          {"collectives", INTEGER},
+                                          {"n_arrived_last", INTEGER},
+                                          {"late_us", REAL},
+                                          {"max_late_us", REAL},
+                                          {"wait_us", REAL},
+                                          {"marks", INTEGER}}},
     [SUTRA_HTA_STRAGGLER_METRIC] = {"potential_stragglers.metric", OF_JOB,
-                                    .columns = {{"rank", COLUMN_INTEGER},
-                                                {"stream", COLUMN_INTEGER},
-                                                {"iteration", COLUMN_INTEGER},
-                                                {"name", COLUMN_TEXT},
-                                                {"index", COLUMN_INTEGER},
-                                                {"ts", COLUMN_REAL},
-                                                {"dur", COLUMN_REAL},
-                                                {"normalized_start_time", COLUMN_REAL},
-                                                {"duration", COLUMN_REAL}}},
+                                    .columns = {{"rank", INTEGER},
+                                                {"stream", INTEGER},
+                                                {"iteration", INTEGER},
+                                                {"name", TEXT},
+                                                {"index", INTEGER},
+                                                {"ts", REAL},
+                                                {"dur", REAL},
+                                                {"normalized_start_time", REAL},
+                                                {"duration", REAL}}},
 };
 
-bool hta_table_is_series(int id) {
-    return specs[id].scope == SERIES_OF_RANK;
+bool hta_result_init(struct sutra_result *result) {
+    bool ok = result_init(result, specs, SUTRA_HTA_N_TABLES);
+    result->verbatim = true;
+    return ok;
 }
 
-bool hta_table_of_rank(int id) {
-    return specs[id].scope != OF_JOB;
-}
-
-void hta_table_init(struct sutra_table *table, enum sutra_hta_table id, const struct sutra_hta_options *options,
-                    bool starts_real, bool durs_real) {
-    const bool real[] = {[COLUMN_INTEGER] = false,
-                         [COLUMN_REAL] = true,
-                         [COLUMN_START] = starts_real,
-                         [COLUMN_DUR] = durs_real,
-                         [COLUMN_TIME] = starts_real || durs_real,
-                         [COLUMN_WHOLE] = options->nanoseconds,
-                         [COLUMN_TEXT] = false};
-    const struct table_spec *spec = &specs[id];
-    struct column_spec columns[TABLE_COLUMNS_MAX];
-    uint32_t n = 0;
-    for (; n < TABLE_COLUMNS_MAX && spec->columns[n].name; n++) {
-        enum column_source source = spec->columns[n].source;
-        columns[n].name = spec->columns[n].name;
-        columns[n].kind = source == COLUMN_TEXT ? SUTRA_COLUMN_TEXT
-                          : real[source]        ? SUTRA_COLUMN_REAL
-                                                : SUTRA_COLUMN_INTEGER;
-    }
-    table_init(table, spec->name, columns, n);
-    table->group = spec->group;
-    table->n_index = spec->n_index;
-    table->verbatim = id != SUTRA_HTA_RANKS;
-}
-
-struct sutra_table *hta_table_begin(struct sutra_hta *hta, enum sutra_hta_table id) {
-    hta_table_init(&hta->tables[id], id, &hta->options, hta->starts_real, hta->durs_real);
-    hta->made[id] = true;
-    return &hta->tables[id];
+uint32_t hta_real_kinds(const struct sutra_hta_options *options, bool starts_real, bool durs_real) {
+    return (uint32_t)starts_real << START | (uint32_t)durs_real << DUR | (uint32_t)(starts_real || durs_real) << TIME |
+           (uint32_t)options->nanoseconds << WHOLE;
 }
 
 void table_describe(struct sutra_table *table, const struct description *description, int decimals) {
@@ -467,7 +409,7 @@ static bool write_trace(const void *of, struct text_out *text) {
     if (trace->events.n > 0)
         trace_copy_to(trace, text, &from, trace_events_end(trace));
     for (size_t i = 0; trace->events.n > 0 && i < sizeof kinds / sizeof *kinds; i++) {
-        const struct sutra_table *table = sutra_hta_table(counted->hta, kinds[i].table, NULL);
+        const struct sutra_table *table = sutra_result_table(&counted->hta->result, kinds[i].table, NULL);
         if (!(counted->counters & kinds[i].bit))
             continue;
         for (uint64_t row = 0; table && row < table->n_rows; row++)
@@ -549,8 +491,10 @@ enum sutra_status hta_making_begin(struct hta_making *making, struct sutra_conte
     enum sutra_status status = hta_options_take(options, &making->input.options, error);
     if (status)
         return status;
-    if (!(making->made = calloc(1, sizeof *making->made)))
+    if (!(making->made = calloc(1, sizeof *making->made)) || !hta_result_init(&making->made->result)) {
+        sutra_hta_free(making->made);
         return error_memory(error);
+    }
     making->input.context = context;
     making->input.engine = &making->engine;
     if (making->engine.concurrent /* the CPU's */ && pool_threads(context->pool) > 1)
@@ -570,6 +514,7 @@ void hta_making_do(void *arg) {
     enum sutra_status status = hta_rows_make(input, making->trace, arena, &input->rows, &hta->summary, error);
     hta->starts_real = input->rows.starts_real;
     hta->durs_real = input->rows.durs_real;
+    hta->result.real_kinds = hta_real_kinds(&hta->options, hta->starts_real, hta->durs_real);
     hta->base = input->rows.base;
     hta->warnings[0] = input->rows.warning;
     if (!status)
@@ -597,11 +542,10 @@ enum sutra_status hta_making_end(struct hta_making *making, struct sutra_hta **h
         status = run_metrics(making, NULL, ASKING, N_METRICS);
     if (!status)
         status = run_metrics(making, making->pool, first, making->in_background ? N_OF_RANK : N_METRICS);
-    bool failed = made->collectives.failed || made->spans.failed;
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        failed |= made->tables[id].failed;
-    if (!status && failed)
+    if (!status && (made->collectives.failed || made->spans.failed))
         status = error_memory(&making->error);
+    if (!status)
+        status = result_status(&made->result, &making->error);
     for (size_t i = 0; i < sizeof made->warnings / sizeof *made->warnings; i++)
         if (made->warnings[i])
             context_warn(making->input.context, "%s", made->warnings[i]);
@@ -631,19 +575,12 @@ enum sutra_status sutra_hta_run(struct sutra_context *context, const struct sutr
 void sutra_hta_free(struct sutra_hta *hta) {
     if (!hta)
         return;
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        table_free(&hta->tables[id]);
+    result_free(&hta->result);
     free(hta->taken);
     table_free(&hta->collectives);
     table_free(&hta->spans);
     queue_list_free(&hta->queues);
     free(hta);
-}
-
-const struct sutra_table *sutra_hta_table(const struct sutra_hta *hta, enum sutra_hta_table id, const char **reason) {
-    if (reason)
-        *reason = hta->made[id] ? NULL : hta->reasons[id] ? hta->reasons[id] : "";
-    return hta->made[id] ? &hta->tables[id] : NULL;
 }
 
 void sutra_hta_summary(const struct sutra_hta *hta, struct sutra_hta_summary *summary) {

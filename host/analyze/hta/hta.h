@@ -148,18 +148,16 @@ void queue_list_codec(struct codec *codec, struct queue_list *list);
 
 /* The tables of one rank. */
 struct sutra_hta {
+    struct sutra_result result;
     struct sutra_hta_options options;
     bool starts_real, durs_real;     /* of hta_rows, for columns of tables */
     struct interval_states types[2]; /* without and with memory kernels */
     struct sutra_hta_summary summary;
-    struct sutra_table tables[SUTRA_HTA_N_TABLES];
-    bool made[SUTRA_HTA_N_TABLES];
-    const char *reasons[SUTRA_HTA_N_TABLES]; /* why a table was not made */
-    int64_t base;                            /* of hta_rows */
-    struct sutra_table collectives, spans;   /* input of stragglers.c */
-    struct queue_list queues;                /* for charts */
-    char *taken;                             /* texts of reasons that come from a partial result, or NULL */
-    const char *warnings[2];                 /* to report at the end; NULL: none */
+    int64_t base;                          /* of hta_rows */
+    struct sutra_table collectives, spans; /* input of stragglers.c */
+    struct queue_list queues;              /* for charts */
+    char *taken;                           /* texts of reasons that come from a partial result, or NULL */
+    const char *warnings[2];               /* to report at the end; NULL: none */
 };
 
 /* The run of one trace, in two parts. The first (hta_making_do()) changes nothing but its own data, so that it can run
@@ -241,23 +239,17 @@ static inline int64_t hta_iteration(const struct hta_input *input, row_t event) 
     return input->iterations.of_event ? input->iterations.of_event[event] : ITERATION_NONE;
 }
 
-/* Whether a table exists per rank only, so that there is none of all ranks; and whether it also has a row for each
- * launch, kernel or change, so that it is freed early. */
-bool hta_table_of_rank(int id);
-bool hta_table_is_series(int id);
-
 /* Fills a table of types from the time that one rank, or all ranks, spent in each state. */
 void hta_types_fill(struct sutra_table *table, const struct interval_states *states);
 
 /* Sorts a complete table of names: by type, name and rank, or without types by rank and name. */
 enum sutra_status hta_names_sort(struct sutra_table *table, struct arena *arena, struct sutra_error *error);
 
-/* Initializes a table of one or many ranks. starts_real, durs_real: times are real numbers. */
-void hta_table_init(struct sutra_table *table, enum sutra_hta_table id, const struct sutra_hta_options *options,
-                    bool starts_real, bool durs_real);
+/* Initializes the tables of one or many ranks. False: out of memory. */
+bool hta_result_init(struct sutra_result *result);
 
-/* Initializes a table of one rank and marks it as made. */
-struct sutra_table *hta_table_begin(struct sutra_hta *hta, enum sutra_hta_table id);
+/* The kinds of columns that are real numbers. starts_real, durs_real: times are. */
+uint32_t hta_real_kinds(const struct sutra_hta_options *options, bool starts_real, bool durs_real);
 
 /* The columns of a distribution; `decimals` 0: not rounded. */
 void table_describe(struct sutra_table *table, const struct description *description, int decimals);

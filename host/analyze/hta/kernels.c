@@ -213,8 +213,8 @@ enum sutra_status hta_names(const struct hta_input *input, struct arena *arena, 
     size_t n_strings = input->rows.strings->n;
     struct moments *by_name = arena_zeros(arena, n_strings, sizeof *by_name);
     struct name_row *rows = arena_take(arena, n_strings, sizeof *rows);
-    struct sutra_table *plain = hta_table_begin(hta, SUTRA_HTA_KERNELS);
-    struct sutra_table *memory = hta_table_begin(hta, SUTRA_HTA_KERNELS_MEMORY);
+    struct sutra_table *plain = result_table_begin(&hta->result, SUTRA_HTA_KERNELS);
+    struct sutra_table *memory = result_table_begin(&hta->result, SUTRA_HTA_KERNELS_MEMORY);
     enum sutra_status status = SUTRA_OK;
     if (arena->failed)
         return error_memory(error);
@@ -259,10 +259,10 @@ static enum sutra_status add_annotations(const struct hta_input *input, uint32_t
         n++;
     }
     if (n == 0) {
-        hta->reasons[id] = reason;
+        hta->result.reasons[id] = reason;
         return SUTRA_OK;
     }
-    struct sutra_table *table = hta_table_begin(hta, id);
+    struct sutra_table *table = result_table_begin(&hta->result, id);
     uint32_t n_names = collect_names(input, NO_TYPE, by_name, names);
     enum sutra_status status =
         add_type(&input->options, table, NO_TYPE, names, n_names, input->options.n_annotations, arena, error);

@@ -39,7 +39,7 @@ static void add_row(struct sutra_hta *hta, const struct hta_rows *rows, uint32_t
                     const struct description *delays) {
     const struct strings *strings = rows->strings;
     bool is_listed = hta->options.all_launches || rows->roles[string].name & NAME_LAUNCH;
-    struct sutra_table *table = &hta->tables[SUTRA_HTA_LAUNCH_CALLS];
+    struct sutra_table *table = &hta->result.tables[SUTRA_HTA_LAUNCH_CALLS];
     table_integer(table, hta->options.rank);
     table_text(table, strings_text(strings, string), strings_length(strings, string));
     table_integer(table, (int64_t)name->n_calls);
@@ -97,7 +97,7 @@ enum sutra_status hta_calls(const struct hta_input *input, struct arena *arena, 
         describe_integers(input->engine, arena, groups, delays, n, strings->n, NS_PER_US, of_names, error);
     if (status)
         return status;
-    hta_table_begin(hta, SUTRA_HTA_LAUNCH_CALLS);
+    result_table_begin(&hta->result, SUTRA_HTA_LAUNCH_CALLS);
     for (uint32_t string = 0; string < strings->n; string++)
         if (names[string].n_calls > 0)
             add_row(hta, rows, string, &names[string], &of_names[string]);
@@ -147,7 +147,7 @@ static void count_value(struct launch_histogram *histogram, int kind, int64_t ns
 
 static void add_histogram(struct sutra_hta *hta, const struct launch_histogram *histogram) {
     static const char *const kinds[N_KINDS] = {"short_gpu_kernels", "runtime_outliers", "launch_delay_outliers"};
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_LAUNCH_HISTOGRAM);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_LAUNCH_HISTOGRAM);
     for (int kind = 0; kind < N_KINDS; kind++)
         for (int bin = 0; bin < N_BINS; bin++) {
             if (histogram->n[kind][bin] == 0)
@@ -226,7 +226,7 @@ enum sutra_status hta_launches(const struct hta_input *input, struct arena *aren
         if (counts[group[i]])
             n_pairs += correlated->first[group[i] + 1] - correlated->first[group[i]];
     bool once = n_pairs > (uint64_t)rows->events->n * PAIRS_PER_EVENT + MAX_PAIRS;
-    struct sutra_table *table = hta->options.only_joined ? NULL : hta_table_begin(hta, SUTRA_HTA_LAUNCHES);
+    struct sutra_table *table = hta->options.only_joined ? NULL : result_table_begin(&hta->result, SUTRA_HTA_LAUNCHES);
     struct launch_histogram histogram = {0};
     if (once)
         hta->warnings[1] = "many launches and kernels share a correlation: each launch is paired with one kernel";

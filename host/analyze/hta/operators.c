@@ -318,7 +318,7 @@ static enum sutra_status make_operator_table(struct operators *operators, struct
     if (status)
         return status;
     if (failed || found.n == 0) {
-        hta->reasons[SUTRA_HTA_OPERATORS] =
+        hta->result.reasons[SUTRA_HTA_OPERATORS] =
             found.n ? "a launch in an operator has no kernel or several kernels: HTA fails here"
                     : "no ATen operator launches a kernel";
         return SUTRA_OK;
@@ -326,7 +326,7 @@ static enum sutra_status make_operator_table(struct operators *operators, struct
     if (!add_operator_patterns(patterns, rows, &found, arena) ||
         !patterns_sort(patterns, rows->strings, '\0', " -> ", arena))
         return error_memory(error);
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_OPERATORS);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_OPERATORS);
     for (uint32_t i = 0; i < patterns->keys.n; i++) {
         const struct pattern *pattern = &patterns->list[patterns->order[i]];
         size_t n_name = strings_length(rows->strings, pattern->name) + 1;
@@ -494,10 +494,10 @@ static enum sutra_status make_sequence_table(struct sequences *sequences, struct
     if (!patterns_sort(patterns, strings, '|', "|", arena))
         return error_memory(error);
     if (patterns->keys.n == 0) {
-        hta->reasons[SUTRA_HTA_SEQUENCES] = "no operator with this name launches that many kernels";
+        hta->result.reasons[SUTRA_HTA_SEQUENCES] = "no operator with this name launches that many kernels";
         return SUTRA_OK;
     }
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_SEQUENCES);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_SEQUENCES);
     for (uint32_t i = 0; i < patterns->keys.n; i++) {
         const struct pattern *pattern = &patterns->list[patterns->order[i]];
         table_text(table, patterns->texts.bytes + pattern->text, pattern->length);

@@ -215,7 +215,7 @@ static enum sutra_status add_bandwidths(struct sutra_hta *hta, const struct engi
     for (uint32_t i = 0; i < kinds->n; i++)
         order[i] = i;
     qsort_r(order, kinds->n, sizeof *order, compare_kinds, kinds);
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BANDWIDTH);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_BANDWIDTH);
     for (uint32_t i = 0; i < kinds->n; i++) {
         if (!(descriptions[order[i]].count > 0))
             continue;
@@ -282,7 +282,7 @@ static enum sutra_status make_series(struct bandwidth *bandwidth, const struct h
         arena->failed ? error_memory(error) : partition_changes(bandwidth, arena, &changes, error);
     if (status)
         return status;
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BANDWIDTH_SERIES);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_BANDWIDTH_SERIES);
     table_retype(table, PID, kind_of_ids(events->pid, bandwidth->event, n));
     for (row_t i = 0; i < 2 * n; i++) {
         bool is_start = changes[i] < n;
@@ -336,7 +336,7 @@ enum sutra_status hta_bandwidth(const struct hta_input *input, struct arena *are
     for (row_t i = 0; i < input->rows.n; i++)
         n += is_copy(input, input->rows.list[i]);
     if (n == 0) {
-        hta->reasons[SUTRA_HTA_BANDWIDTH] = hta->reasons[SUTRA_HTA_BANDWIDTH_SERIES] =
+        hta->result.reasons[SUTRA_HTA_BANDWIDTH] = hta->result.reasons[SUTRA_HTA_BANDWIDTH_SERIES] =
             "no memcpy or memset on a stream";
         return SUTRA_OK;
     }
@@ -431,7 +431,7 @@ static void add_series(struct sutra_hta *hta, const struct hta_input *input, con
     enum { PID = 2, TID = 3 };
     const struct hta_rows *rows = &input->rows;
     const struct values *values = &input->context->values;
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_QUEUE);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_QUEUE);
     table_retype(table, PID, kind_of_ids(rows->events->pid, queue->kernel, queue->n));
     table_retype(table, TID, kind_of_ids(rows->events->tid, queue->kernel, queue->n));
     for (row_t i = 0; i < queue->n; i++) {
@@ -457,7 +457,7 @@ static void add_blocked_row(struct sutra_table *table, const struct sutra_hta *h
 /* The time that each stream's queue had full_queue entries or more: from such a change to the next. HTA keeps only the
  * last stream of a rank. */
 static void add_blocked(struct sutra_hta *hta, const struct hta_rows *rows, const struct queue_times *times) {
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_BLOCKED);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_BLOCKED);
     const uint32_t *lane = times->lane;
     int64_t ns = 0, last_ns = 0, last_stream = 0, first = INT64_MAX, latest = INT64_MIN;
     for (row_t i = 0; i < rows->n; i++) {
@@ -515,7 +515,7 @@ static enum sutra_status add_tables(struct sutra_hta *hta, const struct hta_inpu
     if (status)
         return status;
     struct sutra_hta_summary *summary = &hta->summary;
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_QUEUE_SUMMARY);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_QUEUE_SUMMARY);
     for (uint32_t s = 0; s < n_streams; s++) {
         table_integer(table, hta->options.rank);
         table_integer(table, streams[s]);
@@ -549,7 +549,8 @@ enum sutra_status hta_queue(const struct hta_input *input, struct arena *arena, 
         return status;
     if (queue.n > 0)
         return add_tables(hta, input, &queue, arena, error);
-    hta_table_begin(hta, SUTRA_HTA_BLOCKED);
-    hta->reasons[SUTRA_HTA_QUEUE] = hta->reasons[SUTRA_HTA_QUEUE_SUMMARY] = "no kernel has the correlation of a launch";
+    result_table_begin(&hta->result, SUTRA_HTA_BLOCKED);
+    hta->result.reasons[SUTRA_HTA_QUEUE] = hta->result.reasons[SUTRA_HTA_QUEUE_SUMMARY] =
+        "no kernel has the correlation of a launch";
     return SUTRA_OK;
 }

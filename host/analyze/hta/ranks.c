@@ -52,21 +52,23 @@ static bool times_are_sound(const struct sutra_table *table, uint32_t column, in
 static void keep_reasons(struct codec *codec, struct sutra_hta *hta) {
     size_t length = 0, at = 0;
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        length += hta->reasons[id] ? strlen(hta->reasons[id]) + 1 : 0;
+        length += hta->result.reasons[id] ? strlen(hta->result.reasons[id]) + 1 : 0;
     hta->taken = malloc(length + 1);
     if (!hta->taken)
         codec_fail(codec, CODEC_NO_MEMORY);
     for (int id = 0; id < SUTRA_HTA_N_TABLES && hta->taken; id++) {
-        size_t n = hta->reasons[id] ? strlen(hta->reasons[id]) + 1 : 0;
+        size_t n = hta->result.reasons[id] ? strlen(hta->result.reasons[id]) + 1 : 0;
         if (n)
-            hta->reasons[id] = memcpy(hta->taken + at, hta->reasons[id], n);
+            hta->result.reasons[id] = memcpy(hta->taken + at, hta->result.reasons[id], n);
         at += n;
     }
 }
 
 void hta_codec(struct codec *codec, const struct sutra_hta_options *options, struct sutra_hta **tables) {
     const bool decodes = codec_decodes(codec);
-    if (decodes && !(*tables = calloc(1, sizeof **tables))) {
+    if (decodes && (!(*tables = calloc(1, sizeof **tables)) || !hta_result_init(&(*tables)->result))) {
+        sutra_hta_free(*tables);
+        *tables = NULL;
         codec_fail(codec, CODEC_NO_MEMORY);
         return;
     }
@@ -76,6 +78,7 @@ void hta_codec(struct codec *codec, const struct sutra_hta_options *options, str
     codec_options(codec, encode_rules, &hta->options);
     codec_bool(codec, &hta->starts_real);
     codec_bool(codec, &hta->durs_real);
+    hta->result.real_kinds = hta_real_kinds(&hta->options, hta->starts_real, hta->durs_real);
     for (size_t i = 0; i < sizeof hta->types / sizeof *hta->types; i++)
         for (int state = 0; state < N_STATES; state++) {
             codec_value(codec, &hta->types[i].length[state]);
@@ -86,15 +89,15 @@ void hta_codec(struct codec *codec, const struct sutra_hta_options *options, str
     codec_value(codec, &hta->base);
     bool made[SUTRA_HTA_N_TABLES];
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++) {
-        made[id] = hta->made[id];
+        made[id] = hta->result.made[id];
         codec_bool(codec, &made[id]);
     }
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++) {
-        codec_text(codec, &hta->reasons[id]);
+        codec_text(codec, &hta->result.reasons[id]);
         if (made[id] && decodes)
-            hta_table_begin(hta, (enum sutra_hta_table)id);
+            result_table_begin(&hta->result, (uint32_t)id);
         if (made[id])
-            codec_table(codec, &hta->tables[id]);
+            codec_table(codec, &hta->result.tables[id]);
     }
     if (decodes)
         hta_collectives_init(hta);
@@ -124,13 +127,12 @@ struct hta_rank {
 };
 
 struct sutra_hta_ranks {
+    struct sutra_result result;
     struct rank_tasks tasks; /* whose results are struct hta_rank */
     struct sutra_hta_ranks_options options;
     struct sutra_hta_options rules; /* the complete options of each rank */
     struct arena arena;             /* of all members */
-    struct sutra_table tables[SUTRA_HTA_N_TABLES];
-    bool made[SUTRA_HTA_N_TABLES];
-    struct sutra_hta_summary all; /* of all ranks together */
+    struct sutra_hta_summary all;   /* of all ranks together */
     struct sutra_hta_sums sums;
     struct hta_stragglers stragglers;
     struct queue_list queues;
@@ -149,8 +151,8 @@ static bool series_wait(const struct sutra_hta_ranks *ranks) {
 /* Frees the tables that have a row for each launch, kernel or change. */
 static void free_series(struct sutra_hta *hta) {
     for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        if (hta_table_is_series(id))
-            table_free(&hta->tables[id]);
+        if (hta->result.specs[id].scope == SERIES_OF_RANK)
+            table_free(&hta->result.tables[id]);
 }
 
 static enum sutra_status visit_trace(void *arg, size_t number, struct sutra_context *context,
@@ -279,32 +281,35 @@ bool hta_ranks_find_stragglers(const struct sutra_hta_ranks *ranks, const int64_
 
 /* Both tables compare ranks; HTA has no table of lateness. */
 static enum sutra_status join_stragglers(struct sutra_hta_ranks *ranks, int id, struct sutra_error *error) {
-    struct sutra_table *table = &ranks->tables[id];
     bool metric = id == SUTRA_HTA_STRAGGLER_METRIC;
+    ranks->result.reasons[id] =
+        metric ? "no long collective is recorded on several ranks in the same step"
+               : "no collective is recorded on several ranks: pass the traces of several ranks with communication "
+                 "kernels";
     if (metric ? ranks->stragglers.n_metric == 0 : ranks->rules.compat)
         return SUTRA_OK;
-    hta_table_init(table, (enum sutra_hta_table)id, &ranks->rules, false, false);
+    struct sutra_table *table = result_table_begin(&ranks->result, (uint32_t)id);
     bool ok = true;
     if (metric)
         stragglers_add_metric(&ranks->stragglers, table);
     else
         ok = lateness_add(&ranks->stragglers, table, &ranks->arena);
-    ranks->made[id] = metric || table->n_rows > 0;
+    ranks->result.made[id] = metric || table->n_rows > 0;
     return ok && !table->failed ? SUTRA_OK : error_memory(error);
 }
 
 static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, struct sutra_error *error) {
-    struct sutra_table *table = &ranks->tables[id];
     const size_t n = ranks->tasks.n_analyzed;
     if (id == SUTRA_HTA_STRAGGLERS || id == SUTRA_HTA_STRAGGLER_METRIC)
         return join_stragglers(ranks, id, error);
     bool any = id == SUTRA_HTA_RANKS;
     for (size_t i = 0; i < n && !any; i++)
-        any = hta_at(ranks, i)->made[id];
-    if (hta_table_of_rank(id) || !any)
+        any = hta_at(ranks, i)->result.made[id];
+    ranks->result.reasons[id] = n > 0 ? hta_at(ranks, 0)->result.reasons[id] : NULL;
+    if (ranks->result.specs[id].scope != OF_JOB || !any)
         return SUTRA_OK;
-    ranks->made[id] = true;
-    hta_table_init(table, (enum sutra_hta_table)id, &ranks->rules, false, false);
+    struct sutra_table *table = result_table_begin(&ranks->result, (uint32_t)id);
+    table->verbatim = id != SUTRA_HTA_RANKS;
     if (id == SUTRA_HTA_TYPES || id == SUTRA_HTA_TYPES_MEMORY) { /* the times of each state on all ranks */
         struct interval_states all = {0};
         for (size_t i = 0; i < n; i++)
@@ -320,7 +325,7 @@ static enum sutra_status join_table(struct sutra_hta_ranks *ranks, int id, struc
             if (id == SUTRA_HTA_RANKS)
                 add_summary(table, &rank->rank);
             else
-                table_append(table, &rank->hta->tables[id]);
+                table_append(table, &rank->hta->result.tables[id]);
         }
     if (table->failed)
         return error_memory(error);
@@ -350,7 +355,8 @@ static enum sutra_status visit_waiting(struct sutra_hta_ranks *ranks, struct sut
     for (size_t i = 0; i < ranks->tasks.n_analyzed && !status; i++) {
         struct sutra_hta *hta = hta_at(ranks, i);
         for (size_t k = 0; k < sizeof times / sizeof *times; k++)
-            shift_column(&hta->tables[times[k].table], times[k].column, us_of(hta->base - ranks->stragglers.base_ns));
+            shift_column(&hta->result.tables[times[k].table], times[k].column,
+                         us_of(hta->base - ranks->stragglers.base_ns));
         if (ranks->options.visit)
             status = ranks->options.visit(ranks->options.arg, context, hta, error);
         free_series(hta);
@@ -360,6 +366,10 @@ static enum sutra_status visit_waiting(struct sutra_hta_ranks *ranks, struct sut
 
 static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
     struct sutra_hta_ranks *ranks = arg;
+    if (!hta_result_init(&ranks->result))
+        return error_memory(error);
+    ranks->result.of_job = true;
+    ranks->result.real_kinds = hta_real_kinds(&ranks->rules, false, false);
     for (size_t i = 0; i < ranks->tasks.n; i++) {
         const struct rank_task *task = &ranks->tasks.list[i];
         struct hta_rank *rank = task_result(&ranks->tasks, i);
@@ -452,8 +462,7 @@ enum sutra_status hta_ranks_join(const struct rank_tasks *tasks, size_t offset, 
 void sutra_hta_ranks_free(struct sutra_hta_ranks *ranks) {
     if (!ranks)
         return;
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        table_free(&ranks->tables[id]);
+    result_free(&ranks->result);
     strings_free(&ranks->stragglers.strings);
     queue_list_free(&ranks->queues);
     rank_tasks_free(&ranks->tasks);
@@ -466,19 +475,6 @@ const struct sutra_hta_rank *sutra_hta_ranks_get(const struct sutra_hta_ranks *r
         return NULL;
     const struct hta_rank *rank = task_result_of_rank(&ranks->tasks, i);
     return &rank->rank;
-}
-
-const struct sutra_table *sutra_hta_ranks_table(const struct sutra_hta_ranks *ranks, enum sutra_hta_table id,
-                                                const char **reason) {
-    const char *first = hta_at(ranks, 0)->reasons[id];
-    if (id == SUTRA_HTA_STRAGGLERS)
-        first =
-            "no collective is recorded on several ranks: pass the traces of several ranks with communication kernels";
-    if (id == SUTRA_HTA_STRAGGLER_METRIC)
-        first = "no long collective is recorded on several ranks in the same step";
-    if (reason)
-        *reason = ranks->made[id] ? NULL : first ? first : "this table exists per rank only";
-    return ranks->made[id] ? &ranks->tables[id] : NULL;
 }
 
 void sutra_hta_ranks_sum(const struct sutra_hta_ranks *ranks, struct sutra_hta_sums *sums) {

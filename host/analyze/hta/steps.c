@@ -230,7 +230,7 @@ static enum sutra_status make_table(const struct hta_input *input, struct tuples
             return status;
     }
 
-    struct sutra_table *table = hta_table_begin(hta, SUTRA_HTA_STEPS);
+    struct sutra_table *table = result_table_begin(&hta->result, SUTRA_HTA_STEPS);
     for (uint32_t s = 0; s < n; s++) {
         table_integer(table, hta->options.rank);
         table_integer(table, numbers->list[s].part[0]);
@@ -252,8 +252,9 @@ enum sutra_status hta_steps(const struct hta_input *input, struct arena *arena, 
     enum sutra_status status = SUTRA_OK;
     if (input->rows.n_steps && !input->options.compat) /* HTA has no table but a list of steps */
         status = make_table(input, &numbers, arena, hta, error);
-    if (!hta->made[SUTRA_HTA_STEPS])
-        hta->reasons[SUTRA_HTA_STEPS] = "no ProfilerStep annotation: call profiler.step() after each training step";
+    if (!hta->result.made[SUTRA_HTA_STEPS])
+        hta->result.reasons[SUTRA_HTA_STEPS] =
+            "no ProfilerStep annotation: call profiler.step() after each training step";
     tuples_free(&numbers);
     return status;
 }

@@ -303,7 +303,10 @@ static enum sutra_status run(struct sutra_context *context, const struct memory_
     made->has_tables = options->tables;
     made->n_top = options->n_top ? options->n_top : 10;
     made->inputs = calloc(n_inputs + 1, sizeof *made->inputs);
-    enum sutra_status status = made->inputs && strings_init(&made->names) ? SUTRA_OK : error_memory(error);
+    bool ok = made->inputs && strings_init(&made->names) &&
+              result_init(&made->result, memory_table_specs, SUTRA_MEMORY_N_TABLES);
+    made->result.of_job = true;
+    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     for (size_t i = 0; i < n_inputs && !status; i++)
         status = read_input(context, made, &inputs[i], &made->inputs[i], error);
     if (!status && options->tables)
@@ -356,19 +359,13 @@ enum sutra_status sutra_memory_parse(struct sutra_context *context, const char *
 void sutra_memory_free(struct sutra_memory *memory) {
     if (!memory)
         return;
-    for (int i = 0; i < SUTRA_MEMORY_N_TABLES; i++)
-        table_free(&memory->tables[i]);
+    result_free(&memory->result);
     for (size_t i = 0; memory->inputs && i < memory->n_inputs; i++)
         buffer_free(&memory->inputs[i].settings);
     free(memory->inputs);
     strings_free(&memory->names);
     arena_free(&memory->arena);
     free(memory);
-}
-
-const struct sutra_table *sutra_memory_table(const struct sutra_memory *memory, enum sutra_memory_table id) {
-    bool is_known = id >= 0 && id < SUTRA_MEMORY_N_TABLES;
-    return is_known && memory->tables[id].name ? &memory->tables[id] : NULL;
 }
 
 int sutra_memory_finding(const struct sutra_memory *memory, size_t i, struct sutra_memory_finding *finding) {

@@ -164,6 +164,7 @@ struct memory_input {
 };
 
 struct sutra_memory {
+    struct sutra_result result;
     struct arena arena;
     struct strings names; /* frames, operators, categories, stacks */
     struct memory_input *inputs;
@@ -173,7 +174,6 @@ struct sutra_memory {
     uint64_t n_top;
     uint64_t names_limit; /* limit of bytes of names, up to and including the current input */
     bool names_are_full;
-    struct sutra_table tables[SUTRA_MEMORY_N_TABLES];
 };
 
 /* Labels of the ranges. */
@@ -226,6 +226,9 @@ uint32_t peak_tree_find(const struct peak_tree *tree, uint32_t from, uint32_t to
 
 /* Compares two names by their bytes, for ascending order. */
 int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b);
+
+/* Names and columns of all tables. */
+extern const struct table_spec memory_table_specs[];
 
 enum sutra_status memory_make_tables(struct sutra_memory *memory, struct sutra_error *error);
 

@@ -428,45 +428,53 @@ enum sutra_status sutra_memory_write_json(struct sutra_context *context, const s
     { name, SUTRA_COLUMN_TEXT }
 #define DEVICE INTEGER("input"), TEXT("device")
 
-static const struct {
-    const char *name;
-    struct column_spec columns[18]; /* the first without a name ends them */
-} specs[SUTRA_MEMORY_N_TABLES] = {
+const struct table_spec memory_table_specs[SUTRA_MEMORY_N_TABLES] = {
     [SUTRA_MEMORY_DEVICES] = {"memory_devices",
+                              OF_JOB,
                               {INTEGER("input"), TEXT("file"), TEXT("device"), INTEGER("events"), REAL("start_us"),
                                REAL("end_us"), REAL("peak_us"), INTEGER("peak_active"), INTEGER("peak_allocated"),
                                INTEGER("peak_reserved"), INTEGER("max_reserved"), INTEGER("end_active"),
                                INTEGER("end_reserved"), INTEGER("live_at_peak"), INTEGER("ooms"),
                                INTEGER("allocator_retries"), INTEGER("lost_frees")}},
     [SUTRA_MEMORY_TIMELINE] = {"memory_timeline",
+                               OF_JOB,
                                {DEVICE, INTEGER("event"), REAL("time_us"), INTEGER("allocated"), INTEGER("active"),
                                 INTEGER("reserved")}},
     [SUTRA_MEMORY_PEAK] = {"memory_peak",
+                           OF_JOB,
                            {DEVICE, TEXT("group_by"), TEXT("name"), INTEGER("count"), INTEGER("bytes"),
                             REAL("percent")}},
     [SUTRA_MEMORY_STEPS] = {"memory_steps",
+                            OF_JOB,
                             {DEVICE, INTEGER("step"), REAL("start_us"), REAL("end_us"), INTEGER("start_active"),
                              INTEGER("end_active"), INTEGER("peak_active"), INTEGER("max_reserved"),
                              INTEGER("allocations"), INTEGER("allocated_bytes"), INTEGER("segment_allocations"),
                              INTEGER("growth")}},
     [SUTRA_MEMORY_GROWTH] = {"memory_growth",
+                             OF_JOB,
                              {DEVICE, TEXT("frame"), INTEGER("first"), INTEGER("last"), INTEGER("per_step")}},
-    [SUTRA_MEMORY_LIFETIMES] = {"memory_lifetimes", {DEVICE, TEXT("lifetime"), INTEGER("count"), INTEGER("bytes")}},
+    [SUTRA_MEMORY_LIFETIMES] = {"memory_lifetimes",
+                                OF_JOB,
+                                {DEVICE, TEXT("lifetime"), INTEGER("count"), INTEGER("bytes")}},
     [SUTRA_MEMORY_NOT_FREED] = {"memory_not_freed",
+                                OF_JOB,
                                 {DEVICE, TEXT("frame"), INTEGER("count"), INTEGER("bytes"), REAL("percent")}},
     [SUTRA_MEMORY_SEGMENTS] = {"memory_segments",
+                               OF_JOB,
                                {DEVICE, INTEGER("stream"), TEXT("type"), TEXT("pool"), INTEGER("segments"),
                                 INTEGER("reserved"), INTEGER("allocated"), INTEGER("requested"),
                                 INTEGER("pending_free"), INTEGER("inactive"), INTEGER("inactive_split"),
                                 INTEGER("releasable"), INTEGER("internal"), INTEGER("largest_free_block"),
                                 INTEGER("largest_segment")}},
     [SUTRA_MEMORY_OOMS] = {"memory_ooms",
+                           OF_JOB,
                            {DEVICE, INTEGER("event"), REAL("time_us"), INTEGER("requested"), INTEGER("device_free"),
                             INTEGER("active"), INTEGER("reserved"), INTEGER("largest_free_block"),
                             INTEGER("fits_unfragmented"), TEXT("frame"), TEXT("operator"), TEXT("largest_holder"),
                             INTEGER("largest_holder_bytes")}},
-    [SUTRA_MEMORY_FINDINGS] = {"memory_findings", {DEVICE, TEXT("rule"), INTEGER("bytes"), TEXT("text")}},
+    [SUTRA_MEMORY_FINDINGS] = {"memory_findings", OF_JOB, {DEVICE, TEXT("rule"), INTEGER("bytes"), TEXT("text")}},
     [SUTRA_MEMORY_COMPARISON] = {"memory_comparison",
+                                 OF_JOB,
                                  {TEXT("device"), TEXT("group_by"), TEXT("name"), INTEGER("a"), INTEGER("b"),
                                   INTEGER("difference")}},
 };
@@ -479,7 +487,7 @@ struct table_rows {
 };
 
 static struct sutra_table *begin(const struct table_rows *rows, enum sutra_memory_table id) {
-    struct sutra_table *table = &rows->memory->tables[id];
+    struct sutra_table *table = &rows->memory->result.tables[id];
     table_integer(table, rows->input);
     table_words(table, rows->device->name);
     return table;
@@ -491,7 +499,7 @@ static double us(int64_t ns) {
 
 static void add_device_tables(const struct table_rows *rows, const char *path) {
     const struct memory_device *d = rows->device;
-    struct sutra_table *table = &rows->memory->tables[SUTRA_MEMORY_DEVICES];
+    struct sutra_table *table = &rows->memory->result.tables[SUTRA_MEMORY_DEVICES];
     table_integer(table, rows->input);
     table_file_name(table, path);
     table_words(table, d->name);
@@ -616,7 +624,7 @@ static void add_ooms_tables(const struct table_rows *rows) {
 }
 
 static bool add_comparison_tables(struct sutra_memory *memory) {
-    struct sutra_table *table = &memory->tables[SUTRA_MEMORY_COMPARISON];
+    struct sutra_table *table = &memory->result.tables[SUTRA_MEMORY_COMPARISON];
     static const struct memory_device nothing;
     const struct memory_input *inputs = memory->inputs;
     struct arena scratch = {0};
@@ -655,13 +663,9 @@ static bool add_comparison_tables(struct sutra_memory *memory) {
 
 enum sutra_status memory_make_tables(struct sutra_memory *memory, struct sutra_error *error) {
     bool ok = true;
-    for (int id = 0; id < SUTRA_MEMORY_N_TABLES; id++) {
-        uint32_t n = 0;
-        while (n < sizeof specs->columns / sizeof *specs->columns && specs[id].columns[n].name)
-            n++;
+    for (uint32_t id = 0; id < SUTRA_MEMORY_N_TABLES; id++)
         if (id != SUTRA_MEMORY_COMPARISON || memory->is_comparison)
-            table_init(&memory->tables[id], specs[id].name, specs[id].columns, n);
-    }
+            result_table_begin(&memory->result, id);
     for (size_t i = 0; i < memory->n_inputs; i++) {
         const struct memory_input *input = &memory->inputs[i];
         for (uint32_t k = 0; k < input->n_devices; k++) {
@@ -704,7 +708,5 @@ enum sutra_status memory_make_tables(struct sutra_memory *memory, struct sutra_e
     }
     if (memory->is_comparison)
         ok = add_comparison_tables(memory);
-    for (int id = 0; id < SUTRA_MEMORY_N_TABLES; id++)
-        ok &= !memory->tables[id].failed;
-    return ok ? SUTRA_OK : error_memory(error);
+    return ok ? result_status(&memory->result, error) : error_memory(error);
 }

@@ -341,13 +341,13 @@ enum sutra_status operators_kernels(const struct op_input *input, struct arena *
     struct arena_mark mark = arena_mark(arena);
     enum sutra_status status = read_work(&from, arena, error);
     if (!status)
-        status =
-            add_groups(&from, &from.names, add_name, arena, op_table_begin(operators, SUTRA_KERNELS_BY_NAME), error);
+        status = add_groups(&from, &from.names, add_name, arena,
+                            result_table_begin(&operators->result, SUTRA_KERNELS_BY_NAME), error);
     if (!status)
         status = add_groups(&from, &from.configurations, add_configured, arena,
-                            op_table_begin(operators, SUTRA_KERNELS_BY_CONFIGURATION), error);
+                            result_table_begin(&operators->result, SUTRA_KERNELS_BY_CONFIGURATION), error);
     if (!status)
-        add_durations(&from, op_table_begin(operators, SUTRA_KERNELS_DURATIONS));
+        add_durations(&from, result_table_begin(&operators->result, SUTRA_KERNELS_DURATIONS));
     launch_kinds_free(&from.launches);
     free(from.names.list);
     free(from.configurations.list);

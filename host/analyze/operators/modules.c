@@ -331,7 +331,8 @@ static enum sutra_status make_table(const struct op_input *input, struct arena *
     if (!status && from.n)
         status = add_frames(
             &from, modules, arena,
-            op_table_begin(operators, modules ? SUTRA_OPERATORS_BY_MODULE : SUTRA_OPERATORS_BY_ANNOTATION), error);
+            result_table_begin(&operators->result, modules ? SUTRA_OPERATORS_BY_MODULE : SUTRA_OPERATORS_BY_ANNOTATION),
+            error);
     arena_release(arena, mark);
     return status;
 }

@@ -173,7 +173,7 @@ enum sutra_status operators_timeline(const struct op_input *input, struct arena 
                                        {"attributed to calls", by_calls},
                                        {"unattributed", unattributed},
                                        {"all GPU activity", input->device_ticks}};
-    struct sutra_table *table = op_table_begin(operators, SUTRA_OPERATORS_TIMELINE);
+    struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_TIMELINE);
     add_lines(input, lines, sizeof lines / sizeof *lines, times.total, table);
     add_lines(input, attribution, sizeof attribution / sizeof *attribution, input->device_ticks, table);
     return SUTRA_OK;
@@ -291,7 +291,7 @@ enum sutra_status operators_by_name(const struct op_input *input, struct arena *
     if (!status)
         status = order_by_device_time(from.sums, from.n, arena, &order, error);
     if (!status) {
-        struct sutra_table *table = op_table_begin(operators, SUTRA_OPERATORS_BY_NAME);
+        struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_BY_NAME);
         for (uint32_t i = 0; i < from.n; i++)
             if (from.hosts[order[i]].calls || from.sums[order[i]].works)
                 add_name(&from, order[i], table);
@@ -349,7 +349,7 @@ enum sutra_status operators_by_arguments(const struct op_input *input, struct ar
         status = op_groups_make(keys, charges->n, arena, &groups, error);
     if (!status)
         status = add_groups(input, &groups, &arguments, add_arguments, arena,
-                            op_table_begin(operators, SUTRA_OPERATORS_BY_ARGUMENTS), error);
+                            result_table_begin(&operators->result, SUTRA_OPERATORS_BY_ARGUMENTS), error);
     op_arguments_free(&arguments);
     arena_release(arena, mark);
     return status;
@@ -374,7 +374,7 @@ enum sutra_status operators_by_category(const struct op_input *input, struct are
         status = op_groups_number(categories, n, OP_N_CATEGORIES, arena, &groups, error);
     if (!status)
         status = add_groups(input, &groups, NULL, add_category, arena,
-                            op_table_begin(operators, SUTRA_OPERATORS_BY_CATEGORY), error);
+                            result_table_begin(&operators->result, SUTRA_OPERATORS_BY_CATEGORY), error);
     arena_release(arena, mark);
     return status;
 }
@@ -427,8 +427,8 @@ enum sutra_status operators_by_path(const struct op_input *input, struct arena *
     if (!status)
         status = op_groups_number(path_of, n, paths.steps.n, arena, &groups, error);
     if (!status)
-        status = add_groups(input, &groups, &paths, add_path, arena, op_table_begin(operators, SUTRA_OPERATORS_BY_PATH),
-                            error);
+        status = add_groups(input, &groups, &paths, add_path, arena,
+                            result_table_begin(&operators->result, SUTRA_OPERATORS_BY_PATH), error);
     tuples_free(&paths.steps);
     arena_release(arena, mark);
     return status;

@@ -145,12 +145,10 @@ static enum sutra_status op_ways_make(const struct op_reading *reading, struct a
         "waves", REAL                                                                                                  \
     }
 
-static const struct {
-    const char *name;
-    struct column_spec columns[TABLE_COLUMNS_MAX]; /* up to a column without a name */
-} specs[SUTRA_OPERATORS_N_TABLES] = {
-    [SUTRA_TRACELENS_TIMELINE] = {"gpu_timeline", {{"type", TEXT}, {"time ms", REAL}, {"percent", REAL}}},
+const struct table_spec operator_table_specs[SUTRA_OPERATORS_N_TABLES] = {
+    [SUTRA_TRACELENS_TIMELINE] = {"gpu_timeline", OF_RANK, {{"type", TEXT}, {"time ms", REAL}, {"percent", REAL}}},
     [SUTRA_TRACELENS_OPS] = {"ops_summary",
+                             OF_RANK,
                              {{"name", TEXT},
                               {"total_direct_kernel_time_sum", REAL},
                               {"total_subtree_kernel_time_sum", REAL},
@@ -161,12 +159,14 @@ static const struct {
                               {"Percentage (%)", REAL},
                               {"Cumulative Percentage (%)", REAL}}},
     [SUTRA_TRACELENS_CATEGORIES] = {"ops_summary_by_category",
+                                    OF_RANK,
                                     {{"op category", TEXT},
                                      {"Count", INTEGER},
                                      {"total_direct_kernel_time_ms", REAL},
                                      {"Percentage (%)", REAL},
                                      {"Cumulative Percentage (%)", REAL}}},
     [SUTRA_TRACELENS_ARGUMENTS] = {"ops_unique_args",
+                                   OF_RANK,
                                    {{"name", TEXT},
                                     {"op category", TEXT},
                                     {"process_name", TEXT},
@@ -196,6 +196,7 @@ static const struct {
                                     {"Percentage (%)", REAL},
                                     {"Cumulative Percentage (%)", REAL}}},
     [SUTRA_TRACELENS_OPS_BY_MODULE] = {"ops_summary_module",
+                                       OF_RANK,
                                        {{"name", TEXT},
                                         {"parent_module", TEXT},
                                         {"total_direct_kernel_time_sum", REAL},
@@ -208,6 +209,7 @@ static const struct {
                                         {"Percentage (%)", REAL},
                                         {"Cumulative Percentage (%)", REAL}}},
     [SUTRA_TRACELENS_MODULES] = {"nn_modules",
+                                 OF_RANK,
                                  {{"UID", INTEGER},
                                   {"name", TEXT},
                                   {"parent_UID", REAL},
@@ -216,6 +218,7 @@ static const struct {
                                   {"nn Parent GPU Time", REAL},
                                   {"Non-nn.Module GPU Time", REAL}}},
     [SUTRA_TRACELENS_KERNEL_SUMMARY] = {"kernel_summary",
+                                        OF_RANK,
                                         {{"Parent op category", TEXT},
                                          {"Parent cpu_op", TEXT},
                                          {"Kernel name", TEXT},
@@ -228,6 +231,7 @@ static const struct {
                                          {"Percent of kernels time (%)", REAL},
                                          {"Percent of total time (%)", REAL}}},
     [SUTRA_TRACELENS_KERNELS] = {"kernels",
+                                 OF_RANK,
                                  {{"UID", INTEGER},
                                   {"Kernel name", TEXT},
                                   {"Kernel t start", REAL},
@@ -249,20 +253,22 @@ static const struct {
                                   {"Percent of Parent cpu_op busy time (%)", REAL},
                                   {"Parent op category", TEXT}}},
     [SUTRA_TRACELENS_SHORT_HISTOGRAM] = {"short_kernel_histogram",
+                                         OF_RANK,
                                          {{"bin_start", REAL}, {"bin_end", REAL}, {"count", INTEGER}}},
-    [SUTRA_TRACELENS_SHORT_KERNELS] = {"short_kernels_summary", {{0}}}, /* columns depend on the trace */
-    [SUTRA_TRACELENS_UNIFIED] = {"unified_perf_summary", {{0}}},
-    [SUTRA_TRACELENS_GEMM] = {"GEMM", {{0}}},
-    [SUTRA_TRACELENS_CONV_FWD] = {"CONV_fwd", {{0}}},
-    [SUTRA_TRACELENS_CONV_BWD] = {"CONV_bwd", {{0}}},
-    [SUTRA_TRACELENS_SDPA_FWD] = {"SDPA_fwd", {{0}}},
-    [SUTRA_TRACELENS_SDPA_BWD] = {"SDPA_bwd", {{0}}},
-    [SUTRA_TRACELENS_UNARY] = {"UnaryElementwise", {{0}}},
-    [SUTRA_TRACELENS_BINARY] = {"BinaryElementwise", {{0}}},
-    [SUTRA_TRACELENS_NORMALIZATION] = {"Normalization", {{0}}},
-    [SUTRA_TRACELENS_REDUCE_FWD] = {"Reduce_fwd", {{0}}},
-    [SUTRA_TRACELENS_REDUCE_BWD] = {"Reduce_bwd", {{0}}},
+    [SUTRA_TRACELENS_SHORT_KERNELS] = {"short_kernels_summary", OF_RANK, {{0}}}, /* columns depend on the trace */
+    [SUTRA_TRACELENS_UNIFIED] = {"unified_perf_summary", OF_RANK, {{0}}},
+    [SUTRA_TRACELENS_GEMM] = {"GEMM", OF_RANK, {{0}}},
+    [SUTRA_TRACELENS_CONV_FWD] = {"CONV_fwd", OF_RANK, {{0}}},
+    [SUTRA_TRACELENS_CONV_BWD] = {"CONV_bwd", OF_RANK, {{0}}},
+    [SUTRA_TRACELENS_SDPA_FWD] = {"SDPA_fwd", OF_RANK, {{0}}},
+    [SUTRA_TRACELENS_SDPA_BWD] = {"SDPA_bwd", OF_RANK, {{0}}},
+    [SUTRA_TRACELENS_UNARY] = {"UnaryElementwise", OF_RANK, {{0}}},
+    [SUTRA_TRACELENS_BINARY] = {"BinaryElementwise", OF_RANK, {{0}}},
+    [SUTRA_TRACELENS_NORMALIZATION] = {"Normalization", OF_RANK, {{0}}},
+    [SUTRA_TRACELENS_REDUCE_FWD] = {"Reduce_fwd", OF_RANK, {{0}}},
+    [SUTRA_TRACELENS_REDUCE_BWD] = {"Reduce_bwd", OF_RANK, {{0}}},
     [SUTRA_TRACELENS_RATES] = {"rates",
+                               OF_RANK,
                                {{"name", TEXT},
                                 {"UID_first", INTEGER},
                                 {"GFLOPS_first", REAL},
@@ -273,8 +279,10 @@ static const struct {
                                 {"Kernel Time (µs)_sum", REAL},
                                 {"name_count", INTEGER}}},
     [SUTRA_OPERATORS_TIMELINE] = {"gpu_timeline",
+                                  OF_JOB,
                                   {{"rank", INTEGER}, {"type", TEXT}, {"time_us", REAL}, {"percent", REAL}}},
     [SUTRA_OPERATORS_BY_NAME] = {"operators",
+                                 OF_JOB,
                                  {{"rank", INTEGER},
                                   {"name", TEXT},
                                   {"kind", TEXT},
@@ -284,6 +292,7 @@ static const struct {
                                   {"host_self_us", REAL},
                                   SUM_COLUMNS}},
     [SUTRA_OPERATORS_BY_ARGUMENTS] = {"operators_by_arguments",
+                                      OF_JOB,
                                       {{"rank", INTEGER},
                                        {"name", TEXT},
                                        {"category", TEXT},
@@ -294,8 +303,10 @@ static const struct {
                                        {"calls", INTEGER},
                                        SUM_COLUMNS}},
     [SUTRA_OPERATORS_BY_CATEGORY] = {"operator_categories",
+                                     OF_JOB,
                                      {{"rank", INTEGER}, {"category", TEXT}, {"calls", INTEGER}, SUM_COLUMNS}},
     [SUTRA_OPERATORS_BY_MODULE] = {"modules",
+                                   OF_JOB,
                                    {{"rank", INTEGER},
                                     {"module", TEXT},
                                     {"kind", TEXT},
@@ -310,6 +321,7 @@ static const struct {
                                     {"backward_device_us", REAL},
                                     {"backward_busy_us", REAL}}},
     [SUTRA_OPERATORS_BY_ANNOTATION] = {"annotations",
+                                       OF_JOB,
                                        {{"rank", INTEGER},
                                         {"annotation", TEXT},
                                         {"parent", TEXT},
@@ -319,9 +331,12 @@ static const struct {
                                         {"kernels", INTEGER},
                                         {"device_us", REAL},
                                         {"busy_us", REAL}}},
-    [SUTRA_OPERATORS_BY_PATH] = {"call_paths", {{"rank", INTEGER}, {"path", TEXT}, {"calls", INTEGER}, SUM_COLUMNS}},
+    [SUTRA_OPERATORS_BY_PATH] = {"call_paths",
+                                 OF_JOB,
+                                 {{"rank", INTEGER}, {"path", TEXT}, {"calls", INTEGER}, SUM_COLUMNS}},
     [SUTRA_OPERATORS_RATES] =
         {"rates",
+         OF_JOB,
          {{"rank", INTEGER},      {"name", TEXT},          {"category", TEXT},        {"input_dims", TEXT},
           {"input_types", TEXT},  {"input_strides", TEXT}, {"concrete_inputs", TEXT}, {"calls", INTEGER},
           {"kernels", INTEGER},   {"device_us", REAL},     {"self_device_us", REAL},  {"percent", REAL},
@@ -329,6 +344,7 @@ static const struct {
           {"tbytes_per_s", REAL}, {"unit", TEXT},          {"bound", TEXT},           {"roofline_percent", REAL},
           {"missing", TEXT}}},
     [SUTRA_OPERATORS_RATE_STEPS] = {"rate_steps",
+                                    OF_JOB,
                                     {{"rank", INTEGER},
                                      {"step", TEXT},
                                      {"time_us", REAL},
@@ -341,8 +357,10 @@ static const struct {
                                      {"unknown_percent", REAL}}},
     [SUTRA_OPERATORS_PEAKS] =
         {"device_peaks",
+         OF_JOB,
          {{"rank", INTEGER}, {"device", TEXT}, {"unit", TEXT}, {"tflops_per_s", REAL}, {"tbytes_per_s", REAL}}},
     [SUTRA_KERNELS_BY_NAME] = {"kernels",
+                               OF_JOB,
                                {{"rank", INTEGER},
                                 {"name", TEXT},
                                 {"class", TEXT},
@@ -360,6 +378,7 @@ static const struct {
                                 LAUNCH_COLUMNS,
                                 {"full_name", TEXT}}},
     [SUTRA_KERNELS_BY_CONFIGURATION] = {"kernel_configurations",
+                                        OF_JOB,
                                         {{"rank", INTEGER},
                                          {"name", TEXT},
                                          {"kernels", INTEGER},
@@ -369,6 +388,7 @@ static const struct {
                                          {"queue_delay_mean_us", REAL},
                                          LAUNCH_COLUMNS}},
     [SUTRA_KERNELS_DURATIONS] = {"kernel_durations",
+                                 OF_JOB,
                                  {{"rank", INTEGER},
                                   {"from_us", REAL},
                                   {"below_us", REAL},
@@ -378,31 +398,15 @@ static const struct {
                                   {"device_percent", REAL}}},
 };
 
-struct sutra_table *op_table_begin_with(struct sutra_operators *operators, enum sutra_operators_table id,
-                                        const struct column_spec *columns, uint32_t n) {
-    struct sutra_table *table = &operators->tables[id];
-    table_init(table, specs[id].name, columns, n);
-    table->verbatim = operators->options.compat;
-    operators->made[id] = true;
-    return table;
-}
-
-bool op_table_has_fixed_columns(enum sutra_operators_table id) {
-    return specs[id].columns[0].name;
-}
-
-void op_table_init(struct sutra_table *table, enum sutra_operators_table id) {
-    uint32_t n = 0;
-    while (n < TABLE_COLUMNS_MAX && specs[id].columns[n].name)
-        n++;
-    table_init(table, specs[id].name, specs[id].columns, n);
-}
-
-struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra_operators_table id) {
-    op_table_init(&operators->tables[id], id);
-    operators->tables[id].verbatim = operators->options.compat;
-    operators->made[id] = true;
-    return &operators->tables[id];
+struct sutra_operators *operators_new(const struct sutra_operators_options *options) {
+    struct sutra_operators *operators = calloc(1, sizeof *operators);
+    if (!operators || !result_init(&operators->result, operator_table_specs, SUTRA_OPERATORS_N_TABLES)) {
+        free(operators);
+        return NULL;
+    }
+    operators->result.verbatim = options->compat;
+    operators->options = *options;
+    return operators;
 }
 
 void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table) {
@@ -414,13 +418,6 @@ void op_table_stream(const struct op_input *input, row_t device, struct sutra_ta
 }
 
 /* ---- The run of all makers ---- */
-
-static enum sutra_status check_memory(const struct sutra_operators *made, struct sutra_error *error) {
-    bool failed = false;
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++)
-        failed |= made->tables[id].failed;
-    return failed ? error_memory(error) : SUTRA_OK;
-}
 
 /* Memory while tables are made. */
 struct op_work {
@@ -465,7 +462,7 @@ static enum sutra_status make_as_tracelens(struct op_work *work, const struct su
     for (size_t i = 0; i < sizeof makers / sizeof *makers && !status; i++) {
         status = makers[i](input, &work->scratch, made, error);
         if (!status)
-            status = check_memory(made, error); /* later makers may read the table */
+            status = result_status(&made->result, error); /* later makers may read the table */
     }
     tracelens_models_free(&models);
     input->models = NULL;
@@ -527,7 +524,7 @@ static enum sutra_status make_tables(struct op_input *input, const struct op_rea
         status = pool_try(input->context->pool, end - first, run_maker, &runs, error);
     rates_end(&rates);
     input->rates = NULL;
-    return status ? status : check_memory(made, error);
+    return status ? status : result_status(&made->result, error);
 }
 
 static enum sutra_status make_as_sutra(struct op_work *work, const struct sutra_device_trace *trace,
@@ -545,12 +542,12 @@ static enum sutra_status make_as_sutra(struct op_work *work, const struct sutra_
 enum sutra_status operators_make_of(struct sutra_context *context, const struct op_reading *reading, int64_t rank,
                                     const char *peaks, struct arena *scratch, struct sutra_operators **operators,
                                     struct sutra_error *error) {
-    struct sutra_operators *made = calloc(1, sizeof *made);
+    const struct sutra_operators_options options = {.size = sizeof options, .rank = rank, .peaks = peaks};
+    struct op_input input = {.context = context, .options = options};
+    struct sutra_operators *made = operators_new(&options);
     struct arena arena = {0};
     if (!made)
         return error_memory(error);
-    made->options = (struct sutra_operators_options){.size = sizeof made->options, .rank = rank, .peaks = peaks};
-    struct op_input input = {.context = context, .options = made->options};
     enum sutra_status status = make_tables(&input, reading, &arena, scratch, true, true, made, error);
     arena_free(&arena);
     if (status)
@@ -573,11 +570,10 @@ enum sutra_status sutra_operators_run(struct sutra_context *context, const struc
     enum sutra_status status = op_options_take(options, &taken, error);
     if (status)
         return status;
-    struct sutra_operators *made = calloc(1, sizeof *made);
+    struct sutra_operators *made = operators_new(&taken);
     struct op_work work = {.input = {.context = context, .options = taken}};
     if (!made)
         return error_memory(error);
-    made->options = taken;
     context_expect(context, trace->events.n);
     stage_begin(context, "analyze", trace->events.n);
     status = (taken.compat ? make_as_tracelens : make_as_sutra)(&work, trace, made, error);
@@ -594,15 +590,9 @@ enum sutra_status sutra_operators_run(struct sutra_context *context, const struc
 void sutra_operators_free(struct sutra_operators *operators) {
     if (!operators)
         return;
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++)
-        table_free(&operators->tables[id]);
+    result_free(&operators->result);
     arena_free(&operators->names);
     free(operators);
-}
-
-const struct sutra_table *sutra_operators_table(const struct sutra_operators *operators,
-                                                enum sutra_operators_table id) {
-    return operators->made[id] ? &operators->tables[id] : NULL;
 }
 
 int64_t sutra_operators_rank_of(const struct sutra_operators *operators) {

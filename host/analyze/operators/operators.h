@@ -132,9 +132,8 @@ struct op_input {
 };
 
 struct sutra_operators {
+    struct sutra_result result;
     struct sutra_operators_options options;
-    struct sutra_table tables[SUTRA_OPERATORS_N_TABLES];
-    bool made[SUTRA_OPERATORS_N_TABLES];
     struct arena names; /* of columns of tables from a partial result */
     uint64_t n_untimed; /* events that were skipped */
 };
@@ -148,15 +147,11 @@ enum sutra_status operators_make_of(struct sutra_context *context, const struct 
                                     const char *peaks, struct arena *scratch, struct sutra_operators **operators,
                                     struct sutra_error *error);
 
-/* Initializes a table with its name and columns: any table, and a table of a result. */
-void op_table_init(struct sutra_table *table, enum sutra_operators_table id);
-struct sutra_table *op_table_begin(struct sutra_operators *operators, enum sutra_operators_table id);
+/* Names and columns of all tables. */
+extern const struct table_spec operator_table_specs[];
 
-/* Whether a table has the same columns for all traces; and initialization with other columns. `columns` is copied,
- * names are not. */
-bool op_table_has_fixed_columns(enum sutra_operators_table id);
-struct sutra_table *op_table_begin_with(struct sutra_operators *operators, enum sutra_operators_table id,
-                                        const struct column_spec *columns, uint32_t n);
+/* A result without tables, with complete options; NULL: out of memory. */
+struct sutra_operators *operators_new(const struct sutra_operators_options *options);
 
 /* Adds the stream of a GPU activity, as text. */
 void op_table_stream(const struct op_input *input, row_t device, struct sutra_table *table);

@@ -17,8 +17,8 @@ static void encode_rules(const void *of, struct buffer *out) {
 }
 
 /* Sets up a table with the encoded columns, as they depend on the trace. Their names are in the result's arena. */
-static void columns_codec(struct codec *codec, struct sutra_operators *operators, enum sutra_operators_table id) {
-    struct sutra_table *table = &operators->tables[id];
+static void columns_codec(struct codec *codec, struct sutra_operators *operators, uint32_t id) {
+    struct sutra_table *table = &operators->result.tables[id];
     uint32_t n = table->n_columns;
     codec_value(codec, &n);
     if (codec_decodes(codec)) {
@@ -35,30 +35,30 @@ static void columns_codec(struct codec *codec, struct sutra_operators *operators
     if (!columns)
         codec_fail(codec, CODEC_NO_MEMORY);
     if (codec_decodes(codec))
-        op_table_begin_with(operators, id, columns, columns ? n : 0);
+        result_table_begin_with(&operators->result, id, columns, columns ? n : 0);
 }
 
 void operators_codec(struct codec *codec, const struct sutra_operators_options *options,
                      struct sutra_operators **operators) {
     bool decodes = codec_decodes(codec);
     if (decodes) {
-        *operators = calloc(1, sizeof **operators);
+        *operators = operators_new(options);
         if (!*operators) {
             codec_fail(codec, CODEC_NO_MEMORY);
             return;
         }
-        (*operators)->options = *options;
     }
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !codec->failure; id++) {
-        bool made = (*operators)->made[id];
+    for (uint32_t id = 0; id < SUTRA_OPERATORS_N_TABLES && !codec->failure; id++) {
+        struct sutra_result *result = &(*operators)->result;
+        bool made = result->made[id];
         codec_bool(codec, &made);
         if (!made)
             continue;
-        if (!op_table_has_fixed_columns((enum sutra_operators_table)id))
-            columns_codec(codec, *operators, (enum sutra_operators_table)id);
+        if (!operator_table_specs[id].columns[0].name)
+            columns_codec(codec, *operators, id);
         else if (decodes)
-            op_table_begin(*operators, (enum sutra_operators_table)id);
-        codec_table(codec, &(*operators)->tables[id]);
+            result_table_begin(result, id);
+        codec_table(codec, &result->tables[id]);
     }
     codec_value(codec, &(*operators)->n_untimed);
     if (decodes && codec->failure) {
@@ -75,17 +75,11 @@ struct operators_rank {
 };
 
 struct sutra_operators_ranks {
+    struct sutra_result result;
     struct rank_tasks tasks; /* whose results are struct operators_rank */
     struct sutra_operators_ranks_options options;
     struct sutra_operators_options rules; /* the complete options of each rank */
-    struct sutra_table tables[SUTRA_OPERATORS_N_TABLES];
-    bool made[SUTRA_OPERATORS_N_TABLES];
 };
-
-/* Whether a table exists for all ranks together, not for each rank only. */
-static bool is_joined(int id) {
-    return id > SUTRA_TRACELENS_RATES;
-}
 
 static struct sutra_operators_options options_of(const struct sutra_operators_ranks *ranks, size_t number) {
     struct sutra_operators_options options = ranks->rules;
@@ -111,8 +105,8 @@ static enum sutra_status visit(void *arg, size_t number, struct sutra_context *c
     enum sutra_status status =
         ranks->options.visit ? ranks->options.visit(ranks->options.arg, context, rank->operators, error) : SUTRA_OK;
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
-        if (!is_joined(id))
-            table_free(&rank->operators->tables[id]);
+        if (operator_table_specs[id].scope == OF_RANK)
+            table_free(&rank->operators->result.tables[id]);
     return status;
 }
 
@@ -136,6 +130,10 @@ static void rank_free(void *result) {
 static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
     struct sutra_operators_ranks *ranks = arg;
     (void)context;
+    if (!result_init(&ranks->result, operator_table_specs, SUTRA_OPERATORS_N_TABLES))
+        return error_memory(error);
+    ranks->result.of_job = true;
+    ranks->result.verbatim = ranks->rules.compat;
     for (size_t i = 0; i < ranks->tasks.n; i++) {
         const struct rank_task *task = &ranks->tasks.list[i];
         struct operators_rank *rank = task_result(&ranks->tasks, i);
@@ -146,28 +144,25 @@ static enum sutra_status merge(void *arg, struct sutra_context *context, struct 
                                                    .n_untimed = rank->operators ? rank->operators->n_untimed : 0};
     }
     /* The rows of all ranks, in the order of the ranks. The first rank's are moved, unless others hold them. */
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++) {
-        struct sutra_table *table = &ranks->tables[id];
-        for (size_t i = 0; i < ranks->tasks.n_analyzed && is_joined(id); i++) {
+    for (uint32_t id = 0; id < SUTRA_OPERATORS_N_TABLES; id++) {
+        struct sutra_table *table = &ranks->result.tables[id];
+        for (size_t i = 0; i < ranks->tasks.n_analyzed && operator_table_specs[id].scope == OF_JOB; i++) {
             const struct operators_rank *rank = task_result_of_rank(&ranks->tasks, i);
-            struct sutra_operators *operators = rank->operators;
-            if (!operators->made[id])
+            struct sutra_result *result = &rank->operators->result;
+            if (!result->made[id])
                 continue;
-            if (!ranks->made[id] && !operators->tables[id].memory) {
-                *table = operators->tables[id];
-                operators->tables[id] = (struct sutra_table){0};
-                operators->made[id] = false;
-            } else if (!ranks->made[id]) {
-                op_table_init(table, (enum sutra_operators_table)id);
-                table->verbatim = operators->tables[id].verbatim;
+            if (!ranks->result.made[id] && !result->tables[id].memory) {
+                *table = result->tables[id];
+                result->tables[id] = (struct sutra_table){0};
+                result->made[id] = false;
+            } else if (!ranks->result.made[id]) {
+                result_table_begin(&ranks->result, id);
             }
-            ranks->made[id] = true;
-            table_append(table, &operators->tables[id]);
+            ranks->result.made[id] = true;
+            table_append(table, &result->tables[id]);
         }
-        if (table->failed)
-            return error_memory(error);
     }
-    return SUTRA_OK;
+    return result_status(&ranks->result, error);
 }
 
 static const struct rank_analysis analysis = {.kind = {"operators", SUTRA_OPERATORS_N_TABLES},
@@ -229,8 +224,7 @@ enum sutra_status operators_ranks_join(const struct rank_tasks *tasks, size_t of
 void sutra_operators_ranks_free(struct sutra_operators_ranks *ranks) {
     if (!ranks)
         return;
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES; id++)
-        table_free(&ranks->tables[id]);
+    result_free(&ranks->result);
     rank_tasks_free(&ranks->tasks);
     free(ranks);
 }
@@ -240,9 +234,4 @@ const struct sutra_operators_rank *sutra_operators_ranks_get(const struct sutra_
         return NULL;
     const struct operators_rank *rank = task_result_of_rank(&ranks->tasks, i);
     return &rank->rank;
-}
-
-const struct sutra_table *sutra_operators_ranks_table(const struct sutra_operators_ranks *ranks,
-                                                      enum sutra_operators_table id) {
-    return ranks->made[id] ? &ranks->tables[id] : NULL;
 }

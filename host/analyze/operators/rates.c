@@ -356,13 +356,13 @@ enum sutra_status operators_rates(const struct op_input *input, struct arena *ar
         device[i] = (double)work.rows[i].device;
     if (!status)
         status = op_groups_order(device, n, arena, order, error);
-    struct sutra_table *table = op_table_begin(operators, SUTRA_OPERATORS_RATES);
+    struct sutra_table *table = result_table_begin(&operators->result, SUTRA_OPERATORS_RATES);
     for (uint32_t i = 0; i < n && !status; i++)
         add_row(&work, &work.rows[order[i]], table);
     if (!status)
-        status = add_steps(&work, arena, op_table_begin(operators, SUTRA_OPERATORS_RATE_STEPS), error);
+        status = add_steps(&work, arena, result_table_begin(&operators->result, SUTRA_OPERATORS_RATE_STEPS), error);
     if (!status)
-        add_peaks(&work, op_table_begin(operators, SUTRA_OPERATORS_PEAKS));
+        add_peaks(&work, result_table_begin(&operators->result, SUTRA_OPERATORS_PEAKS));
     tuples_free(&work.keys);
     op_works_free(&work.works);
     arena_release(arena, mark);

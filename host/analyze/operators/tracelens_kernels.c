@@ -412,9 +412,9 @@ static enum sutra_status make_short_kernels(const struct kernel_table *from, dou
     const struct op_reading *reading = from->reading;
     uint32_t skipped = from->any_operator ? 0 : 4;
     struct short_sums sums = {.from = from};
-    add_histogram(from, op_table_begin(operators, SUTRA_TRACELENS_SHORT_HISTOGRAM));
-    struct sutra_table *table = op_table_begin_with(operators, SUTRA_TRACELENS_SHORT_KERNELS, columns + skipped,
-                                                    sizeof columns / sizeof *columns - skipped);
+    add_histogram(from, result_table_begin(&operators->result, SUTRA_TRACELENS_SHORT_HISTOGRAM));
+    struct sutra_table *table = result_table_begin_with(&operators->result, SUTRA_TRACELENS_SHORT_KERNELS,
+                                                        columns + skipped, sizeof columns / sizeof *columns - skipped);
     if (from->input->integer_times)
         tracelens_retype_integers(table, times);
     enum sutra_status status = group_short(&sums, arena, error);
@@ -689,11 +689,11 @@ enum sutra_status tracelens_kernels(const struct op_input *input, struct arena *
                                         "Kernel duration (µs)_max", NULL};
     struct kernel_table from = {.input = input, .reading = input->reading};
     struct arena_mark mark = arena_mark(arena);
-    double total_us = table_get_real(&operators->tables[SUTRA_TRACELENS_TIMELINE], 1, TOTAL_ROW) * 1e3;
+    double total_us = table_get_real(&operators->result.tables[SUTRA_TRACELENS_TIMELINE], 1, TOTAL_ROW) * 1e3;
     enum sutra_status status = list_kernels(&from, arena, error);
     if (!status) {
-        add_kernels(&from, op_table_begin(operators, SUTRA_TRACELENS_KERNELS));
-        struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_KERNEL_SUMMARY);
+        add_kernels(&from, result_table_begin(&operators->result, SUTRA_TRACELENS_KERNELS));
+        struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_KERNEL_SUMMARY);
         if (input->integer_times)
             tracelens_retype_integers(table, times);
         status = add_summary(&from, total_us, arena, table, error);

@@ -135,7 +135,7 @@ enum sutra_status tracelens_arguments(const struct op_input *input, struct arena
     double *values = arena_take(arena, n, sizeof *values), so_far = 0;
     if (!status && !(status = arena_status(arena, error))) {
         const struct kernel_lists lists = {charges->first, charges->device};
-        struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_ARGUMENTS);
+        struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_ARGUMENTS);
         bool integers = true;
         for (row_t i = 0; i < charges->n; i++)
             integers &= !number_is_double(number_at(input->reading->events->ts, event_of(&from, i)));
@@ -242,7 +242,7 @@ enum sutra_status tracelens_modules(const struct op_input *input, struct arena *
     if (status)
         return status;
 
-    struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_MODULES);
+    struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_MODULES);
     bool has_work = false; /* of the outermost module */
     for (row_t i = 0; i < walk.n; i++) {
         row_t host = walk.host[i], parent = walk.enclosing[host];
@@ -291,7 +291,7 @@ enum sutra_status tracelens_timeline(const struct op_input *input, struct arena 
                  {"total_time", times.total},
                  {"total_comm_time", times.communication},
                  {"total_memcpy_time", times.copies}};
-    struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_TIMELINE);
+    struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_TIMELINE);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         table_text(table, lines[i].name, strlen(lines[i].name));
         table_real(table, op_us(reading, lines[i].ticks) / 1e3);
@@ -470,13 +470,14 @@ enum sutra_status tracelens_operators(const struct op_input *input, struct arena
         names[i].part[0] = host_name(reading, reading->charges.host[i]);
         categories[i].part[0] = input->categories[i];
     }
-    struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_OPS);
+    struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_OPS);
     if (input->integer_times)
         tracelens_retype_integers(table, times);
     if (!status)
         status = add_names(input, arena, table, names, error);
     if (!status)
-        status = add_categories(input, arena, op_table_begin(operators, SUTRA_TRACELENS_CATEGORIES), categories, error);
+        status = add_categories(input, arena, result_table_begin(&operators->result, SUTRA_TRACELENS_CATEGORIES),
+                                categories, error);
     arena_release(arena, mark);
     return status;
 }
@@ -547,7 +548,7 @@ enum sutra_status tracelens_module_operators(const struct op_input *input, struc
         keys[i] = (struct tuple){{host_name(reading, host), kind, 0, 0}};
         status = kind == STRING_NONE ? error_memory(error) : SUTRA_OK;
     }
-    struct sutra_table *table = status ? NULL : op_table_begin(operators, SUTRA_TRACELENS_OPS_BY_MODULE);
+    struct sutra_table *table = status ? NULL : result_table_begin(&operators->result, SUTRA_TRACELENS_OPS_BY_MODULE);
     if (!status)
         status = rank_groups(reading, keys, name_label, arena, &ranked, error);
     for (uint32_t i = 0; !status && i < ranked.groups.n; i++) {

@@ -314,7 +314,7 @@ static enum sutra_status add_rates(const struct tracelens_models *models, bool g
 enum sutra_status tracelens_rates(const struct op_input *input, struct arena *arena, struct sutra_operators *operators,
                                   struct sutra_error *error) {
     const struct tracelens_models *models = input->models;
-    struct sutra_table *table = op_table_begin(operators, SUTRA_TRACELENS_RATES);
+    struct sutra_table *table = result_table_begin(&operators->result, SUTRA_TRACELENS_RATES);
     struct arena_mark mark = arena_mark(arena);
     enum sutra_status status = add_rates(models, false, arena, table, error);
     if (!status)

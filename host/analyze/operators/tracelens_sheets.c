@@ -339,7 +339,7 @@ static struct sutra_table *begin_table(const struct sheet_rows *rows, struct sut
         all[n++] = columns[i];
     for (uint32_t i = rows->n_front; i < rows->n_params; i++)
         all[n++] = (struct column_spec){rows->params[i], TEXT};
-    struct sutra_table *table = op_table_begin_with(operators, spec->id, all, n);
+    struct sutra_table *table = result_table_begin_with(&operators->result, spec->id, all, n);
     bool integers = true; /* if all times are, or if no operator has kernels */
     for (row_t i = 0; i < rows->sheet->n && !rows->sheet->input->integer_times; i++)
         integers &= count_below(rows->sheet, rows->sheet->model[i]) == 0;
@@ -532,8 +532,8 @@ static enum sutra_status add_rows(struct sheet_rows *rows, struct sheet *sheet, 
     }
     if (rows->n_shown)
         qsort_r(rows->shown, rows->n_shown, sizeof *rows->shown, by_time_and_uid, rows);
-    struct sutra_table *table = &operators->tables[sheet->spec->id];
-    if (rows->n_shown && !operators->made[sheet->spec->id])
+    struct sutra_table *table = &operators->result.tables[sheet->spec->id];
+    if (rows->n_shown && !operators->result.made[sheet->spec->id])
         table = begin_table(rows, operators);
     for (uint32_t i = 0; i < rows->n_shown; i++)
         add_group(rows, rows->shown[i], arena, table);

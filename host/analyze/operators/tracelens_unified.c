@@ -581,7 +581,7 @@ static enum sutra_status make_table(struct unified *of, struct arena *arena, str
     for (int i = 0; i < N_COLUMNS; i++)
         if (of->has_figures || !columns[i].figures)
             specs[n_columns++] = columns[i].spec;
-    struct sutra_table *table = op_table_begin_with(operators, SUTRA_TRACELENS_UNIFIED, specs, n_columns);
+    struct sutra_table *table = result_table_begin_with(&operators->result, SUTRA_TRACELENS_UNIFIED, specs, n_columns);
     bool integers = true;
     for (row_t i = 0; i < of->n; i++)
         integers &= !number_is_double(number_at(reading->events->dur, reading->hosts.event[of->list[i].host]));

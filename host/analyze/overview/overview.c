@@ -189,7 +189,6 @@ enum sutra_status overview_streams_add(const struct overview *overview, const st
     const struct op_reading *model = overview->reading;
     const struct device_rows *devices = &model->devices;
     struct arena_mark mark = arena_mark(scratch);
-    rank_overview_table(table, SUTRA_OVERVIEW_STREAMS);
 
     /* By index of a stream, in the order of first activities. */
     uint32_t n = 0;

@@ -19,20 +19,20 @@
 #include "base/threads.h"
 
 struct rank_overview {
+    struct sutra_result result;        /* up to SUTRA_OVERVIEW_STEPS */
     struct sutra_operators *operators; /* until all ranks are joined */
     struct sutra_hta *hta;
     double busy_percent, exposed_percent; /* of the window: all GPU activity; exposed communication */
     struct overview_findings findings;
     struct rank_collectives collectives;
-    struct sutra_table tables[SUTRA_OVERVIEW_N_TABLES];
 };
 
 struct sutra_overview {
+    struct sutra_result result;
     struct rank_tasks tasks; /* whose results are struct rank_overview */
     struct sutra_overview_options options;
     struct sutra_operators_ranks *operators;
     struct sutra_hta_ranks *hta;
-    struct sutra_table tables[SUTRA_OVERVIEW_N_TABLES];
     struct overview_findings findings;
 };
 
@@ -43,6 +43,94 @@ static struct sutra_hta_options hta_options_of(const struct sutra_overview *over
                                       .last_step = overview->tasks.restriction.step != NULL,
                                       .only_joined = true};
 }
+
+/* ---- Tables: one row each ---- */
+
+#define INTEGER SUTRA_COLUMN_INTEGER
+#define REAL    SUTRA_COLUMN_REAL
+#define TEXT    SUTRA_COLUMN_TEXT
+
+#define PART_COLUMNS                                                                                                   \
+    {"compute_us", REAL}, {"exposed_communication_us", REAL}, {"exposed_copies_us", REAL}, {"idle_host_us", REAL},     \
+        {"idle_dataloader_us", REAL}, {"idle_sync_us", REAL}, {"idle_device_us", REAL}, {                              \
+        "idle_rest_us", REAL                                                                                           \
+    }
+
+const struct table_spec overview_table_specs[SUTRA_OVERVIEW_N_TABLES] = {
+    [SUTRA_OVERVIEW_RANKS] = {"overview_ranks",
+                              OF_JOB,
+                              {{"rank", INTEGER},
+                               {"trace", TEXT},
+                               {"window_us", REAL},
+                               {"steps", INTEGER},
+                               {"busy_percent", REAL},
+                               {"communication_us", REAL}}},
+    [SUTRA_OVERVIEW_TIMELINE] = {"overview_timeline",
+                                 OF_JOB,
+                                 {{"rank", INTEGER}, {"kind", TEXT}, {"time_us", REAL}, {"percent", REAL}}},
+    [SUTRA_OVERVIEW_OPERATORS] =
+        {"overview_operators",
+         OF_JOB,
+         {{"rank", INTEGER}, {"name", TEXT}, {"device_us", REAL}, {"percent", REAL}, {"kernels", INTEGER}}},
+    [SUTRA_OVERVIEW_KERNELS] =
+        {"overview_kernels",
+         OF_JOB,
+         {{"rank", INTEGER}, {"name", TEXT}, {"device_us", REAL}, {"percent", REAL}, {"kernels", INTEGER}}},
+    [SUTRA_OVERVIEW_STREAMS] = {"overview_streams",
+                                OF_JOB,
+                                {{"rank", INTEGER},
+                                 {"stream", TEXT},
+                                 {"kernels", INTEGER},
+                                 {"compute_us", REAL},
+                                 {"communication_us", REAL},
+                                 {"copies_us", REAL},
+                                 {"work_us", REAL}}},
+    [SUTRA_OVERVIEW_STEPS] = {"steps",
+                              OF_JOB,
+                              {{"rank", INTEGER},
+                               {"step", TEXT},
+                               {"start_us", REAL},
+                               {"time_us", REAL},
+                               PART_COLUMNS,
+                               {"idle_us", REAL},
+                               {"host_us", REAL},
+                               {"kernels", INTEGER}}},
+    [SUTRA_OVERVIEW_STEP_RANKS] = {"step_ranks",
+                                   OF_JOB,
+                                   {{"rank", INTEGER},
+                                    {"steps", INTEGER},
+                                    {"mean_us", REAL},
+                                    {"spread_us", REAL},
+                                    {"fastest_us", REAL},
+                                    {"median_us", REAL},
+                                    {"slowest_us", REAL},
+                                    PART_COLUMNS,
+                                    {"host_us", REAL},
+                                    {"slowest_step", TEXT},
+                                    {"cause", TEXT},
+                                    {"more_us", REAL}}},
+    [SUTRA_OVERVIEW_STEP_INDICES] = {"step_indices",
+                                     OF_JOB,
+                                     {{"step", TEXT},
+                                      {"ranks", INTEGER},
+                                      {"mean_us", REAL},
+                                      {"spread_us", REAL},
+                                      {"fastest_us", REAL},
+                                      {"median_us", REAL},
+                                      {"slowest_us", REAL},
+                                      {"slowest_rank", INTEGER},
+                                      {"cause", TEXT},
+                                      {"more_us", REAL}}},
+    [SUTRA_OVERVIEW_COLLECTIVE_WAITS] = {"collective_waits",
+                                         OF_JOB,
+                                         {{"rank", INTEGER},
+                                          {"collectives", INTEGER},
+                                          {"wait_us", REAL},
+                                          {"wait_caused_us", REAL},
+                                          {"n_arrived_last", INTEGER},
+                                          {"n_arrived_first", INTEGER}}},
+    [SUTRA_OVERVIEW_FINDINGS] = {"findings", OF_JOB, {{"rule", TEXT}, {"saving_percent", REAL}, {"text", TEXT}}},
+};
 
 /* ---- Partial results ---- */
 
@@ -88,10 +176,14 @@ static void rank_codec(void *arg, size_t number, struct codec *codec) {
     if (decodes && !collective_calls_init(&collectives->calls))
         codec_fail(codec, CODEC_NO_MEMORY);
     collective_calls_codec(codec, &collectives->calls, rank_number);
-    for (int id = 0; id <= SUTRA_OVERVIEW_STEPS; id++) {
+    if (decodes && !result_init(&rank->result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES)) {
+        codec_fail(codec, CODEC_NO_MEMORY);
+        return;
+    }
+    for (uint32_t id = 0; id <= SUTRA_OVERVIEW_STEPS; id++) {
         if (decodes)
-            rank_overview_table(&rank->tables[id], (enum sutra_overview_table)id);
-        codec_table(codec, &rank->tables[id]);
+            result_table_begin(&rank->result, id);
+        codec_table(codec, &rank->result.tables[id]);
     }
     if (overview->options.tables) {
         const struct sutra_hta_options given = hta_options_of(overview, rank_number);
@@ -109,66 +201,10 @@ static void rank_free(void *result) {
     collective_calls_free(&rank->collectives.calls);
     sutra_operators_free(rank->operators);
     sutra_hta_free(rank->hta);
-    for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES; id++)
-        table_free(&rank->tables[id]);
+    result_free(&rank->result);
 }
 
 /* ---- Tables of one rank ---- */
-
-void rank_overview_table(struct sutra_table *table, enum sutra_overview_table id) {
-    if (id == SUTRA_OVERVIEW_STEPS) {
-        steps_table_init(table);
-        return;
-    }
-    static const struct {
-        const char *name;
-        struct column_spec columns[7];
-        uint32_t n;
-    } specs[SUTRA_OVERVIEW_N_TABLES] = {
-        [SUTRA_OVERVIEW_RANKS] = {"overview_ranks",
-                                  {{"rank", SUTRA_COLUMN_INTEGER},
-                                   {"trace", SUTRA_COLUMN_TEXT},
-                                   {"window_us", SUTRA_COLUMN_REAL},
-                                   {"steps", SUTRA_COLUMN_INTEGER},
-                                   {"busy_percent", SUTRA_COLUMN_REAL},
-                                   {"communication_us", SUTRA_COLUMN_REAL}},
-                                  6},
-        [SUTRA_OVERVIEW_TIMELINE] = {"overview_timeline",
-                                     {{"rank", SUTRA_COLUMN_INTEGER},
-                                      {"kind", SUTRA_COLUMN_TEXT},
-                                      {"time_us", SUTRA_COLUMN_REAL},
-                                      {"percent", SUTRA_COLUMN_REAL}},
-                                     4},
-        [SUTRA_OVERVIEW_OPERATORS] = {"overview_operators",
-                                      {{"rank", SUTRA_COLUMN_INTEGER},
-                                       {"name", SUTRA_COLUMN_TEXT},
-                                       {"device_us", SUTRA_COLUMN_REAL},
-                                       {"percent", SUTRA_COLUMN_REAL},
-                                       {"kernels", SUTRA_COLUMN_INTEGER}},
-                                      5},
-        [SUTRA_OVERVIEW_KERNELS] = {"overview_kernels",
-                                    {{"rank", SUTRA_COLUMN_INTEGER},
-                                     {"name", SUTRA_COLUMN_TEXT},
-                                     {"device_us", SUTRA_COLUMN_REAL},
-                                     {"percent", SUTRA_COLUMN_REAL},
-                                     {"kernels", SUTRA_COLUMN_INTEGER}},
-                                    5},
-        [SUTRA_OVERVIEW_STREAMS] = {"overview_streams",
-                                    {{"rank", SUTRA_COLUMN_INTEGER},
-                                     {"stream", SUTRA_COLUMN_TEXT},
-                                     {"kernels", SUTRA_COLUMN_INTEGER},
-                                     {"compute_us", SUTRA_COLUMN_REAL},
-                                     {"communication_us", SUTRA_COLUMN_REAL},
-                                     {"copies_us", SUTRA_COLUMN_REAL},
-                                     {"work_us", SUTRA_COLUMN_REAL}},
-                                    7},
-    };
-    table_init(table, specs[id].name, specs[id].columns, specs[id].n);
-}
-
-static void add_words(struct sutra_table *table, const char *words) {
-    table_text(table, words, strlen(words));
-}
 
 static void add_timeline(const struct overview *overview, int64_t rank, struct sutra_table *table) {
     const int64_t *ticks = overview->ticks;
@@ -191,10 +227,9 @@ static void add_timeline(const struct overview *overview, int64_t rank, struct s
         {"idle: after the last activity", ticks[OVERVIEW_AFTER]},
     };
     double window = (double)overview_length(overview);
-    rank_overview_table(table, SUTRA_OVERVIEW_TIMELINE);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         table_integer(table, rank);
-        add_words(table, lines[i].kind);
+        table_words(table, lines[i].kind);
         table_real(table, (double)lines[i].ticks / 1000);
         table_real(table, window > 0 ? (double)lines[i].ticks / window * 100 : (double)NAN);
     }
@@ -212,7 +247,6 @@ static enum sutra_status add_names(const struct overview *overview, int64_t rank
     uint32_t *names = arena_take(arena, strings->n, sizeof *names),
              *order = arena_take(arena, strings->n, sizeof *order), n = 0;
     double *values = arena_take(arena, strings->n, sizeof *values), all = 0;
-    rank_overview_table(table, id);
     enum sutra_status status = arena_status(arena, error);
     for (row_t i = 0; i < devices->n && !status; i++) {
         const row_t launcher = devices->launcher[i];
@@ -262,8 +296,9 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
         status = overview_steps_make(&overview, of->options.annotation, arena, scratch, &steps, error);
     if (status)
         return status;
-    rank_overview_table(&rank->tables[SUTRA_OVERVIEW_STEPS], SUTRA_OVERVIEW_STEPS);
-    steps_table_add(&rank->tables[SUTRA_OVERVIEW_STEPS], task->rank, &overview, &steps);
+    if (!result_init(&rank->result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES))
+        return error_memory(error);
+    steps_table_add(result_table_begin(&rank->result, SUTRA_OVERVIEW_STEPS), task->rank, &overview, &steps);
     status = rank_collectives_take(context, &overview, task->rank, &rank->collectives, error);
     if (!status)
         status = findings_make(context, reading, &overview, &rank->collectives.calls, of->tasks.n == 1, scratch,
@@ -273,22 +308,22 @@ static enum sutra_status make_rank(const struct sutra_overview *of, size_t numbe
     rank_collectives_cut(&overview, &rank->collectives);
 
     const double window = (double)overview_length(&overview), busy = (double)overview_busy(&overview);
-    struct sutra_table *ranks = &rank->tables[SUTRA_OVERVIEW_RANKS];
+    struct sutra_table *ranks = result_table_begin(&rank->result, SUTRA_OVERVIEW_RANKS);
     rank->busy_percent = window > 0 ? busy / window * 100 : 0;
     rank->exposed_percent = window > 0 ? (double)overview.ticks[OVERVIEW_COMMUNICATION] / window * 100 : 0;
-    rank_overview_table(ranks, SUTRA_OVERVIEW_RANKS);
     table_integer(ranks, task->rank);
     table_file_name(ranks, task->path);
     table_real(ranks, window / 1000);
     table_integer(ranks, overview.window.n_steps);
     table_real(ranks, window > 0 ? busy / window * 100 : (double)NAN);
     table_real(ranks, (double)overview.communication / 1000);
-    add_timeline(&overview, task->rank, &rank->tables[SUTRA_OVERVIEW_TIMELINE]);
-    for (int id = SUTRA_OVERVIEW_OPERATORS; id <= SUTRA_OVERVIEW_KERNELS && !status; id++)
-        status = add_names(&overview, task->rank, (enum sutra_overview_table)id, scratch, &rank->tables[id], error);
+    add_timeline(&overview, task->rank, result_table_begin(&rank->result, SUTRA_OVERVIEW_TIMELINE));
+    for (uint32_t id = SUTRA_OVERVIEW_OPERATORS; id <= SUTRA_OVERVIEW_KERNELS && !status; id++)
+        status = add_names(&overview, task->rank, (enum sutra_overview_table)id, scratch,
+                           result_table_begin(&rank->result, id), error);
     if (!status)
         status = overview_streams_add(&overview, &context->values, task->rank, scratch,
-                                      &rank->tables[SUTRA_OVERVIEW_STREAMS], error);
+                                      result_table_begin(&rank->result, SUTRA_OVERVIEW_STREAMS), error);
     return status;
 }
 
@@ -396,7 +431,7 @@ static enum sutra_status join_findings(struct sutra_overview *overview, struct s
     struct job_findings found = {.is_late = false};
     double busy = 0;
     enum sutra_status status = arena_status(&scratch, error);
-    waits_table_init(&overview->tables[SUTRA_OVERVIEW_COLLECTIVE_WAITS]);
+    struct sutra_table *waits = result_table_begin(&overview->result, SUTRA_OVERVIEW_COLLECTIVE_WAITS);
     for (size_t i = 0; i < n && !status; i++) {
         struct rank_overview *rank = task_result_of_rank(&overview->tasks, i);
         busy += rank->busy_percent;
@@ -406,7 +441,7 @@ static enum sutra_status join_findings(struct sutra_overview *overview, struct s
                 rank->collectives.wait_percent = rank->findings.list[k].win;
     }
     if (!status)
-        status = stragglers_find(ranks, n, &scratch, &found, &overview->tables[SUTRA_OVERVIEW_COLLECTIVE_WAITS], error);
+        status = stragglers_find(ranks, n, &scratch, &found, waits, error);
     for (int rule = 0; rule < N_FINDING_RULES && !status; rule++)
         if (rule != FINDING_SLOW_COLLECTIVE || !found.links_used)
             join_rule(overview, (enum finding_rule)rule);
@@ -417,39 +452,35 @@ static enum sutra_status join_findings(struct sutra_overview *overview, struct s
     return status;
 }
 
-static enum sutra_status join_table(struct sutra_overview *overview, int id, struct sutra_error *error) {
-    static const struct column_spec columns[] = {
-        {"rule", SUTRA_COLUMN_TEXT}, {"saving_percent", SUTRA_COLUMN_REAL}, {"text", SUTRA_COLUMN_TEXT}};
-    const struct sutra_table *steps = &overview->tables[SUTRA_OVERVIEW_STEPS];
-    const struct overview_findings *findings = &overview->findings;
-    struct sutra_table *table = &overview->tables[id];
-    if (id <= SUTRA_OVERVIEW_STEPS) {
-        rank_overview_table(table, (enum sutra_overview_table)id);
-        for (size_t i = 0; i < overview->tasks.n_analyzed; i++) {
-            const struct rank_overview *rank = task_result_of_rank(&overview->tasks, i);
-            table_append(table, &rank->tables[id]);
-        }
-    } else if (id == SUTRA_OVERVIEW_STEP_RANKS) {
-        step_ranks_table(table, steps);
-    } else if (id == SUTRA_OVERVIEW_STEP_INDICES) {
-        step_places_table(table, steps);
-    } else if (id == SUTRA_OVERVIEW_FINDINGS) {
-        table_init(table, "findings", columns, sizeof columns / sizeof *columns);
-        for (unsigned i = 0; i < findings->n; i++) {
-            add_words(table, finding_names[findings->list[i].rule]);
-            table_real(table, findings->list[i].win);
-            add_words(table, findings->list[i].text);
-        }
-    }
-    return table->failed ? error_memory(error) : SUTRA_OK;
-}
-
 static enum sutra_status merge(void *arg, struct sutra_context *context, struct sutra_error *error) {
     struct sutra_overview *overview = arg;
+    struct sutra_result *result = &overview->result;
     (void)context;
+    if (!result_init(result, overview_table_specs, SUTRA_OVERVIEW_N_TABLES))
+        return error_memory(error);
+    result->of_job = true;
     enum sutra_status status = join_findings(overview, error);
-    for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
-        status = join_table(overview, id, error);
+    if (status)
+        return status;
+    for (uint32_t id = 0; id <= SUTRA_OVERVIEW_STEPS; id++) {
+        struct sutra_table *table = result_table_begin(result, id);
+        for (size_t i = 0; i < overview->tasks.n_analyzed; i++) {
+            const struct rank_overview *rank = task_result_of_rank(&overview->tasks, i);
+            table_append(table, &rank->result.tables[id]);
+        }
+    }
+    const struct sutra_table *steps = &result->tables[SUTRA_OVERVIEW_STEPS];
+    if (!steps->failed) {
+        step_ranks_add(result_table_begin(result, SUTRA_OVERVIEW_STEP_RANKS), steps);
+        step_indices_add(result_table_begin(result, SUTRA_OVERVIEW_STEP_INDICES), steps);
+    }
+    struct sutra_table *findings = result_table_begin(result, SUTRA_OVERVIEW_FINDINGS);
+    for (unsigned i = 0; i < overview->findings.n; i++) {
+        table_words(findings, finding_names[overview->findings.list[i].rule]);
+        table_real(findings, overview->findings.list[i].win);
+        table_words(findings, overview->findings.list[i].text);
+    }
+    status = result_status(result, error);
     if (status || !overview->options.tables)
         return status;
     status =
@@ -494,8 +525,7 @@ enum sutra_status sutra_overview_run(struct sutra_context *context, const char *
 void sutra_overview_free(struct sutra_overview *overview) {
     if (!overview)
         return;
-    for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES; id++)
-        table_free(&overview->tables[id]);
+    result_free(&overview->result);
     sutra_operators_ranks_free(overview->operators);
     sutra_hta_ranks_free(overview->hta);
     rank_tasks_free(&overview->tasks);
@@ -512,10 +542,6 @@ int sutra_overview_finding(const struct sutra_overview *overview, size_t i, stru
                                       .numbers = found->numbers,
                                       .n_numbers = found->n_numbers};
     return 1;
-}
-
-const struct sutra_table *sutra_overview_table(const struct sutra_overview *overview, enum sutra_overview_table id) {
-    return &overview->tables[id];
 }
 
 const struct sutra_operators_ranks *sutra_overview_operators(const struct sutra_overview *overview) {

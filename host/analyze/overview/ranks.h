@@ -7,8 +7,8 @@
 #include "analyze/overview/straggler.h"
 #include "analyze/ranks.h"
 
-/* Sets up a table of one rank, up to SUTRA_OVERVIEW_STEPS. */
-void rank_overview_table(struct sutra_table *table, enum sutra_overview_table id);
+/* Names and columns of all tables. */
+extern const struct table_spec overview_table_specs[];
 
 /* The activity of each stream in the window. Leaves `scratch` as it was. */
 enum sutra_status overview_streams_add(const struct overview *overview, const struct values *values, int64_t rank,

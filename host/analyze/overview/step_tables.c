@@ -24,27 +24,7 @@ const char *const step_part_names[N_STEP_PARTS] = {
     [STEP_IDLE_REST] = "idle: unknown cause",
 };
 
-#define PART_COLUMNS                                                                                                   \
-    {"compute_us", SUTRA_COLUMN_REAL}, {"exposed_communication_us", SUTRA_COLUMN_REAL},                                \
-        {"exposed_copies_us", SUTRA_COLUMN_REAL}, {"idle_host_us", SUTRA_COLUMN_REAL},                                 \
-        {"idle_dataloader_us", SUTRA_COLUMN_REAL}, {"idle_sync_us", SUTRA_COLUMN_REAL},                                \
-        {"idle_device_us", SUTRA_COLUMN_REAL}, {                                                                       \
-        "idle_rest_us", SUTRA_COLUMN_REAL                                                                              \
-    }
-
 /* ---- Each step ---- */
-
-void steps_table_init(struct sutra_table *table) {
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                               {"step", SUTRA_COLUMN_TEXT},
-                                               {"start_us", SUTRA_COLUMN_REAL},
-                                               {"time_us", SUTRA_COLUMN_REAL},
-                                               PART_COLUMNS,
-                                               {"idle_us", SUTRA_COLUMN_REAL},
-                                               {"host_us", SUTRA_COLUMN_REAL},
-                                               {"kernels", SUTRA_COLUMN_INTEGER}};
-    table_init(table, "steps", specs, sizeof specs / sizeof *specs);
-}
 
 void steps_table_add(struct sutra_table *table, int64_t rank, const struct overview *overview,
                      const struct overview_steps *steps) {
@@ -141,15 +121,8 @@ static void append_times(struct sutra_table *table, const struct step_group *gro
 
 /* ---- Tables of groups ---- */
 
-void step_ranks_table(struct sutra_table *table, const struct sutra_table *steps) {
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},    {"steps", SUTRA_COLUMN_INTEGER},
-                                               {"mean_us", SUTRA_COLUMN_REAL},    {"spread_us", SUTRA_COLUMN_REAL},
-                                               {"fastest_us", SUTRA_COLUMN_REAL}, {"median_us", SUTRA_COLUMN_REAL},
-                                               {"slowest_us", SUTRA_COLUMN_REAL}, PART_COLUMNS,
-                                               {"host_us", SUTRA_COLUMN_REAL},    {"slowest_step", SUTRA_COLUMN_TEXT},
-                                               {"cause", SUTRA_COLUMN_TEXT},      {"more_us", SUTRA_COLUMN_REAL}};
+void step_ranks_add(struct sutra_table *table, const struct sutra_table *steps) {
     struct arena arena = {0};
-    table_init(table, "step_ranks", specs, sizeof specs / sizeof *specs);
     uint64_t n = steps->n_rows, *rows = arena_take(&arena, n, sizeof *rows);
     double *values = arena_take(&arena, n, sizeof *values);
     table->failed |= arena.failed;
@@ -174,14 +147,8 @@ void step_ranks_table(struct sutra_table *table, const struct sutra_table *steps
     arena_free(&arena);
 }
 
-void step_places_table(struct sutra_table *table, const struct sutra_table *steps) {
-    static const struct column_spec specs[] = {
-        {"step", SUTRA_COLUMN_TEXT},       {"ranks", SUTRA_COLUMN_INTEGER},        {"mean_us", SUTRA_COLUMN_REAL},
-        {"spread_us", SUTRA_COLUMN_REAL},  {"fastest_us", SUTRA_COLUMN_REAL},      {"median_us", SUTRA_COLUMN_REAL},
-        {"slowest_us", SUTRA_COLUMN_REAL}, {"slowest_rank", SUTRA_COLUMN_INTEGER}, {"cause", SUTRA_COLUMN_TEXT},
-        {"more_us", SUTRA_COLUMN_REAL}};
+void step_indices_add(struct sutra_table *table, const struct sutra_table *steps) {
     struct arena arena = {0};
-    table_init(table, "step_indices", specs, sizeof specs / sizeof *specs);
 
     /* index[row]: of the step, counted on its rank. */
     uint64_t n = steps->n_rows, n_indices = 0;

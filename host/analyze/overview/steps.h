@@ -107,7 +107,6 @@ enum {
     STEPS_PIECES
 };
 
-void steps_table_init(struct sutra_table *table);
 void steps_table_add(struct sutra_table *table, int64_t rank, const struct overview *overview,
                      const struct overview_steps *steps);
 
@@ -129,10 +128,10 @@ enum {
 
 /* From the table of steps, by rank: a row for each rank with mean, deviation, slowest step and its cause. O(n log n).
  * Out of memory sets `failed`. */
-void step_ranks_table(struct sutra_table *table, const struct sutra_table *steps);
+void step_ranks_add(struct sutra_table *table, const struct sutra_table *steps);
 
 /* The same over ranks: a row for each step index. No rows for a single rank. */
-void step_places_table(struct sutra_table *table, const struct sutra_table *steps);
+void step_indices_add(struct sutra_table *table, const struct sutra_table *steps);
 
 /* Names of the parts, as causes. */
 extern const char *const step_part_names[N_STEP_PARTS];

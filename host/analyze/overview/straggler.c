@@ -39,14 +39,6 @@ static double window_ns(const struct rank_collectives *rank) {
 
 /* ---- All ranks ---- */
 
-void waits_table_init(struct sutra_table *table) {
-    static const struct column_spec columns[] = {
-        {"rank", SUTRA_COLUMN_INTEGER},           {"collectives", SUTRA_COLUMN_INTEGER},
-        {"wait_us", SUTRA_COLUMN_REAL},           {"wait_caused_us", SUTRA_COLUMN_REAL},
-        {"n_arrived_last", SUTRA_COLUMN_INTEGER}, {"n_arrived_first", SUTRA_COLUMN_INTEGER}};
-    table_init(table, "collective_waits", columns, sizeof columns / sizeof *columns);
-}
-
 /* The index, among the ranks of the job, of a call of a match. */
 static row_t rank_index(const struct job_collectives *job, const struct collective_match *match, row_t i) {
     return rank_clock_place(job->clocks, job->n_clocks,

@@ -40,7 +40,6 @@ struct job_findings {
 
 /* Columns of the table of waits: a row for each rank with collectives. */
 enum { WAITS_RANK, WAITS_N, WAITS_WAITED, WAITS_FOR, WAITS_LAST, WAITS_FIRST };
-void waits_table_init(struct sutra_table *table);
 
 /* `ranks` ascend. Appends rows to `waits` (may be NULL). */
 enum sutra_status stragglers_find(struct rank_collectives *const *ranks, size_t n, struct arena *scratch,

@@ -32,12 +32,12 @@ struct overview_analysis {
 /* Column i of a table; enum sutra_overview_table lists the columns. */
 static struct sutra_column column_at(const struct sutra_overview *overview, enum sutra_overview_table id, uint32_t i) {
     struct sutra_column column = {0};
-    sutra_table_column(sutra_overview_table(overview, id), i, &column);
+    sutra_table_column(sutra_result_table(SUTRA_RESULT(overview), id, NULL), i, &column);
     return column;
 }
 
 static uint64_t n_rows(const struct sutra_overview *overview, enum sutra_overview_table id) {
-    return sutra_table_rows(sutra_overview_table(overview, id));
+    return sutra_table_rows(sutra_result_table(SUTRA_RESULT(overview), id, NULL));
 }
 
 /* ---- The page: findings, then windows, steps, GPU time by kind, operators and kernels ---- */
@@ -192,7 +192,7 @@ static void add_findings(struct json_out *json, const struct sutra_overview *ove
 /* Adds a list with the first `max_rows` rows of a rank (0: all). */
 static void add_rows(struct json_out *json, const struct sutra_overview *overview, enum sutra_overview_table id,
                      int64_t rank, const char *title, uint64_t max_rows) {
-    const struct sutra_table *table = sutra_overview_table(overview, id);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(overview), id, NULL);
     struct sutra_column ranks = column_at(overview, id, 0), column;
     uint64_t n = 0;
     json_break(json, 5);
@@ -262,14 +262,14 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     const struct sutra_operators_ranks *operators = sutra_overview_operators(self->overview);
     const struct sutra_hta_ranks *hta = sutra_overview_hta(self->overview);
     for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
-        status = analysis_write_table(analysis, sutra_overview_table(self->overview, (enum sutra_overview_table)id),
+        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(self->overview), (uint32_t)id, NULL),
                                       RANK_ALL, error);
     for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
-        status = analysis_write_table(analysis, sutra_operators_ranks_table(operators, (enum sutra_operators_table)id),
+        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(operators), (uint32_t)id, NULL),
                                       RANK_ALL, error);
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
         status =
-            analysis_write_table(analysis, sutra_hta_ranks_table(hta, (enum sutra_hta_table)id, NULL), RANK_ALL, error);
+            analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(hta), (uint32_t)id, NULL), RANK_ALL, error);
     if (!status && !analysis->no_report)
         status = sutra_report_write_overview(job->context, self->overview, analysis->results.path, &n_bytes, error);
     job->figures.output_bytes += n_bytes;

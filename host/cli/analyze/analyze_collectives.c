@@ -138,10 +138,10 @@ static void print_page(const struct sutra_collectives *collectives, const char *
     struct sutra_collectives_summary summary = {.size = sizeof summary};
     sutra_collectives_summary(collectives, &summary);
     print_head(collectives, &summary);
-    print_ranks(sutra_collectives_table(collectives, SUTRA_COLLECTIVES_RANKS));
-    print_types(sutra_collectives_table(collectives, SUTRA_COLLECTIVES_KINDS), summary.transfer_us);
+    print_ranks(sutra_result_table(SUTRA_RESULT(collectives), SUTRA_COLLECTIVES_RANKS, NULL));
+    print_types(sutra_result_table(SUTRA_RESULT(collectives), SUTRA_COLLECTIVES_KINDS, NULL), summary.transfer_us);
     print_clocks(&summary);
-    print_checks(sutra_collectives_table(collectives, SUTRA_COLLECTIVES_CHECKS));
+    print_checks(sutra_result_table(SUTRA_RESULT(collectives), SUTRA_COLLECTIVES_CHECKS, NULL));
     printf("\nnext:\n");
     if (folder)
         printf("  tables: %s\n", short_path(folder, 58).text);
@@ -163,8 +163,8 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     if (!job->output)
         return status;
     for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++)
-        status = analysis_write_table(
-            analysis, sutra_collectives_table(self->collectives, (enum sutra_collectives_table)id), RANK_ALL, error);
+        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(self->collectives), (uint32_t)id, NULL),
+                                      RANK_ALL, error);
     if (!status && !analysis->no_report && !self->compat)
         status =
             sutra_report_write_collectives(job->context, self->collectives, analysis->results.path, &n_bytes, error);

@@ -109,7 +109,7 @@ static void print_time(const struct hta_page *page) {
 }
 
 static void print_types(const struct hta_page *page) {
-    const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_TYPES_MEMORY, NULL);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(page->ranks), SUTRA_HTA_TYPES_MEMORY, NULL);
     struct sutra_column name, us, share;
     if (!table || !sutra_table_column(table, 0, &name) || !sutra_table_column(table, 1, &us) ||
         !sutra_table_column(table, 2, &share))
@@ -142,7 +142,7 @@ static void keep_largest(struct named *top, struct named named) {
 
 /* Prints the kernel names with the largest sums; the table lists rows of equal names consecutively. */
 static void print_kernels(const struct hta_page *page) {
-    const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_KERNELS_MEMORY, NULL);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(page->ranks), SUTRA_HTA_KERNELS_MEMORY, NULL);
     struct sutra_column name, us;
     struct named top[N_TOP] = {{0}}, named = {0};
     if (!table || !sutra_table_column(table, 0, &name) || !sutra_table_column(table, 1, &us))
@@ -188,7 +188,7 @@ static void print_transfers(const struct hta_page *page) {
     else
         printf("none (no kernel is called nccl...Kernel)\n");
 
-    const struct sutra_table *table = sutra_hta_ranks_table(page->ranks, SUTRA_HTA_BANDWIDTH, NULL);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(page->ranks), SUTRA_HTA_BANDWIDTH, NULL);
     struct sutra_column rank, name, median, most;
     if (!table || sutra_table_rows(table) == 0 || !sutra_table_column(table, 0, &rank) ||
         !sutra_table_column(table, 1, &name) || !sutra_table_column(table, 7, &median) ||
@@ -263,7 +263,7 @@ static void print_missing(const struct hta_page *page) {
                   {SUTRA_HTA_BANDWIDTH, "memcpy"}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         const char *reason;
-        if (sutra_hta_ranks_table(page->ranks, tables[i].id, &reason))
+        if (sutra_result_table(SUTRA_RESULT(page->ranks), tables[i].id, &reason))
             continue;
         begin_row(tables[i].what);
         wrapped_print(reason, TEXT_COLUMN + printf("not computed:"), TEXT_COLUMN);
@@ -339,7 +339,7 @@ static enum sutra_status on_rank_done(void *arg, struct sutra_context *context, 
     (void)context;
     for (size_t i = 0; i < COUNT_OF(tables) && !status; i++)
         if (!tables[i].series || !self->no_series)
-            status = analysis_write_table(&self->analysis, sutra_hta_table(hta, tables[i].id, NULL),
+            status = analysis_write_table(&self->analysis, sutra_result_table(SUTRA_RESULT(hta), tables[i].id, NULL),
                                           sutra_hta_rank_of(hta), error);
     return status;
 }
@@ -379,7 +379,7 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     if (status || !job->output)
         return status;
     for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
-        status = analysis_write_table(analysis, sutra_hta_ranks_table(self->ranks, (enum sutra_hta_table)id, NULL),
+        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(self->ranks), (uint32_t)id, NULL),
                                       RANK_ALL, error);
     /* The rules; and for comparison HTA's lists. */
     for (size_t i = 0; i < (self->options.compat ? COUNT_OF(lists) : 1) && !status; i++) {

@@ -148,7 +148,7 @@ static void print_comparison(const struct sutra_memory *memory, bool is_markdown
 
     /* The largest differences of each kind and device. */
     struct sutra_column devices, kinds, names, differences;
-    const struct sutra_table *table = sutra_memory_table(memory, SUTRA_MEMORY_COMPARISON);
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(memory), SUTRA_MEMORY_COMPARISON, NULL);
     sutra_table_column(table, 0, &devices);
     sutra_table_column(table, 1, &kinds);
     sutra_table_column(table, 2, &names);
@@ -176,8 +176,8 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     enum sutra_status status =
         sutra_memory_run(job->context, job->inputs, job->n_inputs, &self->options, &self->memory, error);
     for (int id = 0; job->output && id < SUTRA_MEMORY_N_TABLES && !status; id++)
-        status = analysis_write_table(analysis, sutra_memory_table(self->memory, (enum sutra_memory_table)id), RANK_ALL,
-                                      error);
+        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(self->memory), (uint32_t)id, NULL),
+                                      RANK_ALL, error);
     if (!status && job->output && !analysis->no_report && !self->options.against) {
         uint64_t n_bytes = 0;
         status = sutra_report_write_memory(job->context, self->memory, analysis->results.path, &n_bytes, error);
