@@ -4,8 +4,8 @@
  *     thread   [ a       [ b ]    [ c ]  ]   [ d ]
  *     edges    a. -> b. -> .b -> c. -> .c -> .a -> d. -> .d
  *
- * Input: the rows in the window. Output: the nodes and edges of CPU operators. The rows of a thread are sorted by start,
- * longer rows first, and nested as frames of a call stack. The chain follows the starts and ends of the frames.
+ * Input: the rows in the window. Output: the nodes and edges of CPU operators. The rows of a thread are sorted by
+ * start, longer rows first, and nested as frames of a call stack. The chain follows the starts and ends of the frames.
  *
  * Nesting: as in HTA, an end closes the innermost open frame. So only the number of ends before each start matters, and
  * ends are tokens without an owner until the engine has matched them:
@@ -402,8 +402,8 @@ static enum sutra_status find_frames(struct path_work *work, const struct path_r
     if (status)
         return status;
 
-    /* Replace partners by parents: the partner of a start is its parent's start, the partner of an end is its own start,
-     * which precedes the end. */
+    /* Replace partners by parents: the partner of a start is its parent's start, the partner of an end is its own
+     * start, which precedes the end. */
     for (i = 0; i < frames->n; i++) {
         row_t partner = frames->above[i];
         if (!frames->begins[i])

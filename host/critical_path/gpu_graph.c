@@ -530,8 +530,8 @@ static node_t waiting_end(const struct gpu_graph *device, row_t event) {
     return call == ROW_NONE ? NODE_NONE : event_end_node(device->graph, call);
 }
 
-/* Whether one node may wait for another. By the extended rules, nodes do not wait for later nodes, which could only form
- * cycles. */
+/* Whether one node may wait for another. By the extended rules, nodes do not wait for later nodes, which could only
+ * form cycles. */
 static bool may_wait(const struct gpu_graph *device, node_t from, node_t to) {
     return !device->work->rules.extended || (from != to && time_of(device, from) <= time_of(device, to));
 }

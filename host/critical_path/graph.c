@@ -5,8 +5,8 @@
  *     into      b: 0     c: 1 2                          counts, prefix sums, and a pass that fills
  *     out of    a: 0 1   b: 2
  *
- * Longest path, by weight: nodes in topological order (Kahn, first in first out). The edge of a node is the first of its
- * incoming edges with the greatest distance. The path goes back from the first node with the greatest distance.
+ * Longest path, by weight: nodes in topological order (Kahn, first in first out). The edge of a node is the first of
+ * its incoming edges with the greatest distance. The path goes back from the first node with the greatest distance.
  *
  * Cost: O(nodes + edges), and O(log hubs) per kernel and hub: the hub tree counts the kernels that each hub misses and
  * finds the farthest one.
@@ -239,8 +239,8 @@ static void measure_distance(const struct graph *graph, struct longest *longest,
         longest->edge[node] = 0;
 }
 
-/* Removes the edges out of a node, and appends the nodes without missing edges to the order. Two passes, since two edges may lead
- * to a synchronizing call, which keeps its first position. */
+/* Removes the edges out of a node, and appends the nodes without missing edges to the order. Two passes, since two
+ * edges may lead to a synchronizing call, which keeps its first position. */
 static void remove_node(const struct graph *graph, struct longest *longest, node_t node) {
     struct edge_lists all = {{graph->out + graph->out_start[node], NULL},
                              {graph->out + graph->out_start[node + 1], NULL}};

@@ -1,5 +1,6 @@
 /*
- * hubs.h - synchronization of whole contexts: one hub per call, in place of an edge from the last kernel of each stream.
+ * hubs.h - synchronization of whole contexts: one hub per call, in place of an edge from the last kernel of each
+ * stream.
  *
  *     stream 7    [ a ]          [ b ]                  hubs      0        1        2
  *     stream 8         [ c ]                            a         0 ... 1
@@ -7,9 +8,9 @@
  *                                                       c         0 ............... 3
  *
  * A kernel is the last kernel of its stream during a range of hubs, and its end leads to each hub of the range. So C
- * calls and K kernels need C + K numbers, where their edges could be C times the number of streams. The hubs of a device
- * are consecutive, by time. By the extended rules, a hub waits only for kernels that end in time: by the end of its call
- * and of all later calls of the device, so that the hubs of a kernel remain a range.
+ * calls and K kernels need C + K numbers, where their edges could be C times the number of streams. The hubs of a
+ * device are consecutive, by time. By the extended rules, a hub waits only for kernels that end in time: by the end of
+ * its call and of all later calls of the device, so that the hubs of a kernel remain a range.
  *
  * In the graph's list of edges, a hub is one edge at the position of the edges that it represents. Its `from` is the
  * hub's number with HUB_FLAG. Cost: O(1) per addition, O(n log n) in total.
@@ -96,7 +97,8 @@ void hub_tree_alloc(struct hub_tree *tree, const struct hubs *hubs, const double
 /* Orders the end of a kernel: returns the number of hubs that now miss no kernel, listed in tree->ready. */
 uint32_t hub_tree_remove(struct hub_tree *tree, node_t end, const struct hub_source *source);
 
-/* The farthest of the ordered kernel ends that lead to the hub, of equal ends the one of the first stream; or NODE_NONE.
+/* The farthest of the ordered kernel ends that lead to the hub, of equal ends the one of the first stream; or
+ * NODE_NONE.
  */
 node_t hub_tree_farthest(const struct hub_tree *tree, uint32_t hub);
 

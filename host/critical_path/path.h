@@ -13,8 +13,8 @@
  *
  * All columns have one entry per event of the device trace, so the row of an event is its number. There are two sets of
  * rules. The reference rules are the rules of HTA with pandas 2 and stable sorts, including its failures; the linker
- * needs them. The extended rules serve traces on which HTA fails: streams 0 and named streams, devices with equal stream
- * numbers, HIP, repeated correlations, no annotation.
+ * needs them. The extended rules serve traces on which HTA fails: streams 0 and named streams, devices with equal
+ * stream numbers, HIP, repeated correlations, no annotation.
  *
  * A stage returns the result of stop_empty() or stop_crash() if there is no path. Cost: O(n) per stage, and sorts.
  */
