@@ -107,15 +107,10 @@ static enum sutra_status draw_to(struct draw_job *draw, const char *path, enum s
     return SUTRA_OK;
 }
 
-static void on_temporary(void *arg, const char *path) {
-    (void)arg;
-    interrupt_guard_set(path);
-}
-
 /* Writes the graph to a pipe to `dot`, whose output is renamed to the drawing when it is complete. */
 static int draw_svg(struct draw_job *draw) {
     struct job *job = &draw->job;
-    const struct beside_options file_options = {.force = job->options.force, .temporary = on_temporary};
+    const struct beside_options file_options = {.force = job->options.force, .temporary = interrupt_guard_callback};
     bool to_stream = path_is_stream(job->output);
     struct beside file = {.file = -1};
     struct sutra_error error;

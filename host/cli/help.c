@@ -35,24 +35,6 @@ static void option_argument_text(const struct option_row *option, char *text, si
         strncat(text, "[:N]", size - strlen(text) - 1);
 }
 
-static void print_option(const struct option_row *option) {
-    char argument[64];
-    option_argument_text(option, argument, sizeof argument);
-    /* A list of choices that is too wide for the column is replaced by its name. */
-    if (strlen(argument) + strlen(option->name) > HELP_COLUMN - 9)
-        snprintf(argument, sizeof argument, "%s", option->argument);
-    char letter[8] = "    ";
-    if (option->letter)
-        snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    int column = printf("  %s--%s%s%s", letter, option->name, *argument ? " " : "", argument);
-    if (column >= HELP_COLUMN - 1) {
-        putchar('\n');
-        column = 0;
-    }
-    column += printf("%*s", HELP_COLUMN - column, "");
-    wrapped_print(option->help, column, HELP_COLUMN);
-}
-
 static void print_commands(const struct command *const *table) {
     printf("\nCommands:\n");
     for (size_t i = 0; table[i]; i++)
@@ -60,8 +42,23 @@ static void print_commands(const struct command *const *table) {
 }
 
 static void print_options_help(const struct option_row *table) {
-    for (const struct option_row *option = table; option->name; option++)
-        print_option(option);
+    for (const struct option_row *option = table; option->name; option++) {
+        char argument[64];
+        option_argument_text(option, argument, sizeof argument);
+        /* A list of choices that is too wide for the column is replaced by its name. */
+        if (strlen(argument) + strlen(option->name) > HELP_COLUMN - 9)
+            snprintf(argument, sizeof argument, "%s", option->argument);
+        char letter[8] = "    ";
+        if (option->letter)
+            snprintf(letter, sizeof letter, "-%c, ", option->letter);
+        int column = printf("  %s--%s%s%s", letter, option->name, *argument ? " " : "", argument);
+        if (column >= HELP_COLUMN - 1) {
+            putchar('\n');
+            column = 0;
+        }
+        column += printf("%*s", HELP_COLUMN - column, "");
+        wrapped_print(option->help, column, HELP_COLUMN);
+    }
 }
 
 void help_command_print(const struct command *command) {

@@ -111,11 +111,6 @@ static void on_note(void *arg, const char *text) {
         message_note(text);
 }
 
-static void on_temporary(void *arg, const char *path) {
-    (void)arg;
-    interrupt_guard_set(path);
-}
-
 /* ---- Work ---- */
 
 /* The number of CPUs that this process may use, from 1 to 256, the maximum of the library. */
@@ -147,7 +142,7 @@ enum sutra_status job_open(struct job *job, const char *output, struct sutra_err
     options.progress = on_progress;
     options.warning = on_warning;
     options.note = on_note;
-    options.temporary = on_temporary;
+    options.temporary = interrupt_guard_callback;
     options.arg = &job->watch;
     enum sutra_status status = output && !options.force ? sutra_output_check(output, error) : SUTRA_OK;
     if (!status && job->stats && !options.force)

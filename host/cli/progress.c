@@ -182,6 +182,11 @@ void interrupt_guard_set(const char *path) {
     interrupt_guard_set_at(0, path);
 }
 
+void interrupt_guard_callback(void *arg, const char *path) {
+    (void)arg;
+    interrupt_guard_set(path);
+}
+
 void interrupt_guard_set_folder(const char *path, const char *outer) {
     arm(&guarded_folder, path);
     arm(&guarded_outer, outer);

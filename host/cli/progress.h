@@ -33,6 +33,8 @@ void interrupt_guard_start(void);
 enum { INTERRUPT_SLOTS = 257 };
 void interrupt_guard_set_at(unsigned slot, const char *path);
 void interrupt_guard_set(const char *path); /* in slot 0 */
+/* The same as a callback for temporary files of the library. */
+void interrupt_guard_callback(void *arg, const char *path);
 
 /* Registers the folder to remove with its contents, or none (NULL). `outer` (may be NULL) is the folder to remove
  * afterwards if it is empty. Both names are copied. */

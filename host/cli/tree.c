@@ -90,32 +90,32 @@ static int report_counts(struct profile_job *profile, const char *verb, const st
         [SUTRA_THREADS_SEQUENCES] = "sequence numbers and names of forward and backward operators",
     };
     struct job *job = &profile->job;
-    struct sutra_profile_report report_of = {.size = sizeof report_of}, *report = &report_of;
-    sutra_profile_report(profile->profile, report);
+    struct sutra_profile_report report = {.size = sizeof report};
+    sutra_profile_report(profile->profile, &report);
     job_measure_inputs(job);
     if (!job->quiet && !path_is_stream(job->output)) {
         const struct summary_row rows[] = {
-            {report->n_events, "events", true},
-            {report->n_operators, "  operators and annotations", false},
-            {report->n_python, "  Python functions", false},
-            {report->n_memory, "  memory events", false},
-            {report->n_kineto, "  runtime calls and GPU activities", false},
-            {report->n_launched, "    with their launch as parent", false},
-            {report->n_linked, "    with the operator of their external id as parent", false},
-            {report->n_other, "skipped: other types of events", false},
+            {report.n_events, "events", true},
+            {report.n_operators, "  operators and annotations", false},
+            {report.n_python, "  Python functions", false},
+            {report.n_memory, "  memory events", false},
+            {report.n_kineto, "  runtime calls and GPU activities", false},
+            {report.n_launched, "    with their launch as parent", false},
+            {report.n_linked, "    with the operator of their external id as parent", false},
+            {report.n_other, "skipped: other types of events", false},
         };
         fprintf(stderr, "sutra: %s %s\n", verb, job->output);
         summary_print(rows, COUNT_OF(rows));
-        if (report->threads != SUTRA_THREADS_GIVEN)
-            fprintf(stderr, "%16s  threads matched to autograd's numbers by %s\n", count_text(report->n_threads).text,
-                    sources[report->threads]);
+        if (report.threads != SUTRA_THREADS_GIVEN)
+            fprintf(stderr, "%16s  threads matched to autograd's numbers by %s\n", count_text(report.n_threads).text,
+                    sources[report.threads]);
         summary_print(more_rows, n_rows);
         run_figures_print(&job->figures);
     }
     const struct named_count profile_counts[] = {
-        {"n_events", report->n_events}, {"n_operators", report->n_operators}, {"n_python", report->n_python},
-        {"n_memory", report->n_memory}, {"n_kineto", report->n_kineto},       {"n_launched", report->n_launched},
-        {"n_linked", report->n_linked}, {"n_other", report->n_other},         {"n_threads", report->n_threads},
+        {"n_events", report.n_events}, {"n_operators", report.n_operators}, {"n_python", report.n_python},
+        {"n_memory", report.n_memory}, {"n_kineto", report.n_kineto},       {"n_launched", report.n_launched},
+        {"n_linked", report.n_linked}, {"n_other", report.n_other},         {"n_threads", report.n_threads},
     };
     return job_write_stats(job, NULL, profile_counts, COUNT_OF(profile_counts), counts, n_counts);
 }
