@@ -3,7 +3,6 @@
  * command that links a pair of traces, as text or JSON.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -201,13 +200,6 @@ static void print_host(struct json_out *json, const char *path, const struct sut
     print_rows(json, rows, COUNT_OF(rows) - (summary->linked ? 0 : 2));
 }
 
-static void add_real(struct json_out *json, const char *name, double value) {
-    if (isfinite(value))
-        json_add_format(json, name, "%.17g", value);
-    else
-        json_add_text(json, name, NULL);
-}
-
 static void print_device(struct json_out *json, const char *path, const struct sutra_device_summary *summary) {
     const struct info_row rows[] = {
         {"bytes", "bytes of JSON", summary->n_bytes},
@@ -228,8 +220,8 @@ static void print_device(struct json_out *json, const char *path, const struct s
     print_head(json, path, "device");
     print_rows(json, rows, COUNT_OF(rows));
     if (json) {
-        add_real(json, "ts_begin_us", summary->ts_begin);
-        add_real(json, "ts_end_us", summary->ts_end);
+        json_add_real(json, "ts_begin_us", 17, summary->ts_begin);
+        json_add_real(json, "ts_end_us", 17, summary->ts_end);
     } else {
         printf("%14.6f s  from %.3f to %.3f microseconds\n", (summary->ts_end - summary->ts_begin) / 1e6,
                summary->ts_begin, summary->ts_end);

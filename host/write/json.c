@@ -2,6 +2,7 @@
  * json.c - JSON of our own making.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -194,6 +195,13 @@ void json_add_format(struct json_out *json, const char *name, const char *format
     va_start(arguments, format);
     append_format(json, format, arguments);
     va_end(arguments);
+}
+
+void json_add_real(struct json_out *json, const char *name, int n_digits, double value) {
+    if (isfinite(value))
+        json_add_format(json, name, "%.*g", n_digits, value);
+    else
+        json_add_text(json, name, NULL);
 }
 
 void json_close_lines(struct json_out *json, char bracket) {

@@ -61,6 +61,9 @@ void json_add_count(struct json_out *json, const char *name, uint64_t count);
 __attribute__((format(printf, 3, 4))) void json_add_format(struct json_out *json, const char *name, const char *format,
                                                            ...);
 
+/* With `n_digits` significant digits; NaN and infinity: null. */
+void json_add_real(struct json_out *json, const char *name, int n_digits, double value);
+
 /* Closes a list or object on a line of its own, even if it is empty. */
 void json_close_lines(struct json_out *json, char bracket);
 

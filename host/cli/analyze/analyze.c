@@ -162,27 +162,19 @@ static void print_page(const struct sutra_overview *overview, const char *trace)
 
 /* ---- JSON ---- */
 
-/* A member; NaN and infinity are null. */
-static void add_real(struct json_out *json, const char *name, double value) {
-    if (isfinite(value))
-        json_add_format(json, name, "%.6g", value);
-    else
-        json_add_text(json, name, NULL);
-}
-
 static void add_findings(struct json_out *json, const struct sutra_overview *overview) {
     struct sutra_finding finding;
     json_add_open(json, "findings", '[');
     for (size_t i = 0; sutra_overview_finding(overview, i, &finding); i++) {
         json_open_line(json);
         json_add_text(json, "rule", finding.rule);
-        add_real(json, "saving_percent", finding.saving_percent);
+        json_add_real(json, "saving_percent", 6, finding.saving_percent);
         json_break(json, 5);
         json_add_text(json, "text", finding.text);
         json_break(json, 5);
         json_add_open(json, "numbers", '{');
         for (size_t k = 0; k < finding.n_numbers; k++)
-            add_real(json, finding.numbers[k].name, finding.numbers[k].value);
+            json_add_real(json, finding.numbers[k].name, 6, finding.numbers[k].value);
         json_close(json, '}');
         json_close_line(json);
     }
@@ -209,7 +201,7 @@ static void add_rows(struct json_out *json, const struct sutra_overview *overvie
             else if (column.kind == SUTRA_COLUMN_INTEGER)
                 json_add_format(json, column.name, "%" PRId64, column.integers[row]);
             else
-                add_real(json, column.name, column.reals[row]);
+                json_add_real(json, column.name, 6, column.reals[row]);
         }
         json_close(json, '}');
     }
@@ -232,9 +224,9 @@ static int print_json(const struct sutra_overview *overview) {
         json_open_line(&json);
         json_add_format(&json, "rank", "%" PRId64, rank);
         json_add_text(&json, "trace", sutra_column_text(&traces, row));
-        add_real(&json, "window_us", windows.reals[row]);
+        json_add_real(&json, "window_us", 6, windows.reals[row]);
         json_add_format(&json, "steps", "%" PRId64, steps.integers[row]);
-        add_real(&json, "busy_percent", busy.reals[row]);
+        json_add_real(&json, "busy_percent", 6, busy.reals[row]);
         add_rows(&json, overview, SUTRA_OVERVIEW_TIMELINE, rank, "timeline", 0);
         add_rows(&json, overview, SUTRA_OVERVIEW_STEPS, rank, "steps", 0);
         add_rows(&json, overview, SUTRA_OVERVIEW_OPERATORS, rank, "operators", N_TOP_JSON);
