@@ -1,22 +1,23 @@
 /*
- * event_tree.cu - parents of events from their times and threads; in come columns sorted by start, out go rows above
- * and the moments when events leave their stacks.
+ * event_tree.cu - the call tree and the ids of tensors on the GPU, by the rules of match/rules.h; and max_tree.
  *
- * As match/event_rules.h says it: closings are repeated for all events at once until nothing changes, one round where
- * events nest and one more for each overlap that builds on another; then moments of adoption, likewise. Events that
- * need more than MOST_ROUNDS are left to the CPU, and so are starts that fall back while events look at other threads'
- * stacks (whole microseconds, see host/tree/tree.c): what is off a stack then depends on who looked. O(n log n) a
- * round; 95 bytes an event.
+ * Call tree: closings are recomputed for all events in parallel until nothing changes, one round for nested events and
+ * one more for each overlap that builds on another; then the adoptions in the same way. The CPU does tables that need
+ * more than MAX_ROUNDS, and tables whose starts descend although events fall back on other threads (whole microseconds,
+ * see host/tree/tree.c): their result depends on the order in which the replay reads the stacks. O(n log n) per round;
+ * 95 bytes per event.
+ *
+ * Tensor ids: after a sort, uses of one address are neighbours; a storage begins with the first of them and after each
+ * use that frees. Storages are numbered by their first rows. Uses of one tensor, sorted in the same way, find its first
+ * storage. Leaders are minima, and groups are the numbers of storages that lead themselves: jumps along leaders halve
+ * the distance each time. O(n log n), 75 bytes per use.
  */
 #include "cuda/engine.h"
 #include "cuda/event_tree.h"
 #include "cuda/gpu.h"
 #include "cuda/table.h"
 
-/*
- * Building the levels of a max_tree, one from the other. Only nodes whose eight children are all there
- * are made; searches enter no others.
- */
+/* The levels of a max_tree. Only nodes with all eight children are made; searches enter no others. */
 
 struct max_tree_level {
     const uint64_t *children;
@@ -24,10 +25,10 @@ struct max_tree_level {
 };
 
 SHARED void fill_node(const struct max_tree_level &level, row_t node) {
-    uint64_t most = 0;
+    uint64_t largest = 0;
     for (uint64_t i = (uint64_t)node * 8; i < (uint64_t)node * 8 + 8; i++)
-        most = level.children[i] > most ? level.children[i] : most;
-    level.nodes[node] = most;
+        largest = level.children[i] > largest ? level.children[i] : largest;
+    level.nodes[node] = largest;
 }
 
 struct max_tree max_tree_build(struct gpu *gpu, uint64_t *keys, row_t n) {
@@ -40,23 +41,13 @@ struct max_tree max_tree_build(struct gpu *gpu, uint64_t *keys, row_t n) {
     return tree;
 }
 
-/*
- * Ids of storages and tensors; in come uses of storages in order of time, out go for each use the
- * number of its storage and of its group.
- *
- * Uses of one address stand together after a sort; a storage begins with the first of them and behind each that frees.
- * Storages are numbered where they begin, in the order of rows. Uses of one tensor, likewise sorted, find its first
- * storage. Leaders are minima, and groups the numbers of those that lead themselves (match/event_rules.h): jumps along
- * leaders halve the way each time. O(n log n), 75 bytes a use.
- */
-
 struct storage_columns {
     row_t n;
     const uint64_t *tensor, *storage;
     const uint32_t *device; /* may be NULL */
     const uint8_t *use;
     struct pairs pairs;
-    row_t *head;    /* by place, then by row: the place, or the row, where its storage begins */
+    row_t *head;    /* by position: the position at which its storage, or tensor, begins */
     row_t *numbers; /* by row: storages that begin up to here */
     uint32_t *number, *group;
     uint32_t *leader, *next_leader; /* by storage */
@@ -66,65 +57,65 @@ struct storage_columns {
 
 /* ---- Storages ---- */
 
-SHARED void put_device(const struct storage_columns &c, row_t row) {
+SHARED void set_device(const struct storage_columns &c, row_t row) {
     c.pairs.keys[row] = c.device ? c.device[row] : 0;
     c.pairs.rows[row] = row;
 }
 
-SHARED void put_storage(const struct storage_columns &c, row_t place) {
-    c.pairs.keys[place] = c.storage[c.pairs.rows[place]];
+SHARED void set_storage(const struct storage_columns &c, row_t position) {
+    c.pairs.keys[position] = c.storage[c.pairs.rows[position]];
 }
 
-SHARED bool begins_storage(const struct storage_columns &c, row_t place) {
-    if (place == 0)
+SHARED bool begins_storage(const struct storage_columns &c, row_t position) {
+    if (position == 0)
         return true;
-    row_t row = c.pairs.rows[place], before = c.pairs.rows[place - 1];
+    row_t row = c.pairs.rows[position], before = c.pairs.rows[position - 1];
     return c.storage[row] != c.storage[before] || (c.device && c.device[row] != c.device[before]) ||
            c.use[before] == STORAGE_FREED;
 }
 
-SHARED void put_head(const struct storage_columns &c, row_t place) {
-    bool begins = begins_storage(c, place);
-    c.head[place] = begins ? place : 0;
-    c.numbers[c.pairs.rows[place]] = begins;
+SHARED void set_head(const struct storage_columns &c, row_t position) {
+    bool begins = begins_storage(c, position);
+    c.head[position] = begins ? position : 0;
+    c.numbers[c.pairs.rows[position]] = begins;
 }
 
-SHARED void put_number(const struct storage_columns &c, row_t place) {
-    c.number[c.pairs.rows[place]] = c.numbers[c.pairs.rows[c.head[place]]] - 1;
+SHARED void set_number(const struct storage_columns &c, row_t position) {
+    c.number[c.pairs.rows[position]] = c.numbers[c.pairs.rows[c.head[position]]] - 1;
 }
 
 /* ---- Leaders ---- */
 
-SHARED void put_tensor(const struct storage_columns &c, row_t row) {
+SHARED void set_tensor(const struct storage_columns &c, row_t row) {
     c.pairs.keys[row] = c.use[row] == STORAGE_INPUT ? c.tensor[row] : 0;
     c.pairs.rows[row] = row;
     c.leader[row] = STORAGE_NONE;
 }
 
-/* Uses that have no tensor stand behind all that have one. */
-SHARED void put_tensor_kind(const struct storage_columns &c, row_t place) {
-    c.pairs.keys[place] = c.use[c.pairs.rows[place]] != STORAGE_INPUT;
+/* Uses without a tensor follow the uses with one. */
+SHARED void set_tensor_kind(const struct storage_columns &c, row_t position) {
+    c.pairs.keys[position] = c.use[c.pairs.rows[position]] != STORAGE_INPUT;
 }
 
-SHARED void put_tensor_head(const struct storage_columns &c, row_t place) {
-    row_t row = c.pairs.rows[place];
-    bool same = place && c.use[row] == STORAGE_INPUT && c.tensor[row] == c.tensor[c.pairs.rows[place - 1]];
-    c.head[place] = same ? 0 : place;
+SHARED void set_tensor_head(const struct storage_columns &c, row_t position) {
+    row_t row = c.pairs.rows[position];
+    bool same = position && c.use[row] == STORAGE_INPUT && c.tensor[row] == c.tensor[c.pairs.rows[position - 1]];
+    c.head[position] = same ? 0 : position;
 }
 
-SHARED void lead(const struct storage_columns &c, row_t place) {
-    row_t row = c.pairs.rows[place];
+SHARED void lead(const struct storage_columns &c, row_t position) {
+    row_t row = c.pairs.rows[position];
     if (c.use[row] != STORAGE_INPUT)
         return;
-    uint32_t storage = c.number[row], first = c.number[c.pairs.rows[c.head[place]]];
+    uint32_t storage = c.number[row], first = c.number[c.pairs.rows[c.head[position]]];
     uint32_t smaller = first < storage ? first : storage, larger = first < storage ? storage : first;
-    keep_least(&c.leader[larger], smaller);
-    keep_least(&c.leader[smaller], smaller);
+    keep_min(&c.leader[larger], smaller);
+    keep_min(&c.leader[smaller], smaller);
 }
 
 /* ---- Groups ---- */
 
-SHARED void put_self(const struct storage_columns &c, row_t storage) {
+SHARED void set_self(const struct storage_columns &c, row_t storage) {
     c.selves[storage] = c.leader[storage] == storage;
 }
 
@@ -135,46 +126,9 @@ SHARED void jump(const struct storage_columns &c, row_t storage) {
         set_bits(c.changed, 1);
 }
 
-SHARED void put_tensor_group(const struct storage_columns &c, row_t row) {
+SHARED void set_tensor_group(const struct storage_columns &c, row_t row) {
     uint32_t leader = c.leader[c.number[row]];
     c.group[row] = leader == STORAGE_NONE ? STORAGE_NONE : c.selves[leader] - 1;
-}
-
-static void number_storages(struct gpu *gpu, const struct storage_columns *columns) {
-    struct storage_columns c = *columns;
-    gpu_each<put_device>(gpu, c.n, c);
-    if (c.device)
-        gpu_sort(gpu, &c.pairs, c.n, 32);
-    gpu_each<put_storage>(gpu, c.n, c);
-    gpu_sort(gpu, &c.pairs, c.n, 64);
-    gpu_each<put_head>(gpu, c.n, c);
-    gpu_scan_max(gpu, c.head, c.n);
-    gpu_scan_sum(gpu, c.numbers, c.n);
-    gpu_each<put_number>(gpu, c.n, c);
-}
-
-static void find_leaders(struct gpu *gpu, const struct storage_columns *columns) {
-    struct storage_columns c = *columns;
-    gpu_each<put_tensor>(gpu, c.n, c);
-    gpu_sort(gpu, &c.pairs, c.n, 64);
-    gpu_each<put_tensor_kind>(gpu, c.n, c);
-    gpu_sort(gpu, &c.pairs, c.n, 1);
-    gpu_each<put_tensor_head>(gpu, c.n, c);
-    gpu_scan_max(gpu, c.head, c.n);
-    gpu_each<lead>(gpu, c.n, c);
-}
-
-static void follow_leaders(struct gpu *gpu, struct storage_columns *c) {
-    uint32_t more = 1;
-    while (more && !gpu->failed) {
-        gpu_each<jump>(gpu, c->n, *c);
-        more = 0;
-        gpu_down(gpu, &more, c->changed, 1);
-        gpu_fill(gpu, c->changed, 0, sizeof *c->changed);
-        uint32_t *leader = c->leader;
-        c->leader = c->next_leader;
-        c->next_leader = leader;
-    }
 }
 
 void gpu_tensor_groups(struct gpu *gpu, struct tensor_groups_step *step) {
@@ -198,18 +152,46 @@ void gpu_tensor_groups(struct gpu *gpu, struct tensor_groups_step *step) {
     c.next_leader = gpu_take<uint32_t>(gpu, n);
     c.selves = gpu_take<row_t>(gpu, n);
     c.changed = gpu_take_zeros<uint32_t>(gpu, 1);
-    number_storages(gpu, &c);
-    find_leaders(gpu, &c);
-    gpu_each<put_self>(gpu, n, c);
+
+    /* Number the storages. */
+    gpu_each<set_device>(gpu, n, c);
+    if (c.device)
+        gpu_sort(gpu, &c.pairs, n, 32);
+    gpu_each<set_storage>(gpu, n, c);
+    gpu_sort(gpu, &c.pairs, n, 64);
+    gpu_each<set_head>(gpu, n, c);
+    gpu_scan_max(gpu, c.head, n);
+    gpu_scan_sum(gpu, c.numbers, n);
+    gpu_each<set_number>(gpu, n, c);
+
+    /* Find the leaders. */
+    gpu_each<set_tensor>(gpu, n, c);
+    gpu_sort(gpu, &c.pairs, n, 64);
+    gpu_each<set_tensor_kind>(gpu, n, c);
+    gpu_sort(gpu, &c.pairs, n, 1);
+    gpu_each<set_tensor_head>(gpu, n, c);
+    gpu_scan_max(gpu, c.head, n);
+    gpu_each<lead>(gpu, n, c);
+
+    /* Number the groups and follow the leaders to them. */
+    gpu_each<set_self>(gpu, n, c);
     gpu_scan_sum(gpu, c.selves, n);
-    follow_leaders(gpu, &c);
-    gpu_each<put_tensor_group>(gpu, n, c);
+    for (uint32_t more = 1; more && !gpu->failed;) {
+        gpu_each<jump>(gpu, n, c);
+        more = 0;
+        gpu_down(gpu, &more, c.changed, 1);
+        gpu_fill(gpu, c.changed, 0, sizeof *c.changed);
+        uint32_t *leader = c.leader;
+        c.leader = c.next_leader;
+        c.next_leader = leader;
+    }
+    gpu_each<set_tensor_group>(gpu, n, c);
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, step->number, c.number, n);
     gpu_down(gpu, step->group, c.group, n);
 }
 
-#define MOST_ROUNDS 64
+#define MAX_ROUNDS 64
 
 struct event_flags {
     uint32_t falls_back, forwards;
@@ -222,11 +204,11 @@ struct event_columns {
     const uint32_t *thread, *forward; /* forward may be NULL */
     const uint8_t *placed;            /* may be NULL */
     uint32_t *group;                  /* by row: its thread; n_threads if it is placed */
-    row_t *row, *first;               /* by place and by thread */
-    uint64_t *closing, *next_closing; /* by place: keys; 0: enters no stack */
+    row_t *row, *first;               /* by position and by thread */
+    uint64_t *closing, *next_closing; /* by position: keys; 0: enters no stack */
     struct max_tree closings;
-    row_t *below;      /* by place: the place below, or ROW_NONE */
-    row_t *elsewhere;  /* by place: the row that it finds on its forward thread, or ROW_NONE */
+    row_t *below;      /* by position: the position below, or ROW_NONE */
+    row_t *elsewhere;  /* by position: the row that it finds on its forward thread, or ROW_NONE */
     uint32_t *adopted; /* by thread: the first row that finds a parent elsewhere, or ROW_NONE */
     struct event_flags *flags;
     uint32_t *changed; /* by this round */
@@ -238,7 +220,7 @@ SHARED int64_t closing_of(uint64_t key) {
     return (int64_t)(key ^ (uint64_t)1 << 63);
 }
 
-SHARED void put_group(const struct event_columns &c, row_t row) {
+SHARED void set_group(const struct event_columns &c, row_t row) {
     bool placed = c.placed && c.placed[row];
     c.group[row] = placed ? c.n_threads : c.thread[row];
     if (row && c.start[row] < c.start[row - 1])
@@ -251,119 +233,117 @@ SHARED uint64_t closing_key(const struct event_columns &c, row_t row, int64_t be
     return event_enters(c.start[row], c.end[row]) ? integer_sort_key(event_closing(c.end[row], below)) : 0;
 }
 
-/* Places of rows that take no part are the last ones. */
-SHARED bool takes_part(const struct event_columns &c, row_t place) {
-    return place < c.first[c.n_threads];
+/* Rows that are skipped have the last positions. */
+SHARED bool takes_part(const struct event_columns &c, row_t position) {
+    return position < c.first[c.n_threads];
 }
 
-SHARED void put_own_end(const struct event_columns &c, row_t place) {
-    c.closing[place] = takes_part(c, place) ? closing_key(c, c.row[place], EVENT_OPEN) : 0;
-    c.next_closing[place] = 0;
+SHARED void set_own_end(const struct event_columns &c, row_t position) {
+    c.closing[position] = takes_part(c, position) ? closing_key(c, c.row[position], EVENT_OPEN) : 0;
+    c.next_closing[position] = 0;
 }
 
-SHARED void find_below(const struct event_columns &c, row_t place) {
-    if (!takes_part(c, place))
+SHARED void find_below(const struct event_columns &c, row_t position) {
+    if (!takes_part(c, position))
         return;
-    row_t row = c.row[place];
+    row_t row = c.row[position];
     uint64_t most, start = integer_sort_key(c.start[row]);
-    row_t below = tree_last_at_least(&c.closings, c.first[c.group[row]], place, start, &most);
-    c.below[place] = below;
-    c.next_closing[place] = closing_key(c, row, below == ROW_NONE ? EVENT_OPEN : closing_of(c.closing[below]));
-    if (c.next_closing[place] != c.closing[place])
+    row_t below = tree_last_not_below(&c.closings, c.first[c.group[row]], position, start, &most);
+    c.below[position] = below;
+    c.next_closing[position] = closing_key(c, row, below == ROW_NONE ? EVENT_OPEN : closing_of(c.closing[below]));
+    if (c.next_closing[position] != c.closing[position])
         set_bits(c.changed, 1);
 }
 
-/* The first place of a thread that is not before a row. */
-SHARED row_t place_from(const struct event_columns &c, uint32_t thread, row_t row) {
+/* The first position of a thread that is not before a row. */
+SHARED row_t position_from(const struct event_columns &c, uint32_t thread, row_t row) {
     struct bisection at = {c.first[thread], c.first[thread + 1]};
     while (at.low < at.high)
         bisect(&at, c.row[bisect_middle(at)] < row);
     return at.low;
 }
 
-SHARED bool falls_back_on(const struct event_columns &c, row_t place, uint32_t *forward) {
-    if (!takes_part(c, place) || c.below[place] != ROW_NONE || !c.forward)
+SHARED bool falls_back_on(const struct event_columns &c, row_t position, uint32_t *forward) {
+    if (!takes_part(c, position) || c.below[position] != ROW_NONE || !c.forward)
         return false;
-    *forward = c.forward[c.row[place]];
+    *forward = c.forward[c.row[position]];
     return *forward != THREAD_NONE;
 }
 
-SHARED void find_elsewhere(const struct event_columns &c, row_t place) {
+SHARED void find_elsewhere(const struct event_columns &c, row_t position) {
     uint32_t forward;
     uint64_t most;
-    c.elsewhere[place] = ROW_NONE;
-    if (!falls_back_on(c, place, &forward))
+    c.elsewhere[position] = ROW_NONE;
+    if (!falls_back_on(c, position, &forward))
         return;
-    row_t row = c.row[place];
-    row_t found = tree_last_at_least(&c.closings, c.first[forward], place_from(c, forward, row),
-                                     integer_sort_key(c.start[row]), &most);
+    row_t row = c.row[position];
+    row_t found = tree_last_not_below(&c.closings, c.first[forward], position_from(c, forward, row),
+                                      integer_sort_key(c.start[row]), &most);
     if (found != ROW_NONE)
-        c.elsewhere[place] = c.row[found];
+        c.elsewhere[position] = c.row[found];
 }
 
-SHARED void put_no_adoption(const struct event_columns &c, row_t thread) {
+SHARED void set_no_adoption(const struct event_columns &c, row_t thread) {
     c.adopted[thread] = ROW_NONE;
 }
 
-/* Adoptions move to earlier rows only, so one that is seen late is seen in the next round. */
-SHARED void adopt(const struct event_columns &c, row_t place) {
+/* Adoptions move to earlier rows only, so an adoption that is read too late is read in the next round. */
+SHARED void adopt(const struct event_columns &c, row_t position) {
     uint32_t forward;
-    if (c.closing[place] == 0 || !falls_back_on(c, place, &forward))
+    if (c.closing[position] == 0 || !falls_back_on(c, position, &forward))
         return;
-    row_t row = c.row[place];
-    if (c.elsewhere[place] == ROW_NONE && current(&c.adopted[forward]) >= row)
+    row_t row = c.row[position];
+    if (c.elsewhere[position] == ROW_NONE && current(&c.adopted[forward]) >= row)
         return;
-    if (keep_least(&c.adopted[c.group[row]], row))
+    if (keep_min(&c.adopted[c.group[row]], row))
         set_bits(c.changed, 1);
 }
 
-/* What stands at the bottom of a thread that was adopted: adoptions lead back to earlier ones, and in the end to an
- * event.
- */
+/* The event at the bottom of an adopted thread: adoptions lead back to earlier ones, and finally to an event. */
 SHARED row_t adopter_of(const struct event_columns &c, uint32_t thread) {
     for (;;) {
-        row_t row = c.adopted[thread], place = place_from(c, thread, row);
-        if (c.elsewhere[place] != ROW_NONE)
-            return c.elsewhere[place];
+        row_t row = c.adopted[thread], position = position_from(c, thread, row);
+        if (c.elsewhere[position] != ROW_NONE)
+            return c.elsewhere[position];
         thread = c.forward[row];
     }
 }
 
-SHARED row_t parent_at_bottom(const struct event_columns &c, row_t place) {
-    row_t row = c.row[place];
+SHARED row_t parent_at_bottom(const struct event_columns &c, row_t position) {
+    row_t row = c.row[position];
     uint32_t forward;
     if (c.adopted[c.group[row]] < row)
         return adopter_of(c, c.group[row]);
-    if (!falls_back_on(c, place, &forward))
+    if (!falls_back_on(c, position, &forward))
         return ROW_NONE;
-    if (c.elsewhere[place] != ROW_NONE)
-        return c.elsewhere[place];
+    if (c.elsewhere[position] != ROW_NONE)
+        return c.elsewhere[position];
     return c.adopted[forward] < row ? adopter_of(c, forward) : ROW_NONE;
 }
 
-SHARED void put_parent(const struct event_columns &c, row_t place) {
-    if (!takes_part(c, place))
+SHARED void set_parent(const struct event_columns &c, row_t position) {
+    if (!takes_part(c, position))
         return;
-    row_t row = c.row[place];
-    c.parent[row] = c.below[place] == ROW_NONE ? parent_at_bottom(c, place) : c.row[c.below[place]];
-    c.closes[row] = c.closing[place] ? closing_of(c.closing[place]) : c.start[row];
+    row_t row = c.row[position];
+    c.parent[row] = c.below[position] == ROW_NONE ? parent_at_bottom(c, position) : c.row[c.below[position]];
+    c.closes[row] = c.closing[position] ? closing_of(c.closing[position]) : c.start[row];
 }
 
-static uint32_t take_changed(struct gpu *gpu, const struct event_columns *c) {
+static uint32_t fetch_changed(struct gpu *gpu, const struct event_columns *c) {
     uint32_t changed = 0;
     gpu_down(gpu, &changed, c->changed, 1);
     gpu_fill(gpu, c->changed, 0, sizeof changed);
     return changed;
 }
 
-/* Both return whether MOST_ROUNDS were enough. The tree over closings stays. */
+/* Both return whether MAX_ROUNDS were enough. The tree over closings stays. */
 static bool find_closings(struct gpu *gpu, struct event_columns *c) {
     uint32_t more = 1;
-    for (int round = 0; round < MOST_ROUNDS && more; round++) {
+    for (int round = 0; round < MAX_ROUNDS && more; round++) {
         size_t mark = gpu_mark(gpu);
         c->closings = max_tree_build(gpu, c->closing, c->n);
         gpu_each<find_below>(gpu, c->n, *c);
-        more = take_changed(gpu, c);
+        more = fetch_changed(gpu, c);
         if (more) {
             uint64_t *closing = c->closing;
             c->closing = c->next_closing;
@@ -377,10 +357,10 @@ static bool find_closings(struct gpu *gpu, struct event_columns *c) {
 static bool find_adoptions(struct gpu *gpu, struct event_columns *c) {
     uint32_t more = c->forward != NULL;
     gpu_each<find_elsewhere>(gpu, c->n, *c);
-    gpu_each<put_no_adoption>(gpu, c->n_threads, *c);
-    for (int round = 0; round < MOST_ROUNDS && more; round++) {
+    gpu_each<set_no_adoption>(gpu, c->n_threads, *c);
+    for (int round = 0; round < MAX_ROUNDS && more; round++) {
         gpu_each<adopt>(gpu, c->n, *c);
-        more = take_changed(gpu, c);
+        more = fetch_changed(gpu, c);
     }
     return !more;
 }
@@ -417,15 +397,15 @@ void gpu_event_parents(struct gpu *gpu, struct event_parents_step *step) {
     c.flags = gpu_take_zeros<struct event_flags>(gpu, 1);
     c.changed = gpu_take_zeros<uint32_t>(gpu, 1);
     gpu_enter(gpu, GPU_SORT);
-    gpu_each<put_group>(gpu, n, c);
+    gpu_each<set_group>(gpu, n, c);
     gpu_down(gpu, &flags, c.flags, 1);
     groups_fill(gpu, c.group, n, c.n_threads + 1, c.row, c.first);
     gpu_enter(gpu, GPU_OTHER);
-    gpu_each<put_own_end>(gpu, n, c);
+    gpu_each<set_own_end>(gpu, n, c);
     if ((flags.falls_back && flags.forwards) || !find_closings(gpu, &c) || !find_adoptions(gpu, &c))
         gpu_leave(gpu, "the call tree by the CPU: events overlap too far, or have whole microseconds and look at "
                        "other threads");
-    gpu_each<put_parent>(gpu, n, c);
+    gpu_each<set_parent>(gpu, n, c);
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, step->parent, c.parent, n);
     gpu_down(gpu, step->closing, c.closes, n);

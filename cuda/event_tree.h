@@ -25,11 +25,12 @@ struct max_tree {
 /* Allocates and fills the levels above the keys. */
 struct max_tree max_tree_build(struct gpu *gpu, uint64_t *keys, row_t n);
 
-/* Returns the last position in [low, high) with a key of at least `key`, or ROW_NONE. *most is the largest key after
- * this position; 0: none. */
-SHARED row_t tree_last_at_least(const struct max_tree *tree, row_t low, row_t high, uint64_t key, uint64_t *most) {
+/* Returns the last position in [low, high) with a key of at least `key`, or ROW_NONE. *largest_after is the largest key
+ * after this position; 0: none. */
+SHARED row_t tree_last_not_below(const struct max_tree *tree, row_t low, row_t high, uint64_t key,
+                                 uint64_t *largest_after) {
     uint32_t level = 0;
-    *most = 0;
+    *largest_after = 0;
     for (uint64_t at = high; at > low;) {
         while (level + 1 < tree->n_levels && at % ((uint64_t)8 << 3 * level) == 0 &&
                at - low >= (uint64_t)8 << 3 * level)
@@ -43,8 +44,8 @@ SHARED row_t tree_last_at_least(const struct max_tree *tree, row_t low, row_t hi
         }
         if (largest >= key)
             return (row_t)(at - 1);
-        if (largest > *most)
-            *most = largest;
+        if (largest > *largest_after)
+            *largest_after = largest;
         at -= (uint64_t)1 << 3 * level;
     }
     return ROW_NONE;

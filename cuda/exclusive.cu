@@ -1,24 +1,23 @@
 /*
- * exclusive.cu - durations of operators less what lies inside them; in come the operators of a table, out goes a number
- * for each.
+ * exclusive.cu - exclusive durations on the GPU: durations of operators less the operators inside them. Input: the
+ * operators of a table. Output: a number for each.
  *
- * Operators stand by thread, start and duration, so everything inside one stands behind it. Each looks for its parent:
- * the nearest place before it whose end is not below its own (a max_tree over ends). What ends latest in between is the
- * part of the parent that is covered so far, and the rest of the operator's interval is added to the parent's sum:
+ * Operators are sorted by thread, start and duration, so the operators inside one follow it. Each finds its parent: the
+ * nearest position before it whose end is not below its own (a max_tree over ends). The latest end between both is the
+ * covered part of the parent so far, and the rest of the operator's interval is added to the parent's sum:
  *
  *     parent  |--------------------------------|
  *                |---------| |---|                   covered until here
- *     op                        |------|             adds its end less the later of its start and what is covered
+ *     op                        |------|             adds its end less the later of its start and the covered part
  *
- * Sums are integers on a grid (the lowest binary digit of any start or end), so rows add to them in any order. A sum is
- * what Python's subtractions give if the operator is shorter than 2^53 units of the grid, as exclusive_sweep.c shows.
+ * Sums are integers on a grid (the lowest binary digit of any start or end), so rows add to them in any order. A sum
+ * equals Python's subtractions if the operator is shorter than 2^53 units of the grid (see match/exclusive.c).
  *
- * That fails for an operator that another one crosses: begins inside and ends outside of. What the other contains may
- * lie inside the crossed one, too, but is added to the other only. Crossed operators, and those whose sums are not
- * exact, walk through all that begins inside of them in Python's order, as far as WALK_STEPS; threads with one that has
- * farther to go are left to the CPU.
+ * An operator is crossed if another one begins inside and ends outside. An interval in the other one may be inside the
+ * crossed one, too, but is added to the other only. Crossed operators, and operators with inexact sums, walk through
+ * all that begin inside in Python's order, up to WALK_STEPS; the CPU does threads with longer walks.
  *
- * O(n log n); about 100 bytes an operator.
+ * O(n log n); about 100 bytes per operator. Pieces have the operators of some threads.
  */
 #include <cstdio>
 #include <math.h>
@@ -28,19 +27,15 @@
 #include "cuda/event_tree.h"
 #include "cuda/gpu.h"
 #include "cuda/table.h"
-#include "cuda/thread_pieces.h"
 
 extern "C" {
 #include "match/steps.h"
 }
 
-/*
- * Exclusive durations of some of the threads: of those that fit the GPU together, piece by piece,
- * and, by the CPU, of those that the GPU leaves. In come pieces of the table, out go results at the rows of the whole.
- */
+/* ---- Pieces, and threads on the CPU ---- */
 
-static void put_results(const struct thread_piece *piece, const struct exclusive_durations_step *from,
-                        const struct exclusive_durations_step *to) {
+static void scatter_results(const struct thread_piece *piece, const struct exclusive_durations_step *from,
+                            const struct exclusive_durations_step *to) {
     struct exclusive_anomalies *sum = to->anomalies;
     for (row_t i = 0; i < piece->ops.n; i++)
         number_put(to->exclusive, piece->rows[i], number_at(from->exclusive, i));
@@ -52,44 +47,37 @@ static void put_results(const struct thread_piece *piece, const struct exclusive
     sum->n_inspected += from->anomalies->n_inspected;
 }
 
-/* ---- By the CPU ---- */
-
-static void note_left(struct gpu *gpu, uint32_t n_threads) {
+static void note_cpu_threads(struct gpu *gpu, uint32_t n_threads) {
     snprintf(gpu->remarks.note, sizeof gpu->remarks.note,
              "exclusive durations on %u of %u threads by the CPU: their operators overlap too far", gpu->remarks.n_left,
              n_threads);
 }
 
-static bool do_threads(struct arena *arena, struct pool *pool, struct exclusive_durations_step *step,
-                       struct thread_piece *piece, uint32_t n_threads) {
-    if (!piece_gather(arena, piece, step->ops, n_threads))
-        return false;
-    struct exclusive_anomalies anomalies;
-    struct exclusive_durations_step part = {&piece->ops, room_for_numbers(arena, piece->ops.n), &anomalies};
-    if (arena->failed || cpu_exclusive_durations(pool, &part, NULL))
-        return false;
-    put_results(piece, &part, step);
-    return true;
-}
-
 /* Computes the threads with left[] = 1 on the CPU and adds their anomalies; a remark informs the user. Part of a
  * step. */
-static void exclusive_do_left(struct gpu *gpu, struct exclusive_durations_step *step, const uint8_t *left) {
+static void compute_on_cpu(struct gpu *gpu, struct exclusive_durations_step *step, const uint8_t *left) {
     struct arena arena = {};
     struct thread_piece piece = {};
     uint32_t n_left = 0;
     piece.number = room_for<uint32_t>(&arena, step->ops->n_threads);
     for (uint32_t t = 0; t < step->ops->n_threads && piece.number; t++)
         piece.number[t] = left[t] ? n_left++ : THREAD_OUT;
-    if (!piece.number || (n_left && !do_threads(&arena, gpu->pool, step, &piece, n_left)))
+    bool ok = piece.number != NULL;
+    if (ok && n_left) {
+        struct exclusive_anomalies anomalies;
+        ok = piece_gather(&arena, &piece, step->ops, n_left);
+        struct exclusive_durations_step part = {&piece.ops, room_for_numbers(&arena, ok ? piece.ops.n : 0), &anomalies};
+        ok = ok && !arena.failed && !cpu_exclusive_durations(gpu->pool, &part, NULL);
+        if (ok)
+            scatter_results(&piece, &part, step);
+    }
+    if (!ok)
         gpu_end(gpu, GPU_NO_MEMORY);
     gpu->remarks.n_left += n_left;
     if (n_left)
-        note_left(gpu, step->ops->n_threads);
+        note_cpu_threads(gpu, step->ops->n_threads);
     arena_free(&arena);
 }
-
-/* ---- In pieces ---- */
 
 static enum gpu_outcome run_piece(struct thread_cut *cut, const struct thread_piece *piece) {
     struct exclusive_anomalies anomalies;
@@ -98,7 +86,7 @@ static enum gpu_outcome run_piece(struct thread_cut *cut, const struct thread_pi
         return GPU_NO_MEMORY;
     enum gpu_outcome outcome = gpu_run<gpu_exclusive_durations>(cut->gpu, &part);
     if (outcome == GPU_DONE)
-        put_results(piece, &part, static_cast<const struct exclusive_durations_step *>(cut->step));
+        scatter_results(piece, &part, static_cast<const struct exclusive_durations_step *>(cut->step));
     return outcome;
 }
 
@@ -107,7 +95,7 @@ enum gpu_outcome pieces_exclusive_durations(struct gpu *gpu, struct exclusive_du
     *step->anomalies = {0, 0, ROW_NONE, 0};
     enum gpu_outcome outcome = cut_by_threads(&cut);
     if (gpu->remarks.n_left)
-        note_left(gpu, step->ops->n_threads);
+        note_cpu_threads(gpu, step->ops->n_threads);
     arena_free(&cut.arena);
     return outcome;
 }
@@ -126,7 +114,7 @@ enum time_kind {
     END_DOUBLE = 32,
 };
 
-/* What all rows find out together. */
+/* Properties of all times. */
 struct findings {
     uint64_t lowest, highest; /* biased binary exponents of the lowest digit, and above the highest, of any time */
     uint32_t times;           /* enum time_kind */
@@ -140,11 +128,11 @@ struct anomaly_counts {
 
 struct exclusive_columns {
     struct gpu_table table;
-    row_t *rows;           /* by place: in the order of (thread, start, duration, row) */
-    uint64_t *start, *end; /* by place: keys; an end of 0 stands for an operator that takes no part */
+    row_t *rows;           /* by position: in the order of (thread, start, duration, row) */
+    uint64_t *start, *end; /* by position: keys; an end of 0 means that the operator is skipped */
     struct max_tree ends;
-    uint64_t *inside;   /* by place: the length of what lies inside, on the grid */
-    uint32_t *n_merged; /* by place: its merged intervals */
+    uint64_t *inside;   /* by position: the total length of the intervals inside, on the grid */
+    uint32_t *n_merged; /* by position: its merged intervals */
     uint8_t *left;      /* by thread: left to the CPU */
     uint8_t *verdict;   /* by row: enum exclusive_verdict */
     struct number_column exclusive;
@@ -152,16 +140,16 @@ struct exclusive_columns {
     struct anomaly_counts *anomalies;
 };
 
-SHARED struct number start_at(const struct exclusive_columns &c, row_t place) {
-    return number_at(c.table.ts, c.rows[place]);
+SHARED struct number start_at(const struct exclusive_columns &c, row_t position) {
+    return number_at(c.table.ts, c.rows[position]);
 }
 
-SHARED struct number dur_at(const struct exclusive_columns &c, row_t place) {
-    return number_at(c.table.dur, c.rows[place]);
+SHARED struct number dur_at(const struct exclusive_columns &c, row_t position) {
+    return number_at(c.table.dur, c.rows[position]);
 }
 
-SHARED struct number end_at(const struct exclusive_columns &c, row_t place) {
-    return number_add(start_at(c, place), dur_at(c, place));
+SHARED struct number end_at(const struct exclusive_columns &c, row_t position) {
+    return number_add(start_at(c, position), dur_at(c, position));
 }
 
 /* ---- The kinds of times ---- */
@@ -172,7 +160,7 @@ SHARED uint32_t kinds_of(struct number time) {
     return TIME_INTEGER | (number_fits_double(time) ? 0 : TIME_LARGE);
 }
 
-/* For a row of its own. */
+/* Without atomics, for the share of one kernel row. */
 SHARED void find_digits(struct findings *findings, struct number time) {
     double value = number_as_double(time);
     if (value == 0 || isinf(value))
@@ -183,12 +171,12 @@ SHARED void find_digits(struct findings *findings, struct number time) {
     findings->highest = highest > findings->highest ? highest : findings->highest;
 }
 
-/* Rows share out the operators so that each meets the others only once, at the end. */
-#define CENSUS_ROWS 65536u
+/* Each kernel row does a share of the operators, so that it needs atomics only once, at the end. */
+#define KIND_ROWS 65536u
 
-SHARED void take_census(const struct exclusive_columns &c, row_t first) {
+SHARED void find_kinds(const struct exclusive_columns &c, row_t first) {
     struct findings found = {UINT64_MAX, 0, 0, 0, 0};
-    for (uint64_t row = first; row < c.table.n; row += CENSUS_ROWS) {
+    for (uint64_t row = first; row < c.table.n; row += KIND_ROWS) {
         struct number dur = number_at(c.table.dur, (row_t)row), start = number_at(c.table.ts, (row_t)row);
         struct number end = number_add(start, dur);
         if (op_is_solitary(dur, end))
@@ -197,13 +185,13 @@ SHARED void take_census(const struct exclusive_columns &c, row_t first) {
         find_digits(&found, start);
         find_digits(&found, end);
     }
-    keep_least(&c.findings->lowest, found.lowest);
-    keep_most(&c.findings->highest, found.highest);
+    keep_min(&c.findings->lowest, found.lowest);
+    keep_max(&c.findings->highest, found.highest);
     set_bits(&c.findings->times, found.times);
 }
 
 /* Whether one kind of key is exact for all times. */
-SHARED bool times_have_keys(const struct findings *findings) {
+SHARED bool keys_are_exact(const struct findings *findings) {
     return (findings->times & (TIME_DOUBLE | TIME_LARGE)) != (TIME_DOUBLE | TIME_LARGE);
 }
 
@@ -212,7 +200,7 @@ SHARED uint64_t time_key(const struct findings *findings, struct number time) {
 }
 
 /* Whether all times are integers on one grid, and the lengths of all intervals of one kind. */
-SHARED bool times_have_grid(const struct findings *findings) {
+SHARED bool grid_is_exact(const struct findings *findings) {
     uint32_t ends = findings->times & (END_INTEGER | END_DOUBLE);
     if (ends == (END_INTEGER | END_DOUBLE) || findings->times & TIME_INFINITE)
         return false;
@@ -230,31 +218,31 @@ SHARED int64_t time_on_grid(const struct findings *findings, uint64_t key) {
     return (int64_t)(key ^ (uint64_t)1 << 63);
 }
 
-/* ---- The order of operators that begin together ---- */
+/* ---- The order of operators with equal starts ---- */
 
-SHARED bool begins_run(const struct gpu_table &table, row_t place) {
-    if (place == 0)
+SHARED bool begins_run(const struct gpu_table &table, row_t position) {
+    if (position == 0)
         return true;
-    row_t row = table.by_thread[place], before = table.by_thread[place - 1];
+    row_t row = table.by_thread[position], before = table.by_thread[position - 1];
     return table.thread[row] != table.thread[before] ||
            number_below(number_at(table.ts, before), number_at(table.ts, row));
 }
 
 /* The first operator of each run sorts it by duration, stably. */
-SHARED void sort_run(const struct exclusive_columns &c, row_t place) {
-    if (!begins_run(c.table, place))
+SHARED void sort_run(const struct exclusive_columns &c, row_t position) {
+    if (!begins_run(c.table, position))
         return;
     row_t n = 1;
-    while (place + n < c.table.n && n <= SHORT_RUN && !begins_run(c.table, place + n))
+    while (position + n < c.table.n && n <= SHORT_RUN && !begins_run(c.table, position + n))
         n++;
     if (n > SHORT_RUN)
         set_bits(&c.findings->long_run, 1);
     for (row_t i = 1; i < n && n <= SHORT_RUN; i++) {
-        row_t row = c.rows[place + i], j = i;
+        row_t row = c.rows[position + i], j = i;
         struct number dur = number_at(c.table.dur, row);
-        for (; j && number_compare(dur_at(c, place + j - 1), dur) > 0; j--)
-            c.rows[place + j] = c.rows[place + j - 1];
-        c.rows[place + j] = row;
+        for (; j && number_compare(dur_at(c, position + j - 1), dur) > 0; j--)
+            c.rows[position + j] = c.rows[position + j - 1];
+        c.rows[position + j] = row;
     }
 }
 
@@ -264,23 +252,23 @@ struct exclusive_order {
     row_t *first; /* by row: the first row with its start */
 };
 
-SHARED void put_row(const struct exclusive_order &c, row_t row) {
+SHARED void set_row(const struct exclusive_order &c, row_t row) {
     c.pairs.rows[row] = row;
 }
 
-SHARED void put_dur_rest(const struct exclusive_order &c, row_t i) {
+SHARED void set_dur_rest(const struct exclusive_order &c, row_t i) {
     c.pairs.keys[i] = number_rest_key(number_at(c.table.dur, c.pairs.rows[i]));
 }
 
-SHARED void put_dur(const struct exclusive_order &c, row_t i) {
+SHARED void set_dur(const struct exclusive_order &c, row_t i) {
     c.pairs.keys[i] = number_whole_key(number_at(c.table.dur, c.pairs.rows[i]));
 }
 
-SHARED void put_start(const struct exclusive_order &c, row_t i) {
+SHARED void set_start(const struct exclusive_order &c, row_t i) {
     c.pairs.keys[i] = c.first[c.pairs.rows[i]];
 }
 
-SHARED void put_thread(const struct exclusive_order &c, row_t i) {
+SHARED void set_thread(const struct exclusive_order &c, row_t i) {
     c.pairs.keys[i] = c.table.thread[c.pairs.rows[i]];
 }
 
@@ -298,14 +286,14 @@ static void sort_all(struct gpu *gpu, const struct exclusive_columns *c) {
     size_t mark = gpu_mark(gpu);
     row_t n = c->table.n;
     struct exclusive_order order = {c->table, pairs_take(gpu, n), starts_find_first(gpu, c->table.ts, n)};
-    gpu_each<put_row>(gpu, n, order);
-    gpu_each<put_dur_rest>(gpu, n, order);
+    gpu_each<set_row>(gpu, n, order);
+    gpu_each<set_dur_rest>(gpu, n, order);
     gpu_sort(gpu, &order.pairs, n, 64);
-    gpu_each<put_dur>(gpu, n, order);
+    gpu_each<set_dur>(gpu, n, order);
     gpu_sort(gpu, &order.pairs, n, 64);
-    gpu_each<put_start>(gpu, n, order);
+    gpu_each<set_start>(gpu, n, order);
     gpu_sort(gpu, &order.pairs, n, bits_of(n));
-    gpu_each<put_thread>(gpu, n, order);
+    gpu_each<set_thread>(gpu, n, order);
     gpu_sort(gpu, &order.pairs, n, bits_of(c->table.n_threads));
     struct copy_columns copy = {c->rows, order.pairs.rows};
     gpu_each<copy_row>(gpu, n, copy);
@@ -322,91 +310,91 @@ static void sort_runs(struct gpu *gpu, const struct exclusive_columns *c) {
         sort_all(gpu, c);
 }
 
-/* ---- What lies inside ---- */
+/* ---- Operators inside ---- */
 
-SHARED void put_keys(const struct exclusive_columns &c, row_t place) {
-    struct number end = end_at(c, place);
-    bool solitary = op_is_solitary(dur_at(c, place), end);
-    c.start[place] = time_key(c.findings, start_at(c, place));
-    c.end[place] = solitary || !times_have_keys(c.findings) ? 0 : time_key(c.findings, end);
-    c.inside[place] = 0;
-    c.n_merged[place] = 0;
+SHARED void set_keys(const struct exclusive_columns &c, row_t position) {
+    struct number end = end_at(c, position);
+    bool solitary = op_is_solitary(dur_at(c, position), end);
+    c.start[position] = time_key(c.findings, start_at(c, position));
+    c.end[position] = solitary || !keys_are_exact(c.findings) ? 0 : time_key(c.findings, end);
+    c.inside[position] = 0;
+    c.n_merged[position] = 0;
 }
 
-SHARED row_t thread_begin(const struct exclusive_columns &c, row_t place) {
-    return c.table.start[c.table.thread[c.rows[place]]];
+SHARED row_t thread_begin(const struct exclusive_columns &c, row_t position) {
+    return c.table.start[c.table.thread[c.rows[position]]];
 }
 
-SHARED row_t thread_end(const struct exclusive_columns &c, row_t place) {
-    return c.table.start[c.table.thread[c.rows[place]] + 1];
+SHARED row_t thread_end(const struct exclusive_columns &c, row_t position) {
+    return c.table.start[c.table.thread[c.rows[position]] + 1];
 }
 
-SHARED void add_to_parent(const struct exclusive_columns &c, row_t place) {
-    uint64_t covered, start = c.start[place], end = c.end[place];
+SHARED void add_to_parent(const struct exclusive_columns &c, row_t position) {
+    uint64_t covered, start = c.start[position], end = c.end[position];
     if (end == 0)
         return;
-    row_t parent = tree_last_at_least(&c.ends, thread_begin(c, place), place, end, &covered);
+    row_t parent = tree_last_not_below(&c.ends, thread_begin(c, position), position, end, &covered);
     if (covered > start)
         set_bits(&c.findings->crossing, 1);
     if (parent == ROW_NONE)
         return;
     if (covered < start)
         add_to(&c.n_merged[parent], 1u);
-    if (times_have_grid(c.findings)) {
+    if (grid_is_exact(c.findings)) {
         int64_t from = time_on_grid(c.findings, covered > start ? covered : start);
         add_to(&c.inside[parent], (uint64_t)time_on_grid(c.findings, end) - (uint64_t)from);
     }
 }
 
-SHARED bool is_crossed(const struct exclusive_columns &c, row_t place) {
+SHARED bool is_crossed(const struct exclusive_columns &c, row_t position) {
     if (!c.findings->crossing)
         return false;
-    row_t later = tree_first_above(&c.ends, place + 1, thread_end(c, place), c.end[place]);
-    return later != ROW_NONE && c.start[later] < c.end[place];
+    row_t later = tree_first_above(&c.ends, position + 1, thread_end(c, position), c.end[position]);
+    return later != ROW_NONE && c.start[later] < c.end[position];
 }
 
 /* ---- Results ---- */
 
-/* Whether the sum of what lies inside may be subtracted at once. */
+/* Whether one subtraction of the sum is exact. */
 SHARED bool sum_is_exact(const struct findings *findings, struct number dur) {
-    if (!times_have_grid(findings))
+    if (!grid_is_exact(findings))
         return false;
     return !(findings->times & END_DOUBLE) || number_as_double(dur) < ldexp(0x1p53, grid_of(findings));
 }
 
-SHARED struct number subtract_sum(const struct exclusive_columns &c, row_t place, struct number dur) {
+SHARED struct number subtract_sum(const struct exclusive_columns &c, row_t position, struct number dur) {
     if (!(c.findings->times & END_DOUBLE))
-        return number_integer((int64_t)(dur.bits - c.inside[place]));
-    return number_double(number_as_double(dur) - ldexp((double)c.inside[place], grid_of(c.findings)));
+        return number_integer((int64_t)(dur.bits - c.inside[position]));
+    return number_double(number_as_double(dur) - ldexp((double)c.inside[position], grid_of(c.findings)));
 }
 
-/* In Python's order; false: too far. */
-SHARED bool walk(const struct exclusive_columns &c, row_t place, struct remaining *left) {
-    row_t end = thread_end(c, place);
-    for (row_t i = place + 1; i < end && c.start[i] <= c.end[place]; i++) {
-        if (i - place > WALK_STEPS)
+/* In Python's order; false: more than WALK_STEPS. */
+SHARED bool walk(const struct exclusive_columns &c, row_t position, struct remaining *left) {
+    row_t end = thread_end(c, position);
+    for (row_t i = position + 1; i < end && c.start[i] <= c.end[position]; i++) {
+        if (i - position > WALK_STEPS)
             return false;
-        if (c.end[i] && c.end[i] <= c.end[place])
+        if (c.end[i] && c.end[i] <= c.end[position])
             remaining_subtract(left, start_at(c, i), end_at(c, i));
     }
     remaining_close(left);
     return true;
 }
 
-SHARED void settle(const struct exclusive_columns &c, row_t place) {
-    row_t row = c.rows[place];
+SHARED void settle(const struct exclusive_columns &c, row_t position) {
+    row_t row = c.rows[position];
     struct number dur = number_at(c.table.dur, row);
     struct remaining left = {dur, dur, dur, 0};
-    bool done = times_have_keys(c.findings);
-    if (done && c.end[place]) {
-        bool crossed = is_crossed(c, place);
-        if (!crossed && c.n_merged[place] == 0)
+    bool done = keys_are_exact(c.findings);
+    if (done && c.end[position]) {
+        bool crossed = is_crossed(c, position);
+        if (!crossed && c.n_merged[position] == 0)
             left.n_merged = 0;
         else if (!crossed && sum_is_exact(c.findings, dur)) {
-            left.rest = subtract_sum(c, place, dur);
-            left.n_merged = c.n_merged[place];
+            left.rest = subtract_sum(c, position, dur);
+            left.n_merged = c.n_merged[position];
         } else
-            done = walk(c, place, &left);
+            done = walk(c, position, &left);
     }
     c.verdict[row] = (uint8_t)exclusive_repair(&left.rest, dur, left.n_merged);
     c.exclusive.bits[row] = left.rest.bits;
@@ -424,7 +412,7 @@ SHARED void count_anomaly(const struct exclusive_columns &c, row_t row) {
         return;
     }
     add_to(&c.anomalies->n_replaced, (uint64_t)1);
-    keep_least(&c.anomalies->first_replaced, (uint64_t)row);
+    keep_min(&c.anomalies->first_replaced, (uint64_t)row);
 }
 
 static void bring_down(struct gpu *gpu, const struct exclusive_columns *c, struct exclusive_durations_step *step) {
@@ -440,7 +428,7 @@ static void bring_down(struct gpu *gpu, const struct exclusive_columns *c, struc
     if (gpu_arrived(gpu)) {
         row_t first = counts.first_replaced < c->table.n ? (row_t)counts.first_replaced : ROW_NONE;
         *step->anomalies = {counts.n_rounded, counts.n_replaced, first, 0};
-        exclusive_do_left(gpu, step, left);
+        compute_on_cpu(gpu, step, left);
     }
     free(left);
 }
@@ -458,7 +446,7 @@ void gpu_exclusive_durations(struct gpu *gpu, struct exclusive_durations_step *s
     c.anomalies = gpu_up(gpu, &anomalies, 1);
     gpu_ready(gpu);
     c.rows = gpu_take<row_t>(gpu, n);
-    gpu_each<take_census>(gpu, n < CENSUS_ROWS ? n : CENSUS_ROWS, c);
+    gpu_each<find_kinds>(gpu, n < KIND_ROWS ? n : KIND_ROWS, c);
     sort_runs(gpu, &c);
     c.start = gpu_take<uint64_t>(gpu, n);
     c.end = gpu_take<uint64_t>(gpu, n);
@@ -467,7 +455,7 @@ void gpu_exclusive_durations(struct gpu *gpu, struct exclusive_durations_step *s
     c.left = gpu_take_zeros<uint8_t>(gpu, c.table.n_threads);
     c.verdict = gpu_take<uint8_t>(gpu, n);
     c.exclusive = gpu_take_numbers(gpu, n);
-    gpu_each<put_keys>(gpu, n, c);
+    gpu_each<set_keys>(gpu, n, c);
     c.ends = max_tree_build(gpu, c.end, n);
     gpu_each<add_to_parent>(gpu, n, c);
     gpu_each<settle>(gpu, n, c);

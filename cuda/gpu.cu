@@ -7,9 +7,9 @@
 #include "cuda/gpu.h"
 #include "cuda/table.h"
 
-#define ALIGNMENT 256 /* of what kernels read together, and of CUB's scratch memory */
+#define ALIGNMENT 256 /* of vectorized loads, and of CUB's scratch memory */
 
-/* In tests on the CPU AddressSanitizer knows what is taken. */
+/* In tests on the CPU AddressSanitizer tracks the allocations. */
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 static void forbid(const uint8_t *from, size_t bytes) {
@@ -74,7 +74,7 @@ struct pairs pairs_take(struct gpu *gpu, row_t n) {
     return pairs;
 }
 
-static void give_back(struct gpu *gpu, struct gpu_memory *memory) {
+static void free_block(struct gpu *gpu, struct gpu_memory *memory) {
     allow(memory->base, memory->size);
     device_free(gpu, memory->base);
     memory->base = NULL;
@@ -82,7 +82,7 @@ static void give_back(struct gpu *gpu, struct gpu_memory *memory) {
 }
 
 static bool grow(struct gpu *gpu, struct gpu_memory *memory, const struct gpu_memory *other) {
-    give_back(gpu, memory);
+    free_block(gpu, memory);
     if (memory->most > gpu->limit || other->size > gpu->limit - memory->most ||
         !device_allocate(gpu, &memory->base, memory->most))
         return false;
@@ -96,8 +96,8 @@ static bool reserve(struct gpu *gpu, enum gpu_memory_kind kind) {
     return memory->most <= memory->size || grow(gpu, memory, other);
 }
 
-/* Makes both memories large enough. What was in one that has to grow is lost. If nothing is kept, room that earlier
- * steps needed in the one is given to the other. */
+/* Makes both memories large enough; a memory that grows loses its contents. If nothing is kept, unused space of one is
+ * freed for the other. */
 static bool make_room(struct gpu *gpu, bool keeps_table) {
     if (reserve(gpu, GPU_TABLE) && reserve(gpu, GPU_SCRATCH))
         return true;
@@ -157,5 +157,5 @@ enum gpu_outcome gpu_run_step(struct gpu *gpu, void (*step)(struct gpu *gpu, voi
 
 void gpu_forget(struct gpu *gpu) {
     for (int i = 0; i < 2; i++)
-        give_back(gpu, &gpu->memory[i]);
+        free_block(gpu, &gpu->memory[i]);
 }

@@ -259,77 +259,77 @@ template <auto body, class Columns> void gpu_each(struct gpu *gpu, row_t n, cons
  * of the order. On the CPU, where tests run kernel functions on threads, compiler builtins implement them.
  */
 
-SHARED void add_to(uint64_t *place, uint64_t value) {
+SHARED void add_to(uint64_t *position, uint64_t value) {
 #ifdef __CUDA_ARCH__
-    atomicAdd((unsigned long long *)place, (unsigned long long)value);
+    atomicAdd((unsigned long long *)position, (unsigned long long)value);
 #else
-    __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+    __atomic_fetch_add(position, value, __ATOMIC_RELAXED);
 #endif
 }
 
-SHARED void add_to(uint32_t *place, uint32_t value) {
+SHARED void add_to(uint32_t *position, uint32_t value) {
 #ifdef __CUDA_ARCH__
-    atomicAdd(place, value);
+    atomicAdd(position, value);
 #else
-    __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+    __atomic_fetch_add(position, value, __ATOMIC_RELAXED);
 #endif
 }
 
 /* Returns the current value, which other rows may change concurrently. */
-SHARED uint32_t current(const uint32_t *place) {
+SHARED uint32_t current(const uint32_t *position) {
 #ifdef __CUDA_ARCH__
-    return *(const volatile uint32_t *)place;
+    return *(const volatile uint32_t *)position;
 #else
-    return __atomic_load_n(place, __ATOMIC_RELAXED);
+    return __atomic_load_n(position, __ATOMIC_RELAXED);
 #endif
 }
 
 /* Sets bits. Skips the atomic operation if they are already set, to avoid contention. */
-SHARED void set_bits(uint32_t *place, uint32_t bits) {
+SHARED void set_bits(uint32_t *position, uint32_t bits) {
 #ifdef __CUDA_ARCH__
-    if ((*(volatile uint32_t *)place & bits) != bits)
-        atomicOr(place, bits);
+    if ((*(volatile uint32_t *)position & bits) != bits)
+        atomicOr(position, bits);
 #else
-    __atomic_fetch_or(place, bits, __ATOMIC_RELAXED);
+    __atomic_fetch_or(position, bits, __ATOMIC_RELAXED);
 #endif
 }
 
-SHARED void set_flag(uint8_t *place) {
+SHARED void set_flag(uint8_t *position) {
 #ifdef __CUDA_ARCH__
-    *(volatile uint8_t *)place = 1;
+    *(volatile uint8_t *)position = 1;
 #else
-    __atomic_store_n(place, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(position, 1, __ATOMIC_RELAXED);
 #endif
 }
 
-SHARED void keep_least(uint64_t *place, uint64_t value) {
+SHARED void keep_min(uint64_t *position, uint64_t value) {
 #ifdef __CUDA_ARCH__
-    atomicMin((unsigned long long *)place, (unsigned long long)value);
+    atomicMin((unsigned long long *)position, (unsigned long long)value);
 #else
-    uint64_t now = __atomic_load_n(place, __ATOMIC_RELAXED);
-    while (value < now && !__atomic_compare_exchange_n(place, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    uint64_t now = __atomic_load_n(position, __ATOMIC_RELAXED);
+    while (value < now && !__atomic_compare_exchange_n(position, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
 #endif
 }
 
 /* Returns whether `value` is the new minimum. */
-SHARED bool keep_least(uint32_t *place, uint32_t value) {
+SHARED bool keep_min(uint32_t *position, uint32_t value) {
 #ifdef __CUDA_ARCH__
-    return value < *(volatile uint32_t *)place && value < atomicMin(place, value);
+    return value < *(volatile uint32_t *)position && value < atomicMin(position, value);
 #else
-    uint32_t now = __atomic_load_n(place, __ATOMIC_RELAXED);
-    while (value < now && !__atomic_compare_exchange_n(place, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    uint32_t now = __atomic_load_n(position, __ATOMIC_RELAXED);
+    while (value < now && !__atomic_compare_exchange_n(position, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
     return value < now;
 #endif
 }
 
-SHARED void keep_most(uint64_t *place, uint64_t value) {
+SHARED void keep_max(uint64_t *position, uint64_t value) {
 #ifdef __CUDA_ARCH__
-    atomicMax((unsigned long long *)place, (unsigned long long)value);
+    atomicMax((unsigned long long *)position, (unsigned long long)value);
 #else
-    uint64_t now = __atomic_load_n(place, __ATOMIC_RELAXED);
-    while (value > now && !__atomic_compare_exchange_n(place, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    uint64_t now = __atomic_load_n(position, __ATOMIC_RELAXED);
+    while (value > now && !__atomic_compare_exchange_n(position, &now, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
 #endif
 }

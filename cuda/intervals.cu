@@ -1,11 +1,11 @@
 /*
- * intervals.cu - merging intervals, the states of several merged sets, and sums by key, as match/intervals.h says; all
- * of it in integers, so that rows may add in any order.
+ * intervals.cu - merging intervals, the states of several merged sets, and sums by key (see match/intervals.h); all in
+ * integers, so that rows may add in any order.
  *
- * Merging: rows by segment, the latest end so far by a scan, and a group wherever a row starts behind it; another scan
- * gives each group's own end. States: all bounds in one sorted column, whose sum so far is the state. Sums: rows by
- * key, each logical row adds up SUM_ROWS neighbours and then takes them, in parts of 32 bits, to the sums of their key.
- * O(n log n); 60 bytes an interval, 45 a bound, 40 a value.
+ * Merging: rows by segment; a scan computes the latest end so far, and a row with a later start begins a group; another
+ * scan computes each group's own end. States: all bounds in one sorted column, whose running sum is the state. Sums:
+ * rows by key; each kernel row adds SUM_ROWS neighbours and then adds the result, in limbs of 32 bits, to the sums of
+ * their key. O(n log n); 60 bytes per interval, 45 per bound, 40 per value.
  */
 #include <stdlib.h>
 
@@ -20,71 +20,42 @@ struct merge_columns {
     const int64_t *start, *end;
     const uint32_t *segment;
     row_t *row, *first;         /* by segment */
-    struct segment_end *latest; /* by place: the latest end of the segment so far, then of the group */
-    row_t *groups;              /* by place: groups that begin up to here, in all */
-    uint8_t *begins;            /* by place */
+    struct segment_end *latest; /* by position: the latest end of the segment so far, then of the group */
+    row_t *groups;              /* by position: groups that begin up to here, in all */
+    uint8_t *begins;            /* by position */
     int64_t *group_start, *group_end;
     row_t *group_first; /* by segment */
 };
 
-SHARED void put_end(const struct merge_columns &c, row_t place) {
-    row_t row = c.row[place];
+SHARED void set_end(const struct merge_columns &c, row_t position) {
+    row_t row = c.row[position];
     struct segment_end latest = {c.segment[row], c.end[row]};
-    c.latest[place] = latest;
+    c.latest[position] = latest;
 }
 
-SHARED void put_begins(const struct merge_columns &c, row_t place) {
-    row_t row = c.row[place];
-    bool first = place == c.first[c.segment[row]];
-    c.begins[place] = first || interval_begins_group(c.start[row], c.latest[place - 1].end);
-    c.groups[place] = c.begins[place];
+SHARED void set_begins(const struct merge_columns &c, row_t position) {
+    row_t row = c.row[position];
+    bool first = position == c.first[c.segment[row]];
+    c.begins[position] = first || interval_begins_group(c.start[row], c.latest[position - 1].end);
+    c.groups[position] = c.begins[position];
 }
 
-SHARED void put_group_end(const struct merge_columns &c, row_t place) {
-    struct segment_end latest = {c.groups[place], c.end[c.row[place]]};
-    c.latest[place] = latest;
+SHARED void set_group_end(const struct merge_columns &c, row_t position) {
+    struct segment_end latest = {c.groups[position], c.end[c.row[position]]};
+    c.latest[position] = latest;
 }
 
-SHARED void put_group(const struct merge_columns &c, row_t place) {
-    row_t group = c.groups[place] - 1;
-    if (c.begins[place])
-        c.group_start[group] = c.start[c.row[place]];
-    if (place + 1 == c.n || c.begins[place + 1])
-        c.group_end[group] = c.latest[place].end;
+SHARED void set_group(const struct merge_columns &c, row_t position) {
+    row_t group = c.groups[position] - 1;
+    if (c.begins[position])
+        c.group_start[group] = c.start[c.row[position]];
+    if (position + 1 == c.n || c.begins[position + 1])
+        c.group_end[group] = c.latest[position].end;
 }
 
-SHARED void put_group_first(const struct merge_columns &c, row_t segment) {
-    row_t place = c.first[segment];
-    c.group_first[segment] = place ? c.groups[place - 1] : 0;
-}
-
-/* Makes the result as large as it has turned out to be. */
-static bool alloc_merged(struct merged *merged, row_t n, uint32_t n_segments) {
-    merged->n = n;
-    merged->n_segments = n_segments;
-    merged->start = static_cast<int64_t *>(calloc((size_t)n + 1, sizeof *merged->start));
-    merged->end = static_cast<int64_t *>(calloc((size_t)n + 1, sizeof *merged->end));
-    merged->first = static_cast<row_t *>(calloc((size_t)n_segments + 1, sizeof *merged->first));
-    return merged->start && merged->end && merged->first;
-}
-
-static void bring_merged_down(struct gpu *gpu, const struct merge_columns *c, struct merge_intervals_step *step) {
-    struct merged merged = {};
-    row_t n = 0;
-    gpu_enter(gpu, GPU_DOWN);
-    if (!gpu_idle(gpu) && c->n)
-        gpu_down(gpu, &n, c->groups + (c->n - 1), 1);
-    if (gpu_idle(gpu))
-        return;
-    if (!alloc_merged(&merged, n, step->n_segments))
-        gpu_end(gpu, GPU_NO_MEMORY);
-    gpu_down(gpu, merged.start, c->group_start, n);
-    gpu_down(gpu, merged.end, c->group_end, n);
-    gpu_down(gpu, merged.first, c->group_first, (uint64_t)step->n_segments + 1);
-    if (gpu_arrived(gpu))
-        *step->merged = merged;
-    else
-        merged_free(&merged);
+SHARED void set_group_first(const struct merge_columns &c, row_t segment) {
+    row_t position = c.first[segment];
+    c.group_first[segment] = position ? c.groups[position - 1] : 0;
 }
 
 void gpu_merge_intervals(struct gpu *gpu, struct merge_intervals_step *step) {
@@ -107,15 +78,37 @@ void gpu_merge_intervals(struct gpu *gpu, struct merge_intervals_step *step) {
     c.group_first = gpu_take<row_t>(gpu, (uint64_t)step->n_segments + 1);
     groups_fill(gpu, c.segment, n, step->n_segments, c.row, c.first);
     gpu_enter(gpu, GPU_OTHER);
-    gpu_each<put_end>(gpu, n, c);
+    gpu_each<set_end>(gpu, n, c);
     gpu_scan_ends(gpu, c.latest, n);
-    gpu_each<put_begins>(gpu, n, c);
+    gpu_each<set_begins>(gpu, n, c);
     gpu_scan_sum(gpu, c.groups, n);
-    gpu_each<put_group_end>(gpu, n, c);
+    gpu_each<set_group_end>(gpu, n, c);
     gpu_scan_ends(gpu, c.latest, n);
-    gpu_each<put_group>(gpu, n, c);
-    gpu_each<put_group_first>(gpu, step->n_segments + 1, c);
-    bring_merged_down(gpu, &c, step);
+    gpu_each<set_group>(gpu, n, c);
+    gpu_each<set_group_first>(gpu, step->n_segments + 1, c);
+
+    /* Allocate the result when its size is known. */
+    struct merged merged = {};
+    row_t n_groups = 0;
+    gpu_enter(gpu, GPU_DOWN);
+    if (!gpu_idle(gpu) && n)
+        gpu_down(gpu, &n_groups, c.groups + (n - 1), 1);
+    if (gpu_idle(gpu))
+        return;
+    merged.n = n_groups;
+    merged.n_segments = step->n_segments;
+    merged.start = static_cast<int64_t *>(calloc((size_t)n_groups + 1, sizeof *merged.start));
+    merged.end = static_cast<int64_t *>(calloc((size_t)n_groups + 1, sizeof *merged.end));
+    merged.first = static_cast<row_t *>(calloc((size_t)step->n_segments + 1, sizeof *merged.first));
+    if (!merged.start || !merged.end || !merged.first)
+        gpu_end(gpu, GPU_NO_MEMORY);
+    gpu_down(gpu, merged.start, c.group_start, n_groups);
+    gpu_down(gpu, merged.end, c.group_end, n_groups);
+    gpu_down(gpu, merged.first, c.group_first, (uint64_t)step->n_segments + 1);
+    if (gpu_arrived(gpu))
+        *step->merged = merged;
+    else
+        merged_free(&merged);
 }
 
 /* ---- States ---- */
@@ -137,13 +130,13 @@ struct state_columns {
     uint32_t n_sets;
     const int64_t *start, *end; /* of groups */
     struct pairs pairs;         /* keys: times; rows: starts are groups, ends are groups + n_groups */
-    row_t *state;               /* by place: the sum of changes up to here, modulo 2^32 */
+    row_t *state;               /* by position: the sum of changes up to here, modulo 2^32 */
     int64_t unit;
     struct state_sum *sums;
 };
 
-/* Bounds stand by set, starts before ends, so that a stable sort by time keeps them so. */
-SHARED void put_bound(const struct state_columns &c, row_t group) {
+/* Bounds are ordered by set, starts before ends; a stable sort by time keeps this order for equal times. */
+SHARED void set_bound(const struct state_columns &c, row_t group) {
     uint32_t set = 0;
     while (set + 1 < c.n_sets && group >= c.first[set + 1])
         set++;
@@ -154,9 +147,9 @@ SHARED void put_bound(const struct state_columns &c, row_t group) {
     c.pairs.rows[at + n] = 2 * set + 1;
 }
 
-SHARED void put_change(const struct state_columns &c, row_t place) {
-    row_t list = c.pairs.rows[place], bit = 1u << list / 2;
-    c.state[place] = list % 2 ? 0 - bit : bit;
+SHARED void set_change(const struct state_columns &c, row_t position) {
+    row_t list = c.pairs.rows[position], bit = 1u << list / 2;
+    c.state[position] = list % 2 ? 0 - bit : bit;
 }
 
 SHARED void add_time(struct time_sum *sum, uint64_t time) {
@@ -164,13 +157,13 @@ SHARED void add_time(struct time_sum *sum, uint64_t time) {
     add_to(&sum->high, time >> 32);
 }
 
-SHARED void add_stretch(const struct state_columns &c, row_t place) {
-    int32_t state = (int32_t)c.state[place];
+SHARED void add_interval(const struct state_columns &c, row_t position) {
+    int32_t state = (int32_t)c.state[position];
     if (state <= 0 || state >= N_STATES)
         return;
-    uint64_t stretch = c.pairs.keys[place + 1] - c.pairs.keys[place];
-    add_time(&c.sums[state].whole, (uint64_t)whole_units((int64_t)stretch, c.unit));
-    add_time(&c.sums[state].exact, stretch);
+    uint64_t length = c.pairs.keys[position + 1] - c.pairs.keys[position];
+    add_time(&c.sums[state].whole, (uint64_t)whole_units((int64_t)length, c.unit));
+    add_time(&c.sums[state].exact, length);
     set_bits(&c.sums[state].seen, 1);
 }
 
@@ -200,12 +193,12 @@ void gpu_interval_states(struct gpu *gpu, struct interval_states_step *step) {
     gpu_enter(gpu, GPU_SORT);
     c.pairs = pairs_take(gpu, n);
     c.state = gpu_take<row_t>(gpu, n);
-    gpu_each<put_bound>(gpu, c.n_groups, c);
+    gpu_each<set_bound>(gpu, c.n_groups, c);
     gpu_sort(gpu, &c.pairs, n, 64);
     gpu_enter(gpu, GPU_OTHER);
-    gpu_each<put_change>(gpu, n, c);
+    gpu_each<set_change>(gpu, n, c);
     gpu_scan_sum(gpu, c.state, n);
-    gpu_each<add_stretch>(gpu, n ? n - 1 : 0, c);
+    gpu_each<add_interval>(gpu, n ? n - 1 : 0, c);
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, sums, c.sums, N_STATES);
     for (int state = 0; state < N_STATES && !gpu_idle(gpu); state++) {
@@ -233,29 +226,29 @@ struct sum_columns {
     struct key_sums *sums;
 };
 
-SHARED void put_nothing(const struct sum_columns &c, row_t key) {
+SHARED void set_nothing(const struct sum_columns &c, row_t key) {
     struct key_sums none = {0, UINT64_MAX, 0, {0, 0, 0, 0}, {0, 0, 0, 0}};
     c.sums[key] = none;
 }
 
-/* The place behind the neighbours from `begin` on that have its key, at most `end`. */
+/* The position after the neighbours from `begin` on that have its key, at most `end`. */
 SHARED row_t end_of_key(const struct sum_columns &c, row_t begin, row_t end) {
-    row_t place = begin + 1;
-    while (place < end && c.keys[c.row[place]] == c.keys[c.row[begin]])
-        place++;
-    return place;
+    row_t position = begin + 1;
+    while (position < end && c.keys[c.row[position]] == c.keys[c.row[begin]])
+        position++;
+    return position;
 }
 
-/* What moments_add() adds up, for SUM_ROWS neighbours: their values, and, in another kernel, as both together take more
- * registers than there are, their squares. */
+/* The sums of moments_add() for SUM_ROWS neighbours: of values and, in another kernel since both together need too many
+ * registers, of squares. */
 SHARED void add_values(const struct sum_columns &c, row_t part) {
-    row_t place = part * SUM_ROWS, end = c.n - place > SUM_ROWS ? place + SUM_ROWS : c.n;
-    while (place < end) {
-        row_t begin = place, key_end = end_of_key(c, place, end);
+    row_t position = part * SUM_ROWS, end = c.n - position > SUM_ROWS ? position + SUM_ROWS : c.n;
+    while (position < end) {
+        row_t begin = position, key_end = end_of_key(c, position, end);
         int64_t min = INT64_MAX, max = INT64_MIN, high = 0; /* of values, without their lowest 32 bits */
         uint64_t low = 0;
-        for (; place < key_end; place++) {
-            int64_t value = c.values[c.row[place]];
+        for (; position < key_end; position++) {
+            int64_t value = c.values[c.row[position]];
             min = value < min ? value : min;
             max = value > max ? value : max;
             low += (uint64_t)value & UINT32_MAX;
@@ -264,20 +257,20 @@ SHARED void add_values(const struct sum_columns &c, row_t part) {
         struct key_sums *sums = &c.sums[c.keys[c.row[begin]]];
         uwide_t sum = ((uwide_t)high << 32) + low;
         add_to(&sums->n, (uint64_t)(key_end - begin));
-        keep_least(&sums->min, integer_sort_key(min));
-        keep_most(&sums->max, integer_sort_key(max));
+        keep_min(&sums->min, integer_sort_key(min));
+        keep_max(&sums->max, integer_sort_key(max));
         for (int k = 0; k < LIMBS; k++)
             add_to(&sums->sum[k], (uint64_t)(sum >> 32 * k) & UINT32_MAX);
     }
 }
 
 SHARED void add_squares(const struct sum_columns &c, row_t part) {
-    row_t place = part * SUM_ROWS, end = c.n - place > SUM_ROWS ? place + SUM_ROWS : c.n;
-    while (place < end) {
-        row_t begin = place, key_end = end_of_key(c, place, end);
+    row_t position = part * SUM_ROWS, end = c.n - position > SUM_ROWS ? position + SUM_ROWS : c.n;
+    while (position < end) {
+        row_t begin = position, key_end = end_of_key(c, position, end);
         uint64_t limbs[LIMBS] = {0, 0, 0, 0};
-        for (; place < key_end; place++) {
-            int64_t value = c.values[c.row[place]];
+        for (; position < key_end; position++) {
+            int64_t value = c.values[c.row[position]];
             uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
             uwide_t square = (uwide_t)magnitude * magnitude;
             for (int k = 0; k < LIMBS; k++)
@@ -288,7 +281,7 @@ SHARED void add_squares(const struct sum_columns &c, row_t part) {
     }
 }
 
-/* The sum of the limbs; *carry is what goes beyond 128 bits. */
+/* The sum of the limbs; *carry is the part beyond 128 bits. */
 static uwide_t join_limbs(const uint64_t *limbs, uint64_t *carry) {
     uwide_t value = 0;
     *carry = 0;
@@ -298,30 +291,6 @@ static uwide_t join_limbs(const uint64_t *limbs, uint64_t *carry) {
         *carry = limb >> 32;
     }
     return value;
-}
-
-static void take_sums(struct moments *moments, const struct key_sums *sums) {
-    uint64_t carry, ignored;
-    if (sums->n == 0)
-        return;
-    moments->n = sums->n;
-    moments->min = (int64_t)(sums->min ^ (uint64_t)1 << 63);
-    moments->max = (int64_t)(sums->max ^ (uint64_t)1 << 63);
-    moments->sum = (wide_t)join_limbs(sums->sum, &ignored);
-    moments->squares = join_limbs(sums->squares, &carry);
-    moments->overflow = carry != 0;
-}
-
-static void bring_sums_down(struct gpu *gpu, const struct sum_columns *c, struct sums_by_key_step *step) {
-    struct key_sums *sums = static_cast<struct key_sums *>(calloc((size_t)step->n_keys + 1, sizeof *sums));
-    gpu_enter(gpu, GPU_DOWN);
-    if (!sums)
-        gpu_end(gpu, GPU_NO_MEMORY);
-    gpu_down(gpu, sums, c->sums, step->n_keys);
-    if (sums && gpu_arrived(gpu))
-        for (uint32_t key = 0; key < step->n_keys; key++)
-            take_sums(&step->moments[key], &sums[key]);
-    free(sums);
 }
 
 void gpu_sums_by_key(struct gpu *gpu, struct sums_by_key_step *step) {
@@ -338,8 +307,26 @@ void gpu_sums_by_key(struct gpu *gpu, struct sums_by_key_step *step) {
     c.sums = gpu_take<struct key_sums>(gpu, step->n_keys);
     groups_fill(gpu, c.keys, n, step->n_keys, c.row, c.first);
     gpu_enter(gpu, GPU_OTHER);
-    gpu_each<put_nothing>(gpu, step->n_keys, c);
+    gpu_each<set_nothing>(gpu, step->n_keys, c);
     gpu_each<add_values>(gpu, n / SUM_ROWS + (n % SUM_ROWS != 0), c);
     gpu_each<add_squares>(gpu, n / SUM_ROWS + (n % SUM_ROWS != 0), c);
-    bring_sums_down(gpu, &c, step);
+
+    struct key_sums *sums = static_cast<struct key_sums *>(calloc((size_t)step->n_keys + 1, sizeof *sums));
+    gpu_enter(gpu, GPU_DOWN);
+    if (!sums)
+        gpu_end(gpu, GPU_NO_MEMORY);
+    gpu_down(gpu, sums, c.sums, step->n_keys);
+    for (uint32_t key = 0; sums && gpu_arrived(gpu) && key < step->n_keys; key++) {
+        struct moments *moments = &step->moments[key];
+        uint64_t carry, ignored;
+        if (sums[key].n == 0)
+            continue;
+        moments->n = sums[key].n;
+        moments->min = (int64_t)(sums[key].min ^ (uint64_t)1 << 63);
+        moments->max = (int64_t)(sums[key].max ^ (uint64_t)1 << 63);
+        moments->sum = (wide_t)join_limbs(sums[key].sum, &ignored);
+        moments->squares = join_limbs(sums[key].squares, &carry);
+        moments->overflow = carry != 0;
+    }
+    free(sums);
 }

@@ -1,5 +1,5 @@
 /*
- * no_cuda.c - takes the place of the CUDA engine in a build without it: there are no devices, and it says why.
+ * no_cuda.c - replaces the CUDA engine in a build without it: there are no devices, and the reason is reported.
  */
 #include <stdio.h>
 #include <string.h>

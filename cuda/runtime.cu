@@ -19,9 +19,9 @@ extern "C" {
 #include "base/error.h"
 }
 
-#define STAGED_BYTES ((size_t)8 << 20) /* of each half: long enough for full speed, short enough to begin at once */
-#define SPARE        10                /* a tenth of the free memory is left to others */
-#define MOST_MARKS   64                /* changes of phase that are kept until the next wait */
+#define STAGED_BYTES ((size_t)8 << 20) /* of each half: large enough for full speed, small enough for an early start */
+#define SPARE        10                /* one tenth of the free memory remains for other programs */
+#define MOST_MARKS   64                /* changes of phase recorded until the next wait */
 
 struct mark {
     cudaEvent_t event;
@@ -49,7 +49,7 @@ static bool check(struct gpu *gpu, cudaError_t result, const char *what) {
 
 /* ---- Memory ---- */
 
-/* An error that others left behind is not the first kernel's. */
+/* Clears errors of earlier CUDA calls, so that the first kernel does not report them. */
 void device_begin(struct gpu *gpu) {
     cudaGetLastError();
     check(gpu, cudaSetDevice(gpu->device->number), "cudaSetDevice");
@@ -198,7 +198,7 @@ void device_wait(struct gpu *gpu) {
 
 /* ---- Devices ---- */
 
-/* Told apart from the others' kernels only by whether the program has code for a device. */
+/* An empty kernel: its launch shows whether the program has code for a device. */
 __global__ void probe() {}
 
 uint32_t cuda_device_count(char *why, size_t size) {

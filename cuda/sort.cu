@@ -1,46 +1,30 @@
 /*
- * sort.cu - rows sorted by number or by key, as the engine's callers ask for it: columns in host memory, up, sorted,
- * and down again.
+ * sort.cu - sorts rows by number or by key, and joins ids. Input and output: columns in host memory.
+ *
+ * Rows that do not fit into GPU memory together are sorted in pieces of neighbouring rows, which the CPU merges.
+ * O(n log n).
  */
 #include <cstring>
 
 #include "cuda/engine.h"
 #include "cuda/gpu.h"
-#include "cuda/sort.h"
+#include "cuda/table.h"
 
-/*
- * Sorts where not all rows fit the GPU: pieces of neighbouring rows are sorted one after the other,
- * and merged on the CPU. O(n log n).
- */
+/* ---- Pieces ---- */
 
-#define LEAST_ROWS 256 /* pieces are not cut below this */
+#define MIN_ROWS 256 /* minimum size of a piece */
 
-/* ---- Merging ---- */
-
-/* What merging compares and moves. */
 struct piece_merge {
-    struct number_column numbers; /* of the rows to be merged, or */
-    uint64_t *keys, *other_keys;  /* keys that move with their rows */
+    struct number_column numbers; /* the order of the rows, unless they have keys */
+    uint64_t *keys, *other_keys;  /* keys move with their rows; NULL: none */
     row_t *rows, *other_rows;
 };
 
-static bool comes_first(const struct piece_merge *merge, row_t left, row_t right) {
+static bool precedes(const struct piece_merge *merge, row_t left, row_t right) {
     if (merge->keys)
         return merge->keys[left] <= merge->keys[right];
     return number_compare(number_at(merge->numbers, merge->rows[left]),
                           number_at(merge->numbers, merge->rows[right])) <= 0;
-}
-
-static void take(struct piece_merge *merge, row_t to, row_t from) {
-    merge->other_rows[to] = merge->rows[from];
-    if (merge->keys)
-        merge->other_keys[to] = merge->keys[from];
-}
-
-static void merge_neighbours(struct piece_merge *merge, row_t begin, row_t middle, row_t end) {
-    row_t left = begin, right = middle;
-    for (row_t to = begin; to < end; to++)
-        take(merge, to, right == end || (left < middle && comes_first(merge, left, right)) ? left++ : right++);
 }
 
 /* Merges sorted pieces of `piece` rows until one is left. The result is in rows, and in keys. */
@@ -49,7 +33,14 @@ static void merge_pieces(struct piece_merge *merge, row_t n, uint64_t piece) {
         for (uint64_t begin = 0; begin < n; begin += 2 * width) {
             uint64_t middle = begin + width < n ? begin + width : n;
             uint64_t end = middle + width < n ? middle + width : n;
-            merge_neighbours(merge, (row_t)begin, (row_t)middle, (row_t)end);
+            row_t left = (row_t)begin, right = (row_t)middle;
+            for (row_t to = (row_t)begin; to < end; to++) {
+                bool from_left = right == end || (left < middle && precedes(merge, left, right));
+                row_t from = from_left ? left++ : right++;
+                merge->other_rows[to] = merge->rows[from];
+                if (merge->keys)
+                    merge->other_keys[to] = merge->keys[from];
+            }
         }
         row_t *rows = merge->rows;
         uint64_t *keys = merge->keys;
@@ -60,12 +51,10 @@ static void merge_pieces(struct piece_merge *merge, row_t n, uint64_t piece) {
     }
 }
 
-/* ---- Sorting ---- */
-
 /* Sorts rows [begin, begin + n). */
 typedef enum gpu_outcome sort_rows(struct gpu *gpu, void *step, row_t begin, row_t n);
 
-/* Sorts piece after piece and says how large they are. */
+/* Sorts one piece after the other and returns their size. */
 static enum gpu_outcome sort_pieces(struct gpu *gpu, void *step, row_t n, sort_rows *sort, row_t *piece) {
     enum gpu_outcome outcome = GPU_TOO_SMALL;
     *piece = n;
@@ -74,7 +63,7 @@ static enum gpu_outcome sort_pieces(struct gpu *gpu, void *step, row_t n, sort_r
         outcome = sort(gpu, step, begin, n - begin < *piece ? n - begin : *piece);
         if (outcome == GPU_DONE)
             begin = n - begin < *piece ? n : begin + *piece;
-        else if (outcome == GPU_TOO_SMALL && begin == 0 && *piece / 2 >= LEAST_ROWS)
+        else if (outcome == GPU_TOO_SMALL && begin == 0 && *piece / 2 >= MIN_ROWS)
             *piece /= 2;
         else
             break;
@@ -114,7 +103,7 @@ static enum gpu_outcome sort_keys_piece(struct gpu *gpu, void *arg, row_t begin,
     return gpu_run<gpu_sort_keys>(gpu, &step);
 }
 
-/* Works on copies, so that a failure leaves keys and rows as they were. */
+/* Sorts copies, so that keys and rows do not change on failure. */
 enum gpu_outcome pieces_sort_keys(struct gpu *gpu, struct sort_keys_step *step) {
     struct arena arena = {};
     row_t n = step->n, piece;
@@ -139,7 +128,9 @@ enum gpu_outcome pieces_sort_keys(struct gpu *gpu, struct sort_keys_step *step) 
     return outcome;
 }
 
-#define EXTENT_ROWS 65536u /* rows that share out the keys to find the extremes */
+/* ---- Sorted ids ---- */
+
+#define EXTENT_ROWS 65536u /* kernel rows that find the extremes, each of a share of the keys */
 
 struct key_columns {
     const value_key *keys;
@@ -152,15 +143,15 @@ SHARED void find_extent(const struct key_columns &c, row_t first) {
     struct key_extent found = {UINT64_MAX, 0};
     for (uint64_t row = first; row < c.n; row += EXTENT_ROWS) {
         uint64_t key = integer_sort_key(c.keys[row]);
-        found.least = key < found.least ? key : found.least;
-        found.most = key > found.most ? key : found.most;
+        found.min = key < found.min ? key : found.min;
+        found.max = key > found.max ? key : found.max;
     }
-    keep_least(&c.extent->least, found.least);
-    keep_most(&c.extent->most, found.most);
+    keep_min(&c.extent->min, found.min);
+    keep_max(&c.extent->max, found.max);
 }
 
-SHARED void put_key(const struct key_columns &c, row_t row) {
-    c.pairs.keys[row] = integer_sort_key(c.keys[row]) - c.extent->least;
+SHARED void set_key(const struct key_columns &c, row_t row) {
+    c.pairs.keys[row] = integer_sort_key(c.keys[row]) - c.extent->min;
     c.pairs.rows[row] = row;
 }
 
@@ -169,19 +160,15 @@ struct sorted_keys keys_sort(struct gpu *gpu, const value_key *keys, row_t n) {
     struct key_columns c = {keys, n, pairs_take(gpu, n), gpu_up(gpu, &extent, 1)};
     gpu_ready(gpu);
     gpu_each<find_extent>(gpu, n < EXTENT_ROWS ? n : EXTENT_ROWS, c);
-    gpu_each<put_key>(gpu, n, c);
+    gpu_each<set_key>(gpu, n, c);
     gpu_down(gpu, &extent, c.extent, 1);
-    gpu_sort(gpu, &c.pairs, n, gpu->planning ? 64 : bits_of(extent.most - extent.least));
+    gpu_sort(gpu, &c.pairs, n, gpu->planning ? 64 : bits_of(extent.max - extent.min));
     struct sorted_keys sorted = {c.pairs, c.extent};
     return sorted;
 }
 
-/*
- * The last position of each wanted key; in come two columns of keys, out go positions of the first.
- *
- * The keys are sorted once, stably, so that of equal keys the last position is the last place; each wanted key is
- * searched there. O(n log n), 40 bytes a key and 12 a wanted one.
- */
+/* A join finds the last position of each wanted key. The keys are sorted stably, so the last of equal keys has the last
+ * position; a wanted key is a binary search. O(n log n), 40 bytes per key and 12 per wanted key. */
 
 struct join_columns {
     struct sorted_keys sorted;
@@ -195,8 +182,8 @@ SHARED void find_last(const struct join_columns &c, row_t i) {
     value_key wanted = c.wanted[i];
     while (at.low < at.high)
         bisect(&at, sorted_key(c.sorted, bisect_middle(at)) <= wanted);
-    bool there = at.low && sorted_key(c.sorted, at.low - 1) == wanted;
-    c.found[i] = there ? c.sorted.pairs.rows[at.low - 1] : ROW_NONE;
+    bool found = at.low && sorted_key(c.sorted, at.low - 1) == wanted;
+    c.found[i] = found ? c.sorted.pairs.rows[at.low - 1] : ROW_NONE;
 }
 
 void gpu_join(struct gpu *gpu, struct join_step *step) {
@@ -213,6 +200,8 @@ void gpu_join(struct gpu *gpu, struct join_step *step) {
     gpu_down(gpu, step->found, c.found, step->n_wanted);
 }
 
+/* ---- Sorting ---- */
+
 enum number_finding { FOUND_DOUBLE = 1, FOUND_INTEGER = 2, FOUND_LARGE = 4, FOUND_DISORDER = 8 };
 
 struct number_columns {
@@ -221,7 +210,7 @@ struct number_columns {
     uint32_t *found; /* enum number_finding */
 };
 
-SHARED void look_at(const struct number_columns &c, row_t row) {
+SHARED void inspect_number(const struct number_columns &c, row_t row) {
     struct number x = number_at(c.numbers, row);
     uint32_t found = number_is_double(x) ? FOUND_DOUBLE : FOUND_INTEGER;
     if (!number_fits_double(x))
@@ -232,15 +221,15 @@ SHARED void look_at(const struct number_columns &c, row_t row) {
     c.pairs.rows[row] = row;
 }
 
-SHARED void put_rest(const struct number_columns &c, row_t i) {
+SHARED void set_rest(const struct number_columns &c, row_t i) {
     c.pairs.keys[i] = number_rest_key(number_at(c.numbers, c.pairs.rows[i]));
 }
 
-SHARED void put_whole(const struct number_columns &c, row_t i) {
+SHARED void set_whole(const struct number_columns &c, row_t i) {
     c.pairs.keys[i] = number_whole_key(number_at(c.numbers, c.pairs.rows[i]));
 }
 
-SHARED void put_integer(const struct number_columns &c, row_t i) {
+SHARED void set_integer(const struct number_columns &c, row_t i) {
     c.pairs.keys[i] = integer_sort_key((int64_t)number_at(c.numbers, c.pairs.rows[i]).bits);
 }
 
@@ -251,17 +240,17 @@ void gpu_sort_numbers(struct gpu *gpu, struct sort_numbers_step *step) {
                                gpu_take_zeros<uint32_t>(gpu, 1)};
     gpu_ready(gpu);
     gpu_enter(gpu, GPU_SORT);
-    gpu_each<look_at>(gpu, step->n, c);
+    gpu_each<inspect_number>(gpu, step->n, c);
     gpu_down(gpu, &found, c.found, 1);
     if (gpu->planning || (found & FOUND_DISORDER && found & FOUND_DOUBLE && found & FOUND_LARGE)) {
-        gpu_each<put_rest>(gpu, step->n, c);
+        gpu_each<set_rest>(gpu, step->n, c);
         gpu_sort(gpu, &c.pairs, step->n, 64);
     }
     if (found & FOUND_DISORDER) {
         if (found & FOUND_DOUBLE)
-            gpu_each<put_whole>(gpu, step->n, c);
+            gpu_each<set_whole>(gpu, step->n, c);
         else
-            gpu_each<put_integer>(gpu, step->n, c);
+            gpu_each<set_integer>(gpu, step->n, c);
         gpu_sort(gpu, &c.pairs, step->n, 64);
     }
     gpu_enter(gpu, GPU_DOWN);

@@ -1,14 +1,12 @@
 /*
- * table.cu - bringing the columns of the CPU operators to the GPU, and their rows together by thread. While the times
- * go up, the rows are sorted already.
+ * table.cu - copies the columns of the CPU operators to the GPU and groups their rows by thread, while the times are
+ * still copied; gathers pieces of the table. Pieces are halved until they fit: O(log n) attempts, each with a pass over
+ * all operators.
  */
 #include "cuda/gpu.h"
 #include "cuda/table.h"
 
-/*
- * See groups.h: one sort by the bits of the number, then the places where it changes.
- */
-
+/* One sort by the bits of the number, then the positions where it changes. */
 struct group_columns {
     const uint32_t *number;
     struct pairs pairs;
@@ -17,19 +15,19 @@ struct group_columns {
     uint32_t n_groups;
 };
 
-SHARED void put_number(const struct group_columns &c, row_t row) {
+SHARED void set_number(const struct group_columns &c, row_t row) {
     c.pairs.keys[row] = c.number[row];
     c.pairs.rows[row] = row;
 }
 
-/* Place n ends the last group. Groups without rows begin where the next one does. */
-SHARED void put_start(const struct group_columns &c, row_t place) {
-    uint64_t first = place ? c.pairs.keys[place - 1] + 1 : 0;
-    uint64_t last = place < c.n ? c.pairs.keys[place] : c.n_groups;
+/* Position n ends the last group. Groups without rows begin where the next one does. */
+SHARED void set_start(const struct group_columns &c, row_t position) {
+    uint64_t first = position ? c.pairs.keys[position - 1] + 1 : 0;
+    uint64_t last = position < c.n ? c.pairs.keys[position] : c.n_groups;
     for (uint64_t group = first; group <= last; group++)
-        c.start[group] = place;
-    if (place < c.n)
-        c.rows[place] = c.pairs.rows[place];
+        c.start[group] = position;
+    if (position < c.n)
+        c.rows[position] = c.pairs.rows[position];
 }
 
 void groups_fill(struct gpu *gpu, const uint32_t *number, row_t n, uint32_t n_groups, row_t *rows, row_t *start) {
@@ -37,30 +35,27 @@ void groups_fill(struct gpu *gpu, const uint32_t *number, row_t n, uint32_t n_gr
     gpu->taking = GPU_SCRATCH;
     size_t mark = gpu_mark(gpu);
     struct group_columns c = {number, pairs_take(gpu, n), rows, start, n, n_groups};
-    gpu_each<put_number>(gpu, n, c);
+    gpu_each<set_number>(gpu, n, c);
     gpu_sort(gpu, &c.pairs, n, bits_of(n_groups));
-    gpu_each<put_start>(gpu, n + 1, c);
+    gpu_each<set_start>(gpu, n + 1, c);
     gpu_release(gpu, mark);
     gpu->taking = taking;
 }
 
-/*
- * See starts.h: each row that begins later than the one before it stands for those that follow.
- */
-
+/* Each row that begins later than the previous one is the first of its start. */
 struct start_columns {
     struct number_column ts;
     row_t *first;
 };
 
-SHARED void put_first(const struct start_columns &c, row_t row) {
+SHARED void set_first(const struct start_columns &c, row_t row) {
     bool same = row && !number_below(number_at(c.ts, row - 1), number_at(c.ts, row));
     c.first[row] = same ? 0 : row;
 }
 
 row_t *starts_find_first(struct gpu *gpu, struct number_column ts, row_t n) {
     struct start_columns c = {ts, gpu_take<row_t>(gpu, n)};
-    gpu_each<put_first>(gpu, n, c);
+    gpu_each<set_first>(gpu, n, c);
     gpu_scan_max(gpu, c.first, n);
     return c.first;
 }
@@ -82,7 +77,7 @@ struct gpu_table *table_of(struct gpu *gpu, const struct cpu_ops *ops) {
     return table;
 }
 
-/* Takes memory for all columns, as a table that is there cannot grow. */
+/* Allocates all columns, since a table cannot grow later. */
 void table_need_times(struct gpu *gpu, struct gpu_table *table) {
     if (table->ready)
         return;
@@ -113,4 +108,66 @@ void table_need_names(struct gpu *gpu, struct gpu_table *table) {
     gpu_copy_up(gpu, table->coalesced, table->ops->coalesced, table->n);
     gpu_ready(gpu);
     table->has_names = !gpu_idle(gpu);
+}
+
+/* ---- Pieces ---- */
+
+bool piece_gather(struct arena *arena, struct thread_piece *piece, const struct cpu_ops *ops, uint32_t n_threads) {
+    row_t n = 0;
+    for (row_t row = 0; row < ops->n; row++)
+        n += piece->number[ops->thread[row]] != THREAD_OUT;
+    struct number_column ts = room_for_numbers(arena, n), dur = room_for_numbers(arena, n);
+    uint32_t *thread = room_for<uint32_t>(arena, n);
+    value_key *external = room_for<value_key>(arena, n);
+    uint8_t *coalesced = room_for<uint8_t>(arena, n);
+    piece->rows = room_for<row_t>(arena, n);
+    piece->ops = {n, n_threads, ts, dur, thread, external, coalesced};
+    if (arena->failed)
+        return false;
+    n = 0;
+    for (row_t row = 0; row < ops->n; row++) {
+        if (piece->number[ops->thread[row]] == THREAD_OUT)
+            continue;
+        piece->rows[n] = row;
+        number_put(ts, n, number_at(ops->ts, row));
+        number_put(dur, n, number_at(ops->dur, row));
+        thread[n] = piece->number[ops->thread[row]];
+        external[n] = ops->external[row];
+        coalesced[n++] = ops->coalesced[row];
+    }
+    return true;
+}
+
+static enum gpu_outcome run_threads(struct thread_cut *cut, uint32_t begin, uint32_t end, bool unknown_threads) {
+    struct arena_mark mark = arena_mark(&cut->arena);
+    struct thread_piece piece = {};
+    piece.unknown_threads = unknown_threads;
+    piece.number = room_for<uint32_t>(&cut->arena, cut->ops->n_threads);
+    for (uint32_t t = 0; t < cut->ops->n_threads && piece.number; t++)
+        piece.number[t] = t >= begin && t < end ? t - begin : THREAD_OUT;
+    enum gpu_outcome outcome = GPU_NO_MEMORY;
+    if (piece.number && piece_gather(&cut->arena, &piece, cut->ops, end - begin))
+        outcome = cut->run(cut, &piece);
+    arena_release(&cut->arena, mark);
+    return outcome;
+}
+
+enum gpu_outcome cut_by_threads(struct thread_cut *cut) {
+    enum gpu_outcome outcome = GPU_TOO_SMALL;
+    uint32_t n = cut->ops->n_threads, width = n / 2;
+    for (uint32_t begin = 0; begin < n && width;) {
+        uint32_t end = n - begin > width ? begin + width : n;
+        outcome = run_threads(cut, begin, end, false);
+        if (outcome == GPU_TOO_SMALL)
+            width = (end - begin) / 2;
+        else if (outcome == GPU_DONE)
+            begin = end;
+        else
+            break;
+    }
+    return outcome;
+}
+
+enum gpu_outcome cut_unknown_threads(struct thread_cut *cut) {
+    return run_threads(cut, 0, 0, true);
 }

@@ -1,19 +1,27 @@
 /*
- * thread_order.cu - which operator of another thread each group of operators waits for; in come the operators of a
- * table, out goes a row for each.
+ * thread_order.cu - order between threads, lanes and call stack frames on the GPU, by the rules of match/rules.h.
  *
- * What has begun before an operator is a scan over the rows: first the choice among the rows of one start, then the
- * choices merged from start to start (the rules say how). A group begins at a place among its thread's operators;
- * another scan leads from each operator to the place where its group began. O(n), 110 bytes an operator. A table may
- * come in parts, one after the other, with what each must know of those before (struct order_carry).
+ * Order between threads: scans merge the choices of equal starts, and then the choices of all starts so far. A group
+ * begins at a position among its thread's operators; another scan leads from each operator to the position where its
+ * group begins. O(n), 110 bytes per operator. A table may come in parts, one after the other, with the state of the
+ * preceding parts (struct order_carry).
+ *
+ * Lanes: searches for all queries in parallel, and a scan along each lane. O(n log n); 40 bytes per item, 24 per query,
+ * 45 per counted row.
+ *
+ * Frames: a scan computes the depth of the stack at each token. Sorted by thread and level, begins and ends alternate:
+ *
+ *     tokens   (  (  )  (  (  )  )  )      level 1   ( . . . . . . )     an end matches the begin before it; the
+ *     level    1  2  2  2  3  3  2  1      level 2   . ( ) ( . . ) .     enclosing begin is the last earlier one of
+ *                                          level 3   . . . . ( ) . .     the level above
+ *
+ * Ends without an open frame have level 0. O(n log n), 50 bytes per token.
  */
 #include "cuda/engine.h"
 #include "cuda/gpu.h"
 #include "cuda/table.h"
 
-/*
- * Order between threads for a part of the operators, with the state of the preceding parts.
- */
+/* ---- Order between threads ---- */
 
 /* State of all preceding rows, passed from part to part. A part boundary never separates equal starts. */
 struct order_carry {
@@ -21,7 +29,7 @@ struct order_carry {
     struct begun begun;
     struct number_column ts, dur; /* by thread: of its last operator */
     row_t *before;                /* by thread: result of its last group */
-    uint8_t *seen;                /* by thread: 1 if it had an operator */
+    uint8_t *has_op;              /* by thread: 1 if it had an operator */
 };
 
 struct order_part {
@@ -34,49 +42,49 @@ struct order_columns {
     int64_t gap;
     row_t *first;               /* by row: the first row with its start */
     struct run_choice *choices; /* by row: among the rows of its start so far */
-    struct begun *begun;        /* by row: what has begun up to its start, in the last row of the start */
-    row_t *head;                /* by place: where its group begins */
+    struct begun *begun; /* by row: the operators that have begun up to its start, in the last row of the start */
+    row_t *head;         /* by position: where its group begins */
     row_t *before;
-    struct order_carry carry; /* seen is NULL: there are no rows before these */
+    struct order_carry carry; /* has_op is NULL: there are no rows before these */
 };
 
 SHARED struct number ts_of(const struct order_columns &c, row_t row) {
     return number_at(c.table.ts, row);
 }
 
-SHARED void put_choice(const struct order_columns &c, row_t row) {
+SHARED void set_choice(const struct order_columns &c, row_t row) {
     struct run_choice only = {c.first[row], start_choice_none()};
     if (op_start_counts(ts_of(c, row)))
         start_choice_add(&only.choice, c.carry.n_rows + row, c.table.thread[row]);
     c.choices[row] = only;
 }
 
-SHARED void put_begun(const struct order_columns &c, row_t row) {
+SHARED void set_begun(const struct order_columns &c, row_t row) {
     bool last = row + 1 == c.table.n || c.first[row + 1] == row + 1;
     struct begun begun = {last ? c.choices[row].choice : start_choice_none(), start_choice_none()};
     c.begun[row] = begun;
 }
 
-/* Whether the operator at a place begins a group; the first of its thread may go on with one of an earlier part. */
-SHARED bool begins_group(const struct order_columns &c, row_t place) {
-    row_t row = c.table.by_thread[place];
+/* Whether the operator at a position begins a group; the first of its thread may continue one of an earlier part. */
+SHARED bool begins_group(const struct order_columns &c, row_t position) {
+    row_t row = c.table.by_thread[position];
     uint32_t thread = c.table.thread[row];
-    if (place > c.table.start[thread]) {
-        row_t last = c.table.by_thread[place - 1];
+    if (position > c.table.start[thread]) {
+        row_t last = c.table.by_thread[position - 1];
         return group_begins(ts_of(c, row), ts_of(c, last), number_at(c.table.dur, last), c.gap);
     }
-    return !c.carry.seen || !c.carry.seen[thread] ||
+    return !c.carry.has_op || !c.carry.has_op[thread] ||
            group_begins(ts_of(c, row), number_at(c.carry.ts, thread), number_at(c.carry.dur, thread), c.gap);
 }
 
-/* The first place of a thread is a head whether or not it begins a group. */
-SHARED void put_head(const struct order_columns &c, row_t place) {
-    bool first = place == c.table.start[c.table.thread[c.table.by_thread[place]]];
-    c.head[place] = first || begins_group(c, place) ? place : 0;
+/* The first position of a thread is a head whether or not it begins a group. */
+SHARED void set_head(const struct order_columns &c, row_t position) {
+    bool first = position == c.table.start[c.table.thread[c.table.by_thread[position]]];
+    c.head[position] = first || begins_group(c, position) ? position : 0;
 }
 
-SHARED void put_before(const struct order_columns &c, row_t place) {
-    row_t row = c.table.by_thread[place], head = c.head[place], first = c.first[c.table.by_thread[head]];
+SHARED void set_before(const struct order_columns &c, row_t position) {
+    row_t row = c.table.by_thread[position], head = c.head[position], first = c.first[c.table.by_thread[head]];
     uint32_t thread = c.table.thread[row];
     if (!begins_group(c, head))
         c.before[row] = c.carry.before[thread];
@@ -84,19 +92,9 @@ SHARED void put_before(const struct order_columns &c, row_t place) {
         c.before[row] = begun_for(first ? &c.begun[first - 1] : &c.carry.begun, thread);
 }
 
-/* What came before joins the first row, which all others build on. */
-SHARED void put_carry(const struct order_columns &c, row_t row) {
+/* The state of the preceding parts is merged into the first row, from which the scan continues. */
+SHARED void set_carry(const struct order_columns &c, row_t row) {
     c.begun[row] = begun_merge(&c.carry.begun, &c.begun[row]);
-}
-
-static void bring_carry_up(struct gpu *gpu, struct order_columns *c, const struct order_carry *carry) {
-    uint32_t n = c->table.n_threads;
-    c->carry = *carry;
-    c->carry.ts = gpu_up_numbers(gpu, carry->ts, n);
-    c->carry.dur = gpu_up_numbers(gpu, carry->dur, n);
-    c->carry.before = gpu_up(gpu, carry->before, n);
-    c->carry.seen = gpu_up(gpu, carry->seen, n);
-    gpu_ready(gpu);
 }
 
 /* A step for gpu_run(). */
@@ -108,22 +106,28 @@ static void gpu_order_part(struct gpu *gpu, struct order_part *part) {
     c.carry.begun.latest = c.carry.begun.under = start_choice_none();
     c.table = *table;
     c.gap = part->step.gap;
-    if (part->carry)
-        bring_carry_up(gpu, &c, part->carry);
+    if (part->carry) {
+        c.carry = *part->carry;
+        c.carry.ts = gpu_up_numbers(gpu, part->carry->ts, table->n_threads);
+        c.carry.dur = gpu_up_numbers(gpu, part->carry->dur, table->n_threads);
+        c.carry.before = gpu_up(gpu, part->carry->before, table->n_threads);
+        c.carry.has_op = gpu_up(gpu, part->carry->has_op, table->n_threads);
+        gpu_ready(gpu);
+    }
     gpu_enter(gpu, GPU_ORDER);
     c.first = starts_find_first(gpu, c.table.ts, n);
     c.choices = gpu_take<struct run_choice>(gpu, n);
     c.begun = gpu_take<struct begun>(gpu, n);
     c.head = gpu_take<row_t>(gpu, n);
     c.before = gpu_take<row_t>(gpu, n);
-    gpu_each<put_choice>(gpu, n, c);
+    gpu_each<set_choice>(gpu, n, c);
     gpu_scan_choices(gpu, c.choices, n);
-    gpu_each<put_begun>(gpu, n, c);
-    gpu_each<put_carry>(gpu, n ? 1 : 0, c);
+    gpu_each<set_begun>(gpu, n, c);
+    gpu_each<set_carry>(gpu, n ? 1 : 0, c);
     gpu_scan_begun(gpu, c.begun, n);
-    gpu_each<put_head>(gpu, n, c);
+    gpu_each<set_head>(gpu, n, c);
     gpu_scan_max(gpu, c.head, n);
-    gpu_each<put_before>(gpu, n, c);
+    gpu_each<set_before>(gpu, n, c);
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, part->step.before, c.before, n);
     if (part->carry && n && !gpu_idle(gpu))
@@ -135,81 +139,51 @@ void gpu_thread_order(struct gpu *gpu, struct thread_order_step *step) {
     gpu_order_part(gpu, &whole);
 }
 
-/*
- * The order between threads where not all operators fit the GPU: the table is taken in parts of
- * neighbouring rows, and each carries on where the last one ended. In come the operators, out goes a row for each.
- */
+#define MIN_ROWS 256 /* minimum size of a part */
 
-#define LEAST_ROWS 256 /* parts are not made of fewer */
-
-static void carry_begin(struct arena *arena, struct order_carry *carry, uint32_t n_threads) {
-    carry->n_rows = 0;
-    carry->begun.latest = carry->begun.under = start_choice_none();
-    carry->ts = room_for_numbers(arena, n_threads);
-    carry->dur = room_for_numbers(arena, n_threads);
-    carry->before = room_for<row_t>(arena, n_threads);
-    carry->seen = room_for<uint8_t>(arena, n_threads);
-}
-
-/* What the next part must know of rows [begin, end), whose answers are there. */
-static void carry_on(struct order_carry *carry, const struct thread_order_step *step, row_t begin, row_t end) {
-    for (row_t row = begin; row < end; row++) {
-        uint32_t thread = step->ops->thread[row];
-        number_put(carry->ts, thread, number_at(step->ops->ts, row));
-        number_put(carry->dur, thread, number_at(step->ops->dur, row));
-        carry->before[thread] = step->before[row];
-        carry->seen[thread] = 1;
-    }
-    carry->n_rows = end;
-}
-
-/* The end of a part of about n rows: operators that begin together stay together. */
-static row_t part_end(const struct cpu_ops *ops, row_t begin, row_t n) {
-    row_t end = ops->n - begin > n ? begin + n : ops->n;
-    while (end < ops->n && !number_below(number_at(ops->ts, end - 1), number_at(ops->ts, end)))
-        end++;
-    return end;
-}
-
-static enum gpu_outcome run_part(struct gpu *gpu, const struct thread_order_step *whole, struct order_carry *carry,
-                                 row_t begin, row_t end) {
-    struct cpu_ops ops = *whole->ops;
-    ops.n = end - begin;
-    ops.ts = {ops.ts.bits + begin, ops.ts.kind + begin};
-    ops.dur = {ops.dur.bits + begin, ops.dur.kind + begin};
-    ops.thread += begin;
-    struct order_part part = {{&ops, whole->gap, whole->before + begin}, carry};
-    return gpu_run<gpu_order_part>(gpu, &part);
-}
-
+/* In parts of neighbouring rows. */
 enum gpu_outcome pieces_thread_order(struct gpu *gpu, struct thread_order_step *step) {
     const struct cpu_ops *ops = step->ops;
     struct arena arena = {};
-    struct order_carry carry;
-    carry_begin(&arena, &carry, ops->n_threads);
+    struct order_carry carry = {};
+    carry.begun.latest = carry.begun.under = start_choice_none();
+    carry.ts = room_for_numbers(&arena, ops->n_threads);
+    carry.dur = room_for_numbers(&arena, ops->n_threads);
+    carry.before = room_for<row_t>(&arena, ops->n_threads);
+    carry.has_op = room_for<uint8_t>(&arena, ops->n_threads);
     enum gpu_outcome outcome = arena.failed ? GPU_NO_MEMORY : GPU_TOO_SMALL;
-    row_t n = arena.failed ? 0 : ops->n, piece = n / 2;
-    for (row_t begin = 0; begin < n && piece >= LEAST_ROWS;) {
-        row_t end = part_end(ops, begin, piece);
-        outcome = run_part(gpu, step, &carry, begin, end);
+    row_t n = arena.failed ? 0 : ops->n, size = n / 2;
+    for (row_t begin = 0; begin < n && size >= MIN_ROWS;) {
+        row_t end = n - begin > size ? begin + size : n;
+        while (end < n && !number_below(number_at(ops->ts, end - 1), number_at(ops->ts, end)))
+            end++; /* equal starts stay together */
+        struct cpu_ops part_ops = *ops;
+        part_ops.n = end - begin;
+        part_ops.ts = {ops->ts.bits + begin, ops->ts.kind + begin};
+        part_ops.dur = {ops->dur.bits + begin, ops->dur.kind + begin};
+        part_ops.thread = ops->thread + begin;
+        struct order_part part = {{&part_ops, step->gap, step->before + begin}, &carry};
+        outcome = gpu_run<gpu_order_part>(gpu, &part);
         if (outcome == GPU_TOO_SMALL) {
-            piece /= 2;
+            size /= 2;
             continue;
         }
         if (outcome != GPU_DONE)
             break;
-        carry_on(&carry, step, begin, end);
-        begin = end;
+        for (row_t row = begin; row < end; row++) {
+            uint32_t thread = ops->thread[row];
+            number_put(carry.ts, thread, number_at(ops->ts, row));
+            number_put(carry.dur, thread, number_at(ops->dur, row));
+            carry.before[thread] = step->before[row];
+            carry.has_op[thread] = 1;
+        }
+        carry.n_rows = begin = end;
     }
     arena_free(&arena);
     return outcome;
 }
 
-/*
- * Items on lanes: which one stands before a moment and which behind it, and how many are under way; as
- * match/lanes.c does it, with searches for all questions at once, and a scan along each lane. O(n log n); 40 bytes an
- * item, 24 a question, 45 a row that is counted.
- */
+/* ---- Lanes ---- */
 
 struct neighbour_columns {
     row_t *start, *item; /* by lane */
@@ -256,17 +230,17 @@ struct length_columns {
     const uint32_t *lane;
     const uint8_t *up;
     row_t *row, *start;
-    struct frame_depth *depth; /* by place */
+    struct frame_depth *depth; /* by position */
     uint32_t *length;
 };
 
-SHARED void put_change(const struct length_columns &c, row_t place) {
-    row_t row = c.row[place];
-    c.depth[place] = frame_depth_of(c.lane[row], c.up[row] != 0);
+SHARED void set_change(const struct length_columns &c, row_t position) {
+    row_t row = c.row[position];
+    c.depth[position] = frame_depth_of(c.lane[row], c.up[row] != 0);
 }
 
-SHARED void put_length(const struct length_columns &c, row_t place) {
-    c.length[c.row[place]] = (uint32_t)c.depth[place].sum;
+SHARED void set_length(const struct length_columns &c, row_t position) {
+    c.length[c.row[position]] = (uint32_t)c.depth[position].sum;
 }
 
 void gpu_queue_lengths(struct gpu *gpu, struct queue_lengths_step *step) {
@@ -283,25 +257,14 @@ void gpu_queue_lengths(struct gpu *gpu, struct queue_lengths_step *step) {
     c.length = gpu_take<uint32_t>(gpu, n);
     groups_fill(gpu, c.lane, n, step->n_lanes, c.row, c.start);
     gpu_enter(gpu, GPU_OTHER);
-    gpu_each<put_change>(gpu, n, c);
+    gpu_each<set_change>(gpu, n, c);
     gpu_scan_depths(gpu, c.depth, n);
-    gpu_each<put_length>(gpu, n, c);
+    gpu_each<set_length>(gpu, n, c);
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, step->length, c.length, n);
 }
 
-/*
- * Which frame an end closes, and which frame is around a beginning; in come the tokens of all threads, out
- * goes a token for each.
- *
- * A scan tells how deep the stack is at each token. Sorted by thread and level, tokens take turns:
- *
- *     tokens   (  (  )  (  (  )  )  )      level 1   ( . . . . . . )     an end belongs to the beginning before it
- *     level    1  2  2  2  3  3  2  1      level 2   . ( ) ( . . ) .     around a beginning is the last one of the
- *                                          level 3   . . . . ( ) . .     level above it that comes earlier
- *
- * Ends that close nothing are of level 0. O(n log n), 50 bytes a token.
- */
+/* ---- Frames ---- */
 
 struct frame_columns {
     row_t n;
@@ -321,11 +284,11 @@ SHARED uint32_t thread_of(const struct frame_columns &c, row_t token) {
     return at.low;
 }
 
-SHARED void put_depth(const struct frame_columns &c, row_t token) {
+SHARED void set_depth(const struct frame_columns &c, row_t token) {
     c.depth[token] = frame_depth_of(thread_of(c, token), c.begins[token] != 0);
 }
 
-SHARED void put_level(const struct frame_columns &c, row_t token) {
+SHARED void set_level(const struct frame_columns &c, row_t token) {
     uint32_t thread = c.depth[token].thread, level = 0;
     if (c.begins[token])
         level = frame_depth_open(&c.depth[token]);
@@ -335,7 +298,7 @@ SHARED void put_level(const struct frame_columns &c, row_t token) {
     c.pairs.rows[token] = token;
 }
 
-/* The last token of a thread and level before another one, which is there. */
+/* The last token of a thread and level before another one; there must be one. */
 SHARED row_t last_before(const struct frame_columns &c, uint64_t key, row_t token) {
     struct bisection at = {0, c.n};
     while (at.low < at.high) {
@@ -346,11 +309,11 @@ SHARED row_t last_before(const struct frame_columns &c, uint64_t key, row_t toke
     return c.pairs.rows[at.low - 1];
 }
 
-SHARED void put_partner(const struct frame_columns &c, row_t place) {
-    row_t token = c.pairs.rows[place], partner = ROW_NONE;
-    uint64_t key = c.pairs.keys[place], level = key & (((uint64_t)1 << c.level_bits) - 1);
+SHARED void set_partner(const struct frame_columns &c, row_t position) {
+    row_t token = c.pairs.rows[position], partner = ROW_NONE;
+    uint64_t key = c.pairs.keys[position], level = key & (((uint64_t)1 << c.level_bits) - 1);
     if (!c.begins[token] && level)
-        partner = c.pairs.rows[place - 1];
+        partner = c.pairs.rows[position - 1];
     else if (level > 1)
         partner = last_before(c, key - 1, token);
     c.partner[token] = partner;
@@ -371,11 +334,11 @@ void gpu_match_frames(struct gpu *gpu, struct match_frames_step *step) {
     c.depth = gpu_take<struct frame_depth>(gpu, n);
     c.pairs = pairs_take(gpu, n);
     c.partner = gpu_take<row_t>(gpu, n);
-    gpu_each<put_depth>(gpu, n, c);
+    gpu_each<set_depth>(gpu, n, c);
     gpu_scan_depths(gpu, c.depth, n);
-    gpu_each<put_level>(gpu, n, c);
+    gpu_each<set_level>(gpu, n, c);
     gpu_sort(gpu, &c.pairs, n, c.level_bits + bits_of(c.n_threads));
-    gpu_each<put_partner>(gpu, n, c);
+    gpu_each<set_partner>(gpu, n, c);
     gpu_enter(gpu, GPU_DOWN);
     gpu_down(gpu, step->partner, c.partner, n);
 }

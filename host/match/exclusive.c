@@ -12,9 +12,9 @@
  *     E                    |-----|
  *
  * Every open operator that contains the new one subtracts its interval. Intervals reach an operator in the order of
- * their starts, so it merges and subtracts at once, in Python's order and arithmetic. The walk ends at a clean operator
- * that contains the new one: all below contain the clean one and have subtracted its interval, which covers the new
- * one.
+ * their starts, so it merges and subtracts immediately, in Python's order and arithmetic. The walk ends at a clean
+ * operator that contains the new one: all below contain the clean one and have subtracted its interval, which covers
+ * the new one.
  *
  * On nested operators a walk takes O(1) steps, amortized. Adversarial overlaps make the list long. An island, the
  * operators between two moments at which nothing is open, that exceeds a budget of steps is done by the sweep below. If
@@ -384,7 +384,7 @@ static void sweep_op(struct sweep *sweep, row_t k, struct exclusive_anomalies *a
     sweep->ending[sweep->last[k]] = k;
 }
 
-/* Does positions [begin, end) of a task in O(n log^2 n), if no operator outside lies in one of them or contains one.
+/* Does positions [begin, end) of a task in O(n log^2 n), if no other operator is inside or encloses one of them.
  * *applied is false, and nothing is done, if convert_times() fails. SUTRA_SYSTEM: out of memory. */
 static enum sutra_status exclusive_sweep(const struct exclusive_task *task, row_t begin, row_t end,
                                          struct exclusive_anomalies *anomalies, bool *applied) {
@@ -473,8 +473,8 @@ static void close_op(struct exclusive_walk *walk, uint32_t at) {
     walk->unused = at;
 }
 
-/* Subtracts an interval from all open operators that contain it and closes those that ended before it. Returns whether
- * a new operator with this interval would be clean. */
+/* Subtracts an interval from all open operators that contain it and closes operators that ended before it. Returns
+ * whether a new operator with this interval would be clean. */
 static bool subtract_from_open(struct exclusive_walk *walk, struct number start, struct number end) {
     bool clean = true, closed = false;
     uint32_t lowest = OPEN_NONE, at = walk->top;

@@ -106,7 +106,7 @@ SHARED bool number_is_above(struct number x, int64_t limit) {
 
 /* ---- Exclusive durations ---- */
 
-/* An operator that contains nothing and lies in nothing: its duration is negative, or its end is no number because
+/* An operator that contains no other and is in no other: its duration is negative, or its end is no number because
  * start and duration are opposite infinities. */
 SHARED bool op_is_solitary(struct number dur, struct number end) {
     double e = number_as_double(end);

@@ -51,7 +51,7 @@ enum sutra_status cpu_join(void *pool, struct join_step *step, struct sutra_erro
 }
 
 /* One pass over runs of equal starts. Two choices (struct begun) summarize the operators that began before a run, so a
- * group that begins in the run has its result at once; then the run is merged into the summary. */
+ * group that begins in the run has its result immediately; then the run is merged into the summary. */
 enum sutra_status cpu_thread_order(void *pool, struct thread_order_step *step, struct sutra_error *error) {
     (void)pool;
     const struct cpu_ops *ops = step->ops;
