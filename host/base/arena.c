@@ -27,36 +27,27 @@ struct arena_block {
     max_align_t bytes[];
 };
 
-static struct arena_block *block_add(struct arena *arena, size_t size, bool zeroed) {
-    if (size > SIZE_MAX - sizeof(struct arena_block))
-        return NULL;
-    size_t whole = sizeof(struct arena_block) + size;
-    struct arena_block *block = zeroed ? calloc(1, whole) : malloc(whole);
-    if (!block)
-        return NULL;
-    *block = (struct arena_block){.older = arena->newest, .size = size, .zero_from = zeroed ? 0 : size};
-    arena->newest = block;
-    arena->held += size;
-    if (arena->held > arena->most)
-        arena->most = arena->held;
-    return block;
-}
-
-/* The block that has room for n more bytes; a new one holds zeros where that is wanted. */
-static struct arena_block *block_with_room(struct arena *arena, size_t n, bool zeroed) {
-    struct arena_block *newest = arena->newest;
-    if (newest && newest->size - newest->used >= n)
-        return newest;
-    return block_add(arena, n <= SHARED_BLOCK / 4 ? SHARED_BLOCK : n, zeroed);
-}
-
-static void *piece_take(struct arena *arena, size_t n, size_t size, bool zeroed) {
+static void *allocate(struct arena *arena, size_t n, size_t size, bool zeroed) {
     size_t bytes;
     if (arena->failed)
         return NULL;
     bool fits = !__builtin_mul_overflow(n, size, &bytes) && bytes < SIZE_MAX - ALIGNMENT;
     bytes = fits ? (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT : 0; /* one byte at least */
-    struct arena_block *block = fits ? block_with_room(arena, bytes, zeroed) : NULL;
+    struct arena_block *block = fits ? arena->newest : NULL;
+    if (fits && (!block || block->size - block->used < bytes)) { /* a new block */
+        size_t block_size = bytes <= SHARED_BLOCK / 4 ? SHARED_BLOCK : bytes, whole;
+        block = NULL;
+        if (!__builtin_add_overflow(block_size, sizeof *block, &whole))
+            block = zeroed ? calloc(1, whole) : malloc(whole);
+        if (block) {
+            *block =
+                (struct arena_block){.older = arena->newest, .size = block_size, .zero_from = zeroed ? 0 : block_size};
+            arena->newest = block;
+            arena->held += block_size;
+            if (arena->held > arena->most)
+                arena->most = arena->held;
+        }
+    }
     if (!block) {
         arena->failed = true;
         return NULL;
@@ -73,11 +64,11 @@ static void *piece_take(struct arena *arena, size_t n, size_t size, bool zeroed)
 }
 
 void *arena_take(struct arena *arena, size_t n, size_t size) {
-    return piece_take(arena, n, size, false);
+    return allocate(arena, n, size, false);
 }
 
 void *arena_zeros(struct arena *arena, size_t n, size_t size) {
-    return piece_take(arena, n, size, true);
+    return allocate(arena, n, size, true);
 }
 
 bool arena_enlarge(struct arena *arena, void *list, uint64_t *capacity, size_t size) {

@@ -1,9 +1,9 @@
 /*
- * arena.h - memory that is given back all at once.
+ * arena.h - memory that is freed all at once.
  *
- * A stage marks the arena, takes what it needs, and releases the mark when it returns, on every way out; what is left
- * of it are its results, which the caller made room for before. After a failed allocation the arena hands out NULL
- * until it is freed and remembers it, so that a stage may take all its columns and ask once:
+ * A stage marks the arena, allocates, and releases the mark on every return; only the results that were allocated
+ * before the mark remain. After a failed allocation the arena returns NULL until it is freed, so that a stage can
+ * allocate all its columns and check once:
  *
  *     struct arena_mark mark = arena_mark(arena);
  *     row_t *order = arena_take(arena, n, sizeof *order);
@@ -16,9 +16,9 @@
  *     blocks   [ oldest | .... ] <- [ .... ] <- [ newest | taken |  free  ]     small ones share a block,
  *                                                        ^ mark  ^ at           a large one has its own
  *
- * Zero-initialise. An arena belongs to one thread at a time. Taking costs a few instructions, and zeroing what it must;
- * fresh large blocks come zeroed from the system. With AddressSanitizer each piece is an allocation of its own, so that
- * overruns and uses after the release are seen.
+ * Zero-initialize. One thread at a time. An allocation costs a few instructions, and zeroing where necessary; new large
+ * blocks come zeroed from the system. With AddressSanitizer each piece is its own allocation, so that overruns and uses
+ * after the release are detected.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -42,31 +42,31 @@ struct arena_mark {
     size_t used; /* of that block */
 };
 
-/* Room for n elements of `size` bytes, uninitialised, aligned for any type; never NULL but after a failure, also for
- * n = 0. It lives until a mark from before is released. */
+/* Allocates n elements of `size` bytes, uninitialized, aligned for any type, until an earlier mark is released. NULL
+ * only after a failure, not for n = 0. */
 void *arena_take(struct arena *arena, size_t n, size_t size);
 
-/* The same, zeros. */
+/* The same, zeroed. */
 void *arena_zeros(struct arena *arena, size_t n, size_t size);
 
-/* Makes room for more elements in a list of the arena, at least twice as many; `list` points to its pointer, *capacity
- * is how many it has room for. What it had before stays until a mark is released. False: as above. */
+/* At least doubles the capacity of a list in the arena; `list` points to its pointer. The old list remains allocated
+ * until a mark is released. False: out of memory. */
 bool arena_enlarge(struct arena *arena, void *list, uint64_t *capacity, size_t size);
 
-/* Room for an element at `n` in a list that grows so: O(1) amortised. */
+/* Makes room for an element at `n` in such a list: O(1) amortized. */
 static inline bool arena_grow(struct arena *arena, void *list, uint64_t n, uint64_t *capacity, size_t size) {
     return n < *capacity || arena_enlarge(arena, list, capacity, size);
 }
 
 struct arena_mark arena_mark(const struct arena *arena);
 
-/* Gives back what was taken since the mark. */
+/* Frees all allocations since the mark. */
 void arena_release(struct arena *arena, struct arena_mark mark);
 
-/* Gives everything back; the arena can be used anew. */
+/* Frees everything; the arena can be used again. */
 void arena_free(struct arena *arena);
 
-/* Whether all that was taken is there: SUTRA_OK, or the error that memory ran out. */
+/* SUTRA_OK, or the error if any allocation failed. */
 static inline enum sutra_status arena_status(const struct arena *arena, struct sutra_error *error) {
     return arena->failed ? error_memory(error) : SUTRA_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * error.c - filling a struct sutra_error, and its text.
+ * error.c - implements error.h, and the text of an error.
  */
 #include "base/error.h"
 

@@ -1,7 +1,7 @@
 /*
- * error.h - filling a struct sutra_error.
+ * error.h - fills struct sutra_error.
  *
- * All of them return the status that they set, so that a caller can `return error_set(...)`. `error` may be NULL.
+ * Each function returns the status that it sets, so that a caller can `return error_set(...)`. `error` may be NULL.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -19,11 +19,10 @@ __attribute__((format(printf, 3, 4))) enum sutra_status error_set(struct sutra_e
 __attribute__((format(printf, 4, 5))) enum sutra_status error_file(struct sutra_error *error, enum sutra_status status,
                                                                    const char *file, const char *format, ...);
 
-/* Gives the file to an error about data that names none yet; returns `status`. */
+/* Adds the file name to an error about data without one; returns `status`. */
 enum sutra_status error_name_file(struct sutra_error *error, enum sutra_status status, const char *file);
 
-/* Hands on what was noted elsewhere, as by another thread; returns `status`, and does nothing where that is
- * SUTRA_OK. */
+/* Copies an error of another thread; returns `status`, and does nothing for SUTRA_OK. */
 static inline enum sutra_status error_hand_on(struct sutra_error *error, enum sutra_status status,
                                               const struct sutra_error *noted) {
     if (status && error)

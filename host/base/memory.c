@@ -1,6 +1,5 @@
 /*
- * memory.c - large pages by advice; how much memory the program took at most, from /proc/self: a sample is one small
- * read.
+ * memory.c - implements memory.h. Samples are read from /proc/self/statm.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -10,10 +9,7 @@
 
 #include "base/memory.h"
 
-/*
- * Growing a buffer by half its size at least, so that appending costs O(1) a byte.
- */
-
+/* Grows by at least half, so that appending costs O(1) per byte. */
 char *buffer_grow(struct buffer *buffer, size_t extra) {
     size_t wanted, capacity = buffer->capacity + buffer->capacity / 2 + 256;
     if (buffer->failed || __builtin_add_overflow(buffer->length, extra, &wanted))
@@ -31,11 +27,10 @@ fail:
     return NULL;
 }
 
-/* Below it, touching pages of 4 kB is quicker than zeroing whole large ones. */
+/* Below this, touching pages of 4 kB is faster than zeroing large pages. */
 #define LARGE_BLOCK ((size_t)4 << 20)
 
-/* Whole small pages, also where the block takes part of one: a mapping of its own stays in one piece so, and malloc can
- * move it without copying. */
+/* Includes small pages that the block shares: so a mapping is not split, and realloc() can move it without a copy. */
 void memory_on_large_pages(void *block, size_t bytes) {
     if (!block || bytes < LARGE_BLOCK)
         return;
@@ -49,7 +44,7 @@ void memory_give_back(void *block, size_t bytes) {
         madvise((char *)block + before, (bytes - before) / page * page, MADV_DONTNEED);
 }
 
-/* Resident and shared bytes; zeros where the system does not tell. */
+/* Resident and shared bytes; zeros if the system does not report them. */
 static void read_pages(uint64_t *resident, uint64_t *shared) {
     *resident = *shared = 0;
     FILE *file = fopen("/proc/self/statm", "re");

@@ -1,12 +1,11 @@
 /*
- * memory.h - memory that is quick to touch, and how much the program took at most, apart from the input files that it
- * mapped.
+ * memory.h - growing buffers, large pages, reference counts, and the peak memory of the program without mapped inputs.
  *
- * The system keeps the peak of all resident pages (VmHWM), which counts pages of mapped inputs: these belong to the
- * page cache and can be dropped at any time, so they say nothing about what the program needs. A peak of the anonymous
- * pages alone is not kept. We take the larger of two numbers that the true peak cannot lie below:
- *   - the largest of many samples of resident less shared pages (taken when stages begin, go on and end);
- *   - VmHWM less the sizes of the input files and less what was shared (program and libraries) at the start.
+ * The system records the peak of all resident pages (VmHWM), including pages of mapped inputs. These belong to the page
+ * cache and can be dropped at any time, so VmHWM overstates the memory that the program needs. The peak of anonymous
+ * pages alone is not recorded. memory_peak() returns the larger of two lower bounds of that peak:
+ *   - the largest of many samples of resident minus shared pages (at the beginning, during and at the end of stages);
+ *   - VmHWM minus the sizes of the input files and minus the shared pages (program and libraries) at the start.
  */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
@@ -18,20 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Bytes that grow at the end.
- *
- * After a failed reservation the buffer keeps what it had and `failed` stays set, so a writer may go on and check once
- * at the end. Zero-initialise; free with buffer_free().
- */
-
+/* Bytes that grow at the end. After a failed allocation the buffer keeps its content and `failed` stays set, so that a
+ * writer can continue and check once at the end. Zero-initialize; free with buffer_free(). */
 struct buffer {
     char *bytes;
     size_t length, capacity;
     bool failed;
 };
 
-/* Room for `extra` more bytes: where to write them, or NULL. Advance `length` by what was written. */
+/* Reserves `extra` bytes at the end and returns their address, or NULL. The caller adds the written bytes to `length`.
+ * */
 char *buffer_grow(struct buffer *buffer, size_t extra);
 
 static inline char *buffer_reserve(struct buffer *buffer, size_t extra) {
@@ -53,11 +48,11 @@ static inline void buffer_free(struct buffer *buffer) {
     *buffer = (struct buffer){0};
 }
 
-/* Asks the system to back a large block by pages of 2 MB, which are made in one go when they are first touched; small
- * blocks and null pointers stay as they are. */
+/* Advises the system to back a large block with pages of 2 MB, which need fewer page faults. Ignores small blocks and
+ * NULL. */
 void memory_on_large_pages(void *block, size_t bytes);
 
-/* Gives whole pages of a block back to the system; they are zeros then. */
+/* Returns complete pages of a block to the system; they are zeros then. */
 void memory_give_back(void *block, size_t bytes);
 
 struct memory_watch {
@@ -68,19 +63,18 @@ struct memory_watch {
 struct memory_watch memory_start(void);
 void memory_sample(struct memory_watch *watch);
 
-/* Bytes; 0 where the system does not tell. */
+/* In bytes; 0 if the system does not report it. */
 uint64_t memory_peak_rss(void);
 uint64_t memory_peak(const struct memory_watch *watch, uint64_t n_mapped_bytes);
 
 /*
- * How many look at a thing besides its owner: what all of them leave is freed by the last one.
+ * A reference count: the last holder frees the object.
  *
- *     thing_free(thing)        if (thing && holders_leave(&thing->holders)) ... free it ...
- *     somebody else's look     holders_add(&thing->holders); ...; thing_free(thing);
+ *     owner             object_free(object): if (object && holders_leave(&object->holders)) ... free it ...
+ *     another holder    holders_add(&object->holders); ...; object_free(object);
  *
- * Zero-initialise. Any thread may add and leave.
+ * Zero-initialize. Thread-safe.
  */
-
 struct holders {
     atomic_uint others;
 };
@@ -89,7 +83,7 @@ static inline void holders_add(struct holders *holders) {
     atomic_fetch_add_explicit(&holders->others, 1, memory_order_relaxed);
 }
 
-/* True: nobody is left, and the thing is the caller's to free. */
+/* True: no holder is left, and the caller frees the object. */
 static inline bool holders_leave(struct holders *holders) {
     return atomic_fetch_sub_explicit(&holders->others, 1, memory_order_acq_rel) == 0;
 }

@@ -1,5 +1,5 @@
 /*
- * options.c - options in, reports out, each as long as its caller knows it.
+ * options.c - implements options.h.
  */
 #include <string.h>
 

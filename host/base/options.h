@@ -1,10 +1,10 @@
 /*
- * options.h - structs of the public interface that later versions make longer; `size`, their first member, says how
- * much of one the caller knows.
+ * options.h - structs of the public interface that later versions extend. Their first member, `size`, is the size that
+ * the caller was compiled with.
  *
- *     options   the caller fills them     what the caller does not know is 0, the default; what we do not know must be
- * 0
- *     reports   the library fills them    what the caller does not know is left out; what we do not know is 0
+ *     options   filled by the caller     members the caller does not know are 0, the default; members the library does
+ *                                        not know must be 0
+ *     reports   filled by the library    members the caller does not know are skipped; others the library sets to 0
  */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
@@ -16,29 +16,26 @@
 
 #include "sutra/error.h"
 
-/* A struct of options as the library knows it. */
+/* A struct of options in this version. */
 struct options_form {
     const char *name;
     size_t size;
     size_t first; /* bytes of its first version, without padding */
 };
 
-/* The form of struct `type`, whose first version ended with `member`. */
+/* Of struct `type`, whose first version ended with `member`. */
 #define OPTIONS_FORM(type, member)                                                                                     \
     { #type, sizeof(struct type), offsetof(struct type, member) + sizeof(((struct type *)0)->member) }
 
-/* Takes the caller's options over; `given` may be NULL, which stands for zeros. `size` of what is taken is ours.
- * SUTRA_USAGE: a size below that of the first version, or something set that we do not know. */
+/* Copies the caller's options; NULL means all zeros. The copy has the `size` of this version. SUTRA_USAGE: a size below
+ * that of the first version, or an unknown member is set. */
 enum sutra_status options_take(const struct options_form *form, const void *given, void *taken,
                                struct sutra_error *error);
 
-/* Fills the caller's report with ours, of `size` bytes; `report` may be NULL. Its own size stays. */
+/* Copies a report of `size` bytes to the caller's, which may be NULL and keeps its own size. */
 void report_give(void *report, const void *ours, size_t size);
 
-/*
- * Size and time of a file, by which it is seen to be another one than before.
- */
-
+/* Size and modification time of a file, to detect changes. */
 struct file_stamp {
     uint64_t bytes;
     int64_t modified_ns; /* since 1970; wraps round for times beyond 2262 */
@@ -49,7 +46,7 @@ static inline struct file_stamp file_stamp_of(const struct stat *found) {
                                                                    (uint64_t)found->st_mtim.tv_nsec)};
 }
 
-/* Zeros where there is no such file. */
+/* Zeros if there is no such file. */
 static inline struct file_stamp file_stamp_at(const char *path) {
     struct stat found;
     if (stat(path, &found))

@@ -1,5 +1,5 @@
 /*
- * shared.h - what marks a function that the CPU and the CUDA engine both compile.
+ * shared.h - functions that the CPU and the CUDA engine both compile (SHARED), binary search, comparison for qsort().
  */
 #ifndef BASE_SHARED_H
 #define BASE_SHARED_H
@@ -14,26 +14,26 @@
 #endif
 
 /*
- * The first place at which something does not hold that holds at all places before it.
+ * ---- Binary search: the first index for which a condition is false that is true for all smaller indices ----
  *
  *     struct bisection at = {0, n};
  *     while (at.low < at.high)
  *         bisect(&at, keys[bisect_middle(at)] < wanted);
  *
- * at.low is then the first place whose key is not below `wanted`, or n. It takes as many looks as n has bits.
+ * Then at.low is the first index whose key is at least `wanted`, or n. O(log n).
  */
 
-/* The place that is looked for is one of low..high. */
+/* The result is one of low..high. */
 struct bisection {
     uint32_t low, high;
 };
 
-/* The place to look at, where low < high. */
+/* The index to check, if low < high. */
 SHARED uint32_t bisect_middle(struct bisection at) {
     return at.low + (at.high - at.low) / 2;
 }
 
-/* Goes on with the places behind the middle, where it holds there, or else with those up to it. */
+/* Continues after the middle, if the condition is true there, or else up to the middle. */
 SHARED void bisect(struct bisection *at, bool holds) {
     uint32_t middle = bisect_middle(*at);
     if (holds)
@@ -42,10 +42,10 @@ SHARED void bisect(struct bisection *at, bool holds) {
         at->high = middle;
 }
 
-/* The first place in [low, high) for which `before` does not hold, where it holds for all places up to some one. The
- * search begins at `near`, wherever that is, and doubles its steps until it has passed the place. */
+/* The first index in [low, high) for which `before` is false, or high. The search begins at `near`, which may be any
+ * number, and doubles its steps until it has passed the index. */
 static inline uint32_t bisect_near(uint32_t low, uint32_t high, uint32_t near,
-                                   bool (*before)(const void *arg, uint32_t place), const void *arg) {
+                                   bool (*before)(const void *arg, uint32_t index), const void *arg) {
     uint64_t step = 1, from = near < low ? low : near > high ? high : near;
     if (from < high && before(arg, (uint32_t)from)) {
         for (low = (uint32_t)from + 1; low + step <= high && before(arg, (uint32_t)(low + step - 1)); step *= 2)
@@ -62,8 +62,8 @@ static inline uint32_t bisect_near(uint32_t low, uint32_t high, uint32_t near,
     return at.low;
 }
 
-/* The place of an id among n rising ones, or n: ids mostly are close together, so that the search goes back from where
- * it would be if none were missing, by growing steps. O(log of how many are missing). */
+/* The index of an id among n ascending ids, or n. Most ids are consecutive, so the search steps back, by growing steps,
+ * from the index that the id has if none is missing. O(log of the number of missing ids). */
 static inline uint32_t rising_id_place(const uint64_t *ids, uint32_t n, uint64_t id) {
     if (n == 0 || id < ids[0])
         return n;

@@ -1,9 +1,9 @@
 /*
- * threads.c - threads that wait for a batch of numbered tasks, and take the next number until none is left.
+ * threads.c - implements threads.h.
  *
- * A batch is published under the mutex with a new serial number; each thread works on a batch at most once. The
- * caller works too, then waits until the last thread has left the batch. Who comes with a batch meanwhile, as a task of
- * the first one does, works on it alone.
+ * A batch is published under the mutex with a new serial number; each thread works on a batch at most once. The caller
+ * works too, then waits until the last thread has left the batch. A task, or another thread, that runs a batch
+ * meanwhile runs it alone.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,16 +13,11 @@
 #include "base/error.h"
 #include "base/threads.h"
 
-static _Thread_local bool is_here;
-
-/* Whether the thread that calls is one of these. */
-static bool aside_is_here(void) {
-    return is_here;
-}
+static _Thread_local bool is_aside; /* this thread was started by aside_begin() */
 
 static void *run(void *arg) {
     struct aside *aside = arg;
-    is_here = true;
+    is_aside = true;
     aside->work(aside->arg);
     return NULL;
 }
@@ -66,7 +61,7 @@ void pool_tick(const struct pool *pool, size_t i, size_t n) {
         pool->tick(pool->tick_arg, i, n);
 }
 
-static void take_tasks(struct pool *pool, bool caller) {
+static void run_tasks(struct pool *pool, bool caller) {
     for (;;) {
         size_t i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
         if (i >= pool->n)
@@ -79,16 +74,16 @@ static void take_tasks(struct pool *pool, bool caller) {
 
 static void *thread_main(void *arg) {
     struct pool *pool = arg;
-    unsigned long seen = 0;
+    unsigned long last_serial = 0;
     pthread_mutex_lock(&pool->mutex);
     for (;;) {
-        while (!pool->stop && pool->serial == seen)
+        while (!pool->stop && pool->serial == last_serial)
             pthread_cond_wait(&pool->work, &pool->mutex);
         if (pool->stop)
             break;
-        seen = pool->serial;
+        last_serial = pool->serial;
         pthread_mutex_unlock(&pool->mutex);
-        take_tasks(pool, false);
+        run_tasks(pool, false);
         pthread_mutex_lock(&pool->mutex);
         if (--pool->n_busy == 0)
             pthread_cond_signal(&pool->idle);
@@ -157,25 +152,9 @@ void pool_follow(struct pool *pool, const struct pool *other) {
     pool->followed = other;
 }
 
-/* Wakes the other threads for the batch. */
-static void publish(struct pool *pool) {
-    pthread_mutex_lock(&pool->mutex);
-    pool->n_busy = pool->n_threads - 1;
-    pool->serial++;
-    pthread_cond_broadcast(&pool->work);
-    pthread_mutex_unlock(&pool->mutex);
-}
-
-static void wait_idle(struct pool *pool) {
-    pthread_mutex_lock(&pool->mutex);
-    while (pool->n_busy)
-        pthread_cond_wait(&pool->idle, &pool->mutex);
-    pthread_mutex_unlock(&pool->mutex);
-}
-
 void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), void *arg) {
     bool alone = pool->n_threads == 1 || n <= 1;
-    if (aside_is_here() || atomic_exchange(&pool->runs, true)) {
+    if (is_aside || atomic_exchange(&pool->runs, true)) {
         for (size_t i = 0; i < n; i++)
             task(arg, i);
         return;
@@ -184,24 +163,31 @@ void pool_run(struct pool *pool, size_t n, void (*task)(void *arg, size_t i), vo
     pool->arg = arg;
     pool->n = n;
     atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
-    if (!alone)
-        publish(pool);
-    take_tasks(pool, true);
-    if (!alone)
-        wait_idle(pool);
+    if (!alone) { /* wake the other threads */
+        pthread_mutex_lock(&pool->mutex);
+        pool->n_busy = pool->n_threads - 1;
+        pool->serial++;
+        pthread_cond_broadcast(&pool->work);
+        pthread_mutex_unlock(&pool->mutex);
+    }
+    run_tasks(pool, true);
+    if (!alone) { /* wait for the other threads */
+        pthread_mutex_lock(&pool->mutex);
+        while (pool->n_busy)
+            pthread_cond_wait(&pool->idle, &pool->mutex);
+        pthread_mutex_unlock(&pool->mutex);
+    }
     atomic_store(&pool->runs, false);
 }
 
-/* What may fail, and where. */
-struct trial {
-    enum sutra_status status;
-    struct sutra_error error;
-};
-
+/* Tasks that can fail, and their errors. */
 struct trials {
     pool_trial *task;
     void *arg;
-    struct trial *list;
+    struct {
+        enum sutra_status status;
+        struct sutra_error error;
+    } * list;
 };
 
 static void run_trial(void *of, size_t i) {

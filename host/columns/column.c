@@ -1,5 +1,5 @@
 /*
- * column.c - making room in a column.
+ * column.c - implements column.h.
  */
 #include "columns/column.h"
 

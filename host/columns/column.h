@@ -1,5 +1,5 @@
 /*
- * column.h - making room in a column, whatever its type.
+ * column.h - allocates, grows and moves columns of any type.
  */
 #ifndef COLUMNS_COLUMN_H
 #define COLUMNS_COLUMN_H
@@ -14,14 +14,14 @@
 #include "columns/numbers.h"
 #include "columns/row.h"
 
-/* A column of n elements, zeros, and one more, so that an empty one is not NULL either. NULL: out of memory. */
+/* A zeroed column of n elements, and one more, so that an empty column is not NULL. NULL: out of memory. */
 static inline void *column_new(size_t n, size_t size) {
     void *made = calloc(n + 1, size);
     memory_on_large_pages(made, (n + 1) * size);
     return made;
 }
 
-/* The same for numbers; false: out of memory. In any case numbers_free() frees what there is. */
+/* The same for numbers; false: out of memory. Free with numbers_free() in both cases. */
 static inline bool numbers_new(struct number_column *column, size_t n) {
     column->bits = column_new(n, sizeof *column->bits);
     column->kind = column_new(n, sizeof *column->kind);
@@ -33,7 +33,7 @@ static inline void numbers_free(struct number_column *column) {
     free(column->kind);
 }
 
-/* Columns of an arena, uninitialised; without memory the arena says so. */
+/* Uninitialized columns of an arena, which records a failure. */
 static inline struct number_column numbers_take(struct arena *arena, size_t n) {
     struct number_column column = {.bits = arena_take(arena, n, sizeof *column.bits)};
     column.kind = arena_take(arena, n, sizeof *column.kind);
@@ -43,33 +43,33 @@ static inline struct number_column numbers_take(struct arena *arena, size_t n) {
 /* n rows of an arena, all ROW_NONE. */
 row_t *rows_none(struct arena *arena, size_t n);
 
-/* `column` points to the column's pointer; room for n elements of `size` bytes. False: out of memory, nothing changed.
- */
+/* Resizes a column, whose pointer is at `column`, to n elements of `size` bytes. False: out of memory, nothing changed.
+ * */
 bool column_resize(void *column, size_t n, size_t size);
 
-/* The columns of a table, a struct that has a pointer to each: where that stands, and the bytes of an element. */
+/* A column of a table, a struct with a pointer to each column: the pointer's offset, and the bytes of an element. */
 struct column_form {
     size_t place, size;
 };
 
-/* Room for n rows in each of a table's columns. False: out of memory; rows that were there are kept. */
+/* Resizes all columns of a table to n rows. False: out of memory; existing rows are kept. */
 bool columns_resize(void *table, const struct column_form *forms, size_t n_forms, size_t n);
 void columns_free(void *table, const struct column_form *forms, size_t n_forms);
 
-/* Lets the columns of `view` be those of `table` from a row on. */
+/* Points the columns of `view` at those of `table`, from a row on. */
 void columns_view(void *view, const void *table, const struct column_form *forms, size_t n_forms, size_t row);
 
-/* Puts copies with room for `capacity` rows, which have the first n, in the place of columns that others own. False:
- * out of memory, nothing changed. */
+/* Replaces columns of another owner by copies of the first n rows, with room for `capacity` rows. False: out of memory,
+ * nothing changed. */
 bool columns_own(void *table, const struct column_form *forms, size_t n_forms, size_t n, size_t capacity);
 
-/* Gives the memory behind the first n of `capacity` rows back, but for pieces of pages. */
+/* Returns the memory after the first n of `capacity` rows to the system, in complete pages. */
 void column_trim(const void *table, const struct column_form *form, size_t n, size_t capacity);
 
-/* Copies the first n elements of a column to those of another table from a row on; they may overlap. */
+/* Copies the first n elements of a column to another table, from `row` on; the columns may overlap. */
 void column_move(void *to, size_t row, const void *from, const struct column_form *form, size_t n);
 
-/* Room for an element at `n` in a column that grows by halves; *capacity is how many it has room for. */
+/* Makes room for an element at `n`; a full column grows by half. */
 static inline bool column_grow(void *column, uint64_t n, uint64_t *capacity, size_t size) {
     if (n < *capacity)
         return true;
@@ -79,13 +79,14 @@ static inline bool column_grow(void *column, uint64_t n, uint64_t *capacity, siz
     return true;
 }
 
-/* How many rows to make room for when `capacity` are full, which took the first `n_bytes` of about `size` bytes of
- * text: as many as all of it needs if it goes on like this, but half as many again at least, and eight times as many at
- * most. So columns are seldom moved; room that is not used costs no memory. */
+/* New capacity of full columns whose `capacity` rows were read from the first n_bytes of about `size` bytes of text:
+ * enough for all of the text at this rate, between 1.5 and 8 times as many. So columns rarely move; unused room costs
+ * no memory.
+ */
 static inline uint64_t capacity_wanted(uint64_t capacity, uint64_t n_bytes, uint64_t size) {
-    uint64_t least = capacity + capacity / 2 + 1024, most = capacity * 8;
+    uint64_t low = capacity + capacity / 2 + 1024, high = capacity * 8;
     double wanted = n_bytes ? 1.02 * (double)capacity * (double)size / (double)n_bytes : 0;
-    return wanted <= (double)least ? least : wanted < (double)most ? (uint64_t)wanted : most;
+    return wanted <= (double)low ? low : wanted < (double)high ? (uint64_t)wanted : high;
 }
 
 #endif

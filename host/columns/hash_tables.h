@@ -1,12 +1,11 @@
 /*
- * hash_tables.h - a hash of bytes, or of two numbers, for our own tables: two multiplications, and one more for each
- * 16 bytes
- * beyond the first.
+ * hash_tables.h - hash functions of bytes and of pairs, and the tables that use them: two multiplications, and one more
+ * per 16 bytes after the first 16.
  *
- * Whoever makes a trace may choose its names and ids so that they meet in a table. So each process draws a key, without
- * which nobody can tell what meets; and what is multiplied is added to the product, so that no value that makes it 0
- * takes the other one along. Should many meet all the same, a table is built again with its next turn. Nothing that is
- * written may depend on a hash, nor on the order of a table.
+ * Threat model: the writer of a trace may choose names and ids that collide. So each process draws a random key, and
+ * collisions cannot be predicted. Factors are added to their product, so that a factor that makes the product 0 does
+ * not cancel the other one. If many keys collide nevertheless, the table is rebuilt with the hash function of the next
+ * turn. No output depends on a hash or on the order of a table.
  */
 #ifndef COLUMNS_HASH_TABLES_H
 #define COLUMNS_HASH_TABLES_H
@@ -19,17 +18,16 @@
 #include "columns/numbers.h"
 
 /*
- * From a pair of 64 and 32 bits to a number: an address on a device, a flow id, a thread's sequence
- * number.
+ * ---- From a pair of 64 and 32 bits to a number: for device addresses, flow ids, sequence numbers of threads ----
  *
- * Open addressing, at most half full, without removal. Cost: O(1) a look, in expectation.
+ * Open addressing, at most half full, no removal. Cost: O(1) expected.
  */
 
-#define PAIR_NONE UINT32_MAX /* a number that is none; no second part of a key may have this value */
+#define PAIR_NONE UINT32_MAX /* no number; reserved as second half of a key */
 
 struct pair_entry {
     uint64_t first;
-    uint32_t second; /* PAIR_NONE: the entry is free */
+    uint32_t second; /* PAIR_NONE: free */
     uint32_t number;
 };
 
@@ -42,10 +40,10 @@ struct pair_table {
 bool pair_table_init(struct pair_table *table);
 void pair_table_free(struct pair_table *table);
 
-/* The key's entry, made with the number PAIR_NONE if it is new; valid until the next call. NULL: out of memory. */
+/* The key's entry, added with the number PAIR_NONE if it is new; valid until the next call. NULL: out of memory. */
 struct pair_entry *pair_table_take(struct pair_table *table, uint64_t first, uint32_t second);
 
-/* Gives the key a number if it has none; false: out of memory. */
+/* Sets the key's number, unless it has one; false: out of memory. */
 static inline bool pair_table_note(struct pair_table *table, uint64_t first, uint32_t second, uint32_t number) {
     struct pair_entry *entry = pair_table_take(table, first, second);
     if (entry && entry->number == PAIR_NONE)
@@ -60,8 +58,10 @@ struct pair_entry *pair_table_seek(const struct pair_table *table, uint64_t firs
 uint32_t pair_table_find(const struct pair_table *table, uint64_t first, uint32_t second);
 
 /*
- * Dense numbers for tuples of up to four ids, in the order of first sight: a stream, a stream of a device, a
- * stream as a thread sees it. Open addressing, at most half full. Cost: O(1) a look.
+ * ---- Dense numbers for tuples of up to four ids, in the order of insertion ----
+ *
+ * For example a stream, a stream of a device, a stream as seen by a thread. Open addressing, at most half full. Cost:
+ * O(1).
  */
 
 #define TUPLE_NONE UINT32_MAX
@@ -78,7 +78,7 @@ struct tuples {
     unsigned turn; /* of the hash */
 };
 
-/* The number of the tuple, new if it was not seen before; TUPLE_NONE: out of memory. */
+/* The number of the tuple, which is added if it is new; TUPLE_NONE: out of memory. */
 uint32_t tuples_number(struct tuples *tuples, struct tuple tuple);
 
 /* The number of the tuple, or TUPLE_NONE. */
@@ -86,15 +86,17 @@ uint32_t tuples_find(const struct tuples *tuples, struct tuple tuple);
 
 void tuples_free(struct tuples *tuples);
 
+/* ---- Hash functions ---- */
+
 struct hash_key {
     uint64_t first, second, last;
 };
 
-/* Drawn before main(); tests set others, while there is no table. */
+/* Drawn before main(); tests set other keys while no table exists. */
 extern struct hash_key hash_key;
 
-/* Entries that one may pass on the way to its own: by chance that happens once in 10^21 looks at a table that is half
- * full. Each turn allows twice as many, so that a table is never built again without end. */
+/* Longest probe: in a table that is half full, random keys exceed it once in 10^21 lookups. Each turn doubles the
+ * limit, so that rebuilding ends. */
 #define HASH_RUN 256
 
 static inline uint64_t hash_fold(uint64_t a, uint64_t b) {
@@ -133,7 +135,7 @@ static inline uint64_t hash_pair(uint64_t first, uint32_t second, unsigned turn)
     return hash_mix(hash, hash_key.last);
 }
 
-/* Whether an entry lies so far from the slot of its hash that the table needs another turn. */
+/* Whether an entry is so far from the slot of its hash that the table needs another turn. */
 static inline bool hash_run_is_long(uint64_t hash, uint64_t slot, uint64_t mask, unsigned turn) {
     return ((slot - hash) & mask) > (uint64_t)HASH_RUN << turn;
 }

@@ -1,10 +1,10 @@
 /*
  * numbers.h - a number as Python's json module reads it: an integer, a double, or true/false (which count as 1 and 0).
  *
- * Compared by value whatever the kinds (7 == 7.0, exactly, also beyond 2^53), added and subtracted as Python would:
- * integers exactly, and in double arithmetic as soon as one of the two is a double. Integers of times and durations
- * are below 2^62 in magnitude, so that sums of two fit; readers check it. NaN is refused by readers where order
- * matters.
+ * Numbers are compared by value regardless of their kinds (7 == 7.0, exactly, also beyond 2^53), and added and
+ * subtracted as in Python: integers exactly, and in double arithmetic if one of the two is a double. Integers of times
+ * and durations are below 2^62 in magnitude, which readers check, so that sums of two fit. Readers reject NaN where
+ * order matters.
  *
  * The functions are the same for the CPU and the CUDA engine.
  */
@@ -20,9 +20,9 @@
 /*
  * Any JSON value that serves as an id (tid, correlation, external id, rf_id, node id, ...) as 64 bits.
  *
- * Two ids are equal in Python exactly where their keys are: 7, 7.0 and true == 1 fold into the integer; strings,
- * fractions and integers beyond 64 bits get a number from the value table that all traces of a context share. Only
- * equality means anything for those: their order is the order in which they were seen.
+ * Two ids are equal in Python if and only if their keys are: 7, 7.0 and true == 1 become the integer; strings,
+ * fractions and integers beyond 64 bits get a number from the value table that all traces of a context share. Only the
+ * equality of these numbers has a meaning: they are in the order of insertion.
  *
  *     INT64_MIN ...                            ... INT64_MIN + 2^32 ...                              ... INT64_MAX
  *     | absent | null | unhashable | value 0, value 1, ...          | the integer itself                        |
@@ -30,11 +30,11 @@
 
 typedef int64_t value_key;
 
-#define KEY_ABSENT     INT64_MIN                        /* the field is not there */
+#define KEY_ABSENT     INT64_MIN                        /* the field is absent */
 #define KEY_NULL       (INT64_MIN + 1)                  /* the field is null */
 #define KEY_UNHASHABLE (INT64_MIN + 2)                  /* a list or an object: no id in Python either */
 #define KEY_VALUES     (INT64_MIN + 3)                  /* first number of the value table */
-#define KEY_INTEGERS   (INT64_MIN + ((int64_t)1 << 32)) /* smallest integer that stands for itself */
+#define KEY_INTEGERS   (INT64_MIN + ((int64_t)1 << 32)) /* smallest integer that is its own key */
 
 static inline bool key_is_integer(value_key key) {
     return key >= KEY_INTEGERS;
@@ -95,7 +95,7 @@ SHARED double number_as_double(struct number x) {
     return d;
 }
 
-/* Whether it stays what it is as a double: all integers do up to 2^53 in magnitude, few beyond. */
+/* Whether the conversion to double is exact: for all integers up to 2^53 in magnitude, and few beyond. */
 SHARED bool number_fits_double(struct number x) {
     uint64_t magnitude = (int64_t)x.bits < 0 ? 0 - x.bits : x.bits;
     return number_is_double(x) || magnitude <= (uint64_t)1 << 53;
@@ -103,7 +103,7 @@ SHARED bool number_fits_double(struct number x) {
 
 /* -1, 0, 1: an integer against a double, exactly. */
 SHARED int integer_compare_double(int64_t i, double d) {
-    if (!(d < 9223372036854775808.0)) /* NaN too, which readers keep out but a difference of infinities may give */
+    if (!(d < 9223372036854775808.0)) /* NaN too: readers reject it, but infinities may have this difference */
         return -1;
     if (d < -9223372036854775808.0)
         return 1;
@@ -141,8 +141,7 @@ SHARED struct number number_subtract(struct number x, struct number y) {
     return number_integer((int64_t)(x.bits - y.bits));
 }
 
-/* Keys whose unsigned order is that of integers, or of doubles; both zeros give the same. No time
- * has the key 0. */
+/* Keys with the same order, unsigned, as integers or as doubles; both zeros have one key. No time has the key 0. */
 SHARED uint64_t integer_sort_key(int64_t value) {
     return (uint64_t)value ^ (uint64_t)1 << 63;
 }
@@ -171,8 +170,8 @@ SHARED uint64_t number_sort_key(struct number x, bool as_doubles) {
     return as_doubles ? double_sort_key(number_as_double(x)) : integer_sort_key((int64_t)x.bits);
 }
 
-/* Where integers beyond 2^53 meet doubles no 64-bit key holds both; such numbers are in the order of (whole, rest). The
- * whole key of an integer is that of the largest double not above it. */
+/* For integers beyond 2^53 mixed with doubles, 64 bits are too few; such numbers are in the order of (whole, rest). The
+ * whole key of an integer is the key of the largest double that is not greater. */
 SHARED uint64_t number_whole_key(struct number x) {
     double d = number_as_double(x);
     return double_sort_key(d) - (!number_is_double(x) && integer_compare_double((int64_t)x.bits, d) < 0);

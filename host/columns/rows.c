@@ -1,5 +1,5 @@
 /*
- * rows.c - see rows.h.
+ * rows.c - implements rows.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,6 @@
 #include "base/shared.h"
 #include "columns/column.h"
 #include "columns/rows.h"
-
-/*
- * The set of rows as bits in levels.
- */
 
 bool row_set_init(struct row_set *set, row_t n) {
     uint64_t n_words = 0, bits = n;
@@ -45,7 +41,7 @@ void row_set_add(struct row_set *set, row_t row) {
 row_t row_set_next(const struct row_set *set, row_t row) {
     uint64_t bit = row;
     unsigned level = 0;
-    for (;; level++, bit = bit / 64 + 1) { /* up, until something lies from here on */
+    for (;; level++, bit = bit / 64 + 1) { /* up, until a member follows */
         if (level == set->n_levels || bit / 64 >= set->n_words[level])
             return ROW_NONE;
         uint64_t word = set->level[level][bit / 64] & UINT64_MAX << bit % 64;
@@ -54,7 +50,7 @@ row_t row_set_next(const struct row_set *set, row_t row) {
         bit = bit / 64 * 64 + (uint64_t)__builtin_ctzll(word);
         break;
     }
-    for (; level > 0; level--) /* and down to the first of it */
+    for (; level > 0; level--) /* down to the first one */
         bit = bit * 64 + (uint64_t)__builtin_ctzll(set->level[level - 1][bit]);
     return (row_t)bit;
 }

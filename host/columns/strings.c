@@ -1,5 +1,5 @@
 /*
- * strings.c - the table of interned strings.
+ * strings.c - implements strings.h.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,9 +10,7 @@
 #include "columns/strings.h"
 #include "text/numbers.h"
 
-/*
- * Keys of ids that are no 64-bit integers.
- */
+/* ---- Values ---- */
 
 bool values_init(struct values *values) {
     *values = (struct values){0};
@@ -26,35 +24,30 @@ void values_free(struct values *values) {
     arena_free(&values->arena);
 }
 
-/* In which list a value stands; its place there is what is left of number + 1 without its first binary digit. */
+/* The list of a value; its index in the list is number + 1 without the first binary digit. */
 static unsigned list_of(uint32_t number) {
     return 31 - (unsigned)__builtin_clz(number + 1);
 }
 
-static uint32_t place_of(uint32_t number) {
+static uint32_t index_of(uint32_t number) {
     return number + 1 - ((uint32_t)1 << list_of(number));
 }
 
-/* Copies the table's last string to where it stays. */
-static bool keep(struct values *values, const char *text, size_t length) {
-    uint32_t number = values->n;
-    struct value **list = &values->lists[list_of(number)];
-    if (!*list)
-        *list = arena_take(&values->arena, (size_t)number + 1, sizeof **list);
-    char *copy = arena_take(&values->arena, length, 1);
-    if (!*list || !copy)
-        return false;
-    memcpy(copy, text + 1, length - 1);
-    (*list)[place_of(number)] = (struct value){copy, length - 1, text[0]};
-    values->n++;
-    return true;
-}
-
-/* Without memory for the copy a string has a number but is no value, nor is any that comes later. */
+/* Interns under the mutex. Copies a new string to where it does not move. Without memory for the copy the string has a
+ * number but is no value, nor is any later string. */
 static uint32_t intern_guarded(struct values *values, const char *text, size_t length) {
     uint32_t number = strings_intern(&values->strings, text, length);
-    if (number == values->n && !keep(values, text, length))
-        return STRING_NONE;
+    if (number == values->n) {
+        struct value **list = &values->lists[list_of(number)];
+        if (!*list)
+            *list = arena_take(&values->arena, (size_t)number + 1, sizeof **list);
+        char *copy = arena_take(&values->arena, length, 1);
+        if (!*list || !copy)
+            return STRING_NONE;
+        memcpy(copy, text + 1, length - 1);
+        (*list)[index_of(number)] = (struct value){copy, length - 1, text[0]};
+        values->n++;
+    }
     return number < values->n ? number : STRING_NONE;
 }
 
@@ -72,13 +65,6 @@ static value_key intern(struct values *values, char type, const void *bytes, siz
     return number == STRING_NONE ? KEY_ABSENT : KEY_VALUES + number;
 }
 
-static value_key intern_nan(struct values *values) {
-    pthread_mutex_lock(&values->mutex);
-    uint32_t number = values->n_nan++;
-    pthread_mutex_unlock(&values->mutex);
-    return intern(values, VALUES_NAN, &number, sizeof number);
-}
-
 value_key values_string(struct values *values, const char *decoded, size_t length) {
     return intern(values, VALUES_STRING, decoded, length);
 }
@@ -90,27 +76,27 @@ value_key values_integer(struct values *values, const char *text, size_t length)
     return intern(values, VALUES_INTEGER, text, length);
 }
 
-/* A whole double beyond 64 bits equals the integer that it stands for, all of its up to 309 digits. */
-static value_key whole_double(struct values *values, double value) {
-    char text[320];
-    int length = snprintf(text, sizeof text, "%.0f", value);
-    return values_integer(values, text, (size_t)length);
-}
-
 value_key values_double(struct values *values, double value) {
-    if (isnan(value))
-        return intern_nan(values);
+    if (isnan(value)) {
+        pthread_mutex_lock(&values->mutex);
+        uint32_t number = values->n_nan++;
+        pthread_mutex_unlock(&values->mutex);
+        return intern(values, VALUES_NAN, &number, sizeof number);
+    }
     if (value >= -9223372036854775808.0 && value < 9223372036854775808.0 && value == (double)(int64_t)value &&
         key_is_integer((int64_t)value))
         return (int64_t)value;
-    if (isfinite(value) && value == floor(value))
-        return whole_double(values, value);
+    if (isfinite(value) && value == floor(value)) { /* equal to an integer of up to 309 digits */
+        char text[320];
+        int length = snprintf(text, sizeof text, "%.0f", value);
+        return values_integer(values, text, (size_t)length);
+    }
     return intern(values, VALUES_DOUBLE, &value, sizeof value);
 }
 
 struct value values_at(const struct values *values, value_key key) {
     uint32_t number = (uint32_t)(key - KEY_VALUES);
-    return values->lists[list_of(number)][place_of(number)];
+    return values->lists[list_of(number)][index_of(number)];
 }
 
 const char *values_text(const struct values *values, value_key key, char *room, size_t *length) {
@@ -138,6 +124,8 @@ const char *values_text(const struct values *values, value_key key, char *room, 
     }
 }
 
+/* ---- Strings ---- */
+
 bool strings_init(struct strings *strings) {
     *strings = (struct strings){.capacity = 64, .n_slots = 128, .bytes_capacity = 4096};
     strings->bytes = malloc(strings->bytes_capacity);
@@ -158,7 +146,7 @@ void strings_free(struct strings *strings) {
     *strings = (struct strings){0};
 }
 
-/* What a slot holds for a string: the upper half of its hash, which most others differ in, and its number + 1. */
+/* The entry of a string: the upper half of its hash, which differs between most strings, and its number + 1. */
 static inline uint64_t entry_of(uint64_t hash, uint32_t string) {
     return hash >> 32 << 32 | (string + 1);
 }
@@ -199,31 +187,6 @@ static bool rebuild_slots(struct strings *strings, uint32_t n_slots, unsigned tu
     return true;
 }
 
-/* The slots come first: there must never be fewer of them than two for each entry. */
-static bool grow_entries(struct strings *strings) {
-    uint32_t capacity = strings->capacity * 2;
-    if (strings->n_slots < 2 * capacity && !rebuild_slots(strings, strings->n_slots * 2, strings->turn))
-        return false;
-    uint64_t *start = realloc(strings->start, ((size_t)capacity + 1) * sizeof *start);
-    if (!start)
-        return false;
-    strings->start = start;
-    strings->capacity = capacity;
-    return true;
-}
-
-static bool grow_bytes(struct strings *strings, size_t extra) {
-    uint64_t capacity = strings->bytes_capacity;
-    while (capacity - strings->n_bytes < extra)
-        capacity *= 2;
-    char *bytes = realloc(strings->bytes, capacity);
-    if (!bytes)
-        return false;
-    strings->bytes = bytes;
-    strings->bytes_capacity = capacity;
-    return true;
-}
-
 uint32_t strings_intern(struct strings *strings, const char *bytes, size_t length) {
     uint64_t hash = hash_bytes(bytes, length, strings->turn);
     uint32_t slot = slot_of(strings, bytes, length, hash);
@@ -232,8 +195,15 @@ uint32_t strings_intern(struct strings *strings, const char *bytes, size_t lengt
     if (strings->n == UINT32_MAX / 4)
         return STRING_NONE;
     if (strings->n == strings->capacity) {
-        if (!grow_entries(strings))
+        /* Grow the slots first: there must always be at least two per string. */
+        uint32_t capacity = strings->capacity * 2;
+        if (strings->n_slots < 2 * capacity && !rebuild_slots(strings, strings->n_slots * 2, strings->turn))
             return STRING_NONE;
+        uint64_t *start = realloc(strings->start, ((size_t)capacity + 1) * sizeof *start);
+        if (!start)
+            return STRING_NONE;
+        strings->start = start;
+        strings->capacity = capacity;
         slot = slot_of(strings, bytes, length, hash);
     }
     if (hash_run_is_long(hash, slot, strings->n_slots - 1, strings->turn)) {
@@ -242,8 +212,16 @@ uint32_t strings_intern(struct strings *strings, const char *bytes, size_t lengt
         hash = hash_bytes(bytes, length, strings->turn);
         slot = slot_of(strings, bytes, length, hash);
     }
-    if (strings->bytes_capacity - strings->n_bytes <= length && !grow_bytes(strings, length + 1))
-        return STRING_NONE;
+    if (strings->bytes_capacity - strings->n_bytes <= length) {
+        uint64_t capacity = strings->bytes_capacity;
+        while (capacity - strings->n_bytes <= length)
+            capacity *= 2;
+        char *larger = realloc(strings->bytes, capacity);
+        if (!larger)
+            return STRING_NONE;
+        strings->bytes = larger;
+        strings->bytes_capacity = capacity;
+    }
     memcpy(strings->bytes + strings->n_bytes, bytes, length);
     strings->bytes[strings->n_bytes + length] = 0;
     strings->n_bytes += length + 1;

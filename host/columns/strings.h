@@ -1,11 +1,11 @@
 /*
- * strings.h - interned strings: equal bytes get the same 32-bit number, numbers rise in the order of first sight.
+ * strings.h - interned strings: equal bytes get the same 32-bit number, ascending in the order of insertion.
  *
- *     bytes   a::t\0cpu_op\0kernel\0...       all strings one after the other, each with a NUL behind
- *     start   0     5       12      ...       where each begins; start[n] is the end
+ *     bytes   a::t\0cpu_op\0kernel\0...       all strings, each followed by a NUL
+ *     start   0     5       12      ...       offset of each string; start[n] is the end
  *     slots   open addressing, at most half full, upper half of the hash and number + 1, or 0
  *
- * One thread at a time. Cost: O(length) to intern, O(1) to look at.
+ * One thread at a time. Cost: O(length) to intern, O(1) to read.
  */
 #ifndef COLUMNS_STRINGS_H
 #define COLUMNS_STRINGS_H
@@ -32,14 +32,14 @@ struct strings {
 bool strings_init(struct strings *strings);
 void strings_free(struct strings *strings);
 
-/* The number of these bytes, new if they were not seen before; STRING_NONE when memory runs out. */
+/* The number of these bytes, which are added if they are new; STRING_NONE: out of memory. */
 uint32_t strings_intern(struct strings *strings, const char *bytes, size_t length);
 
 /* The number of these bytes, or STRING_NONE if they were never interned. */
 uint32_t strings_find(const struct strings *strings, const char *bytes, size_t length);
 
-/* Interns all strings of another table in their order: the number that each of them gets here, by its number there; the
- * caller's. NULL: out of memory. */
+/* Interns all strings of another table in their order. Returns the number here by the number there; the caller frees
+ * it. NULL: out of memory. */
 uint32_t *strings_join(struct strings *strings, const struct strings *others);
 
 static inline const char *strings_text(const struct strings *strings, uint32_t string) {
@@ -51,11 +51,11 @@ static inline size_t strings_length(const struct strings *strings, uint32_t stri
 }
 
 /*
- * The table of ids that are no 64-bit integers: strings, fractions, integers of any length.
+ * ---- The table of ids that are not 64-bit integers: strings, fractions, integers of any length ----
  *
- * Shared by all threads and all traces of a context, so that equal values have equal keys wherever they stand. Such ids
- * are rare; a mutex guards the table. Values stay where they are, so that whoever has a key looks at its value without
- * the mutex while others add theirs:
+ * All threads and all traces of a context share it, so that equal values have equal keys in all traces. Such ids are
+ * rare; a mutex guards the table. Values never move, so that a thread with a key reads the value without the mutex
+ * while others add values:
  *
  *     lists   [0]: value 0    [1]: values 1, 2    [2]: values 3 .. 6    ...
  */
@@ -66,8 +66,8 @@ enum { VALUES_STRING = 's', VALUES_DOUBLE = 'd', VALUES_INTEGER = 'i', VALUES_NA
 struct values {
     pthread_mutex_t mutex;
     struct strings strings; /* a letter for the type, then the canonical text */
-    uint32_t n_nan;         /* NaN equals nothing: each gets a number of its own */
-    struct arena arena;     /* of the lists and what they point to */
+    uint32_t n_nan;         /* NaN equals nothing: each NaN gets a number */
+    struct arena arena;     /* of the lists and their texts */
     struct value *lists[32];
     uint32_t n; /* values in the lists */
 };
@@ -82,13 +82,13 @@ struct value {
 bool values_init(struct values *values);
 void values_free(struct values *values);
 
-/* Keys of values; KEY_ABSENT when memory runs out. A double or an integer text that fits 64 bits folds into the
+/* Keys of values; KEY_ABSENT: out of memory. A double or an integer text that fits 64 bits folds into the
  * integer. `text` is canonical: no leading zeros, no plus sign. */
 value_key values_string(struct values *values, const char *decoded, size_t length);
 value_key values_double(struct values *values, double value);
 value_key values_integer(struct values *values, const char *text, size_t length);
 
-/* The value of a key from KEY_VALUES on that is no integer; it stays as long as the table. */
+/* The value of a key from KEY_VALUES on that is no integer; valid as long as the table. */
 struct value values_at(const struct values *values, value_key key);
 
 /* A value as Python's str() gives it, in `room` (NUMBER_TEXT_MAX bytes) or in the table. */

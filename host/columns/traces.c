@@ -1,11 +1,7 @@
 /*
- * traces.c - making room in the columns of a device trace.
+ * traces.c - implements traces.h.
  */
 #include "columns/traces.h"
-
-/*
- * Which columns a host trace has.
- */
 
 const struct column_form host_node_columns[HOST_NODE_N_COLUMNS] = {
 #define X(type, name) {offsetof(struct host_nodes, name), sizeof(type)},
@@ -18,7 +14,7 @@ void host_nodes_free(struct host_nodes *nodes) {
     *nodes = (struct host_nodes){0};
 }
 
-/* First that of places, which some traces have; last those that are read ahead, in the order of their bits. */
+/* First the optional column of value offsets; last the columns that are read ahead, in the order of their bits. */
 static const struct column_form columns[DEVICE_EVENT_N_COLUMNS] = {
     {offsetof(struct device_events, places), sizeof(struct value_places)},
     {offsetof(struct device_events, ts.bits), sizeof(uint64_t)},

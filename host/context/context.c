@@ -1,5 +1,5 @@
 /*
- * context.c - making a context, and the stages, warnings and notes that go through it.
+ * context.c - implements context.h: contexts, stages, warnings and notes, the choice of the engine.
  */
 #include <inttypes.h>
 #include <sched.h>
@@ -15,9 +15,7 @@
 #include "cuda/engine_cuda.h"
 #include "sutra/device.h"
 
-/*
- * The CUDA devices as callers of the library see them.
- */
+/* ---- CUDA devices ---- */
 
 uint32_t sutra_device_count(struct sutra_error *error) {
     char why[160];
@@ -48,8 +46,58 @@ enum sutra_status sutra_device_describe(uint32_t number, struct sutra_device_inf
     return SUTRA_OK;
 }
 
-static enum sutra_status engine_choice_begin(struct sutra_context *context, struct sutra_error *error);
-static void engine_choice_end(struct sutra_context *context);
+/* ---- Notes ---- */
+
+/* Sends a line to a callback, after a file name, or NULL. */
+static void send_line(void (*callback)(void *, const char *), void *arg, const char *file, const char *format,
+                      va_list arguments) {
+    char text[1024];
+    if (!callback)
+        return;
+    int n = file ? snprintf(text, sizeof text, "%s: ", file) : 0;
+    size_t begin = n > 0 && (size_t)n < sizeof text ? (size_t)n : 0;
+    vsnprintf(text + begin, sizeof text - begin, format, arguments);
+    callback(arg, text);
+}
+
+void context_warn(struct sutra_context *context, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    send_line(context->options.warning, context->options.arg, context->warns_of, format, arguments);
+    va_end(arguments);
+}
+
+static void context_note(struct sutra_context *context, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    send_line(context->options.note, context->options.arg, NULL, format, arguments);
+    va_end(arguments);
+}
+
+static void on_warning(void *arg, const char *message) {
+    context_warn(arg, "%s", message);
+}
+
+static void on_note(void *arg, const char *message) {
+    context_note(arg, "%s", message);
+}
+
+static enum sutra_status open_cuda(struct sutra_context *context, bool may_fall_back, struct sutra_error *error) {
+    struct cuda_engine_options options = {
+        .device = context->options.device_number,
+        .memory = context->options.device_memory,
+        .may_fall_back = may_fall_back,
+        .warn = on_warning,
+        .note = on_note,
+        .arg = context,
+    };
+    enum sutra_status status = cuda_engine_open(context->pool, &options, &context->choice.cuda, error);
+    if (!status)
+        cuda_engine_time(&context->choice.cuda);
+    return status;
+}
+
+/* ---- Contexts and stages ---- */
 
 #define THREADS_MAX 256
 #define PART_BYTES  ((size_t)1 << 18)
@@ -64,15 +112,6 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Processors that this process may use. */
-static unsigned processors(void) {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set))
-        return 1;
-    int n = CPU_COUNT(&set);
-    return n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
-}
-
 const char *sutra_context_engine(const struct sutra_context *context) {
     return context->engine.name;
 }
@@ -82,7 +121,7 @@ static void report_progress(struct sutra_context *context, uint64_t done) {
         context->options.progress(context->options.arg, context->stage, done, context->stage_total);
 }
 
-/* The pool has begun task i of n, and so is about that far in the stage. */
+/* The pool has started task i of n: the progress in the stage is about i/n. */
 static void on_tick(void *arg, size_t i, size_t n) {
     struct sutra_context *context = arg;
     report_progress(context, (uint64_t)((double)context->stage_total * ((double)i / (double)n)));
@@ -100,7 +139,12 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
         return error_memory(error);
     made->options = taken;
     made->part_bytes = PART_BYTES;
-    unsigned n_threads = taken.n_threads ? taken.n_threads : processors();
+    unsigned n_threads = taken.n_threads;
+    if (n_threads == 0) { /* one per CPU that this process may use */
+        cpu_set_t set;
+        int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+        n_threads = n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
+    }
     if (n_threads > THREADS_MAX)
         status =
             error_set(error, SUTRA_USAGE, "%u threads requested, at most %d are supported", n_threads, THREADS_MAX);
@@ -113,10 +157,16 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
         free(made);
         return status;
     }
-    status = engine_choice_begin(made, error);
-    if (status) {
-        sutra_context_free(made);
-        return status;
+    made->choice.cpu = made->engine = engine_cpu(made->pool);
+    made->choice.faster_from = GPU_FASTER_EVENTS;
+    if (taken.device == SUTRA_DEVICE_CUDA) { /* open the device now, or fail */
+        struct sutra_error why;
+        status = open_cuda(made, false, &why);
+        if (status) {
+            sutra_context_free(made);
+            return error_set(error, status, "%s; without --device cuda, sutra computes on the CPU", why.message);
+        }
+        made->engine = made->choice.cuda;
     }
     pool_on_tick(made->pool, on_tick, made);
     *context = made;
@@ -126,7 +176,8 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
 void sutra_context_free(struct sutra_context *context) {
     if (!context)
         return;
-    engine_choice_end(context);
+    if (context->choice.cuda.name)
+        cuda_engine_close(&context->choice.cuda);
     pool_free(context->pool);
     values_free(&context->values);
     free(context);
@@ -181,89 +232,7 @@ size_t sutra_context_stages(const struct sutra_context *context, const struct su
     return context->n_stages;
 }
 
-/* With the name of a file before it, or NULL. */
-static void say(void (*callback)(void *, const char *), void *arg, const char *of, const char *format,
-                va_list arguments) {
-    char text[1024];
-    if (!callback)
-        return;
-    int n = of ? snprintf(text, sizeof text, "%s: ", of) : 0;
-    size_t begin = n > 0 && (size_t)n < sizeof text ? (size_t)n : 0;
-    vsnprintf(text + begin, sizeof text - begin, format, arguments);
-    callback(arg, text);
-}
-
-void context_warn(struct sutra_context *context, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say(context->options.warning, context->options.arg, context->warns_of, format, arguments);
-    va_end(arguments);
-}
-
-static void context_note(struct sutra_context *context, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say(context->options.note, context->options.arg, NULL, format, arguments);
-    va_end(arguments);
-}
-
-/*
- * Choosing between the CPU and a CUDA device, and telling why.
- */
-
-static void on_warning(void *arg, const char *message) {
-    context_warn(arg, "%s", message);
-}
-
-static void on_note(void *arg, const char *message) {
-    context_note(arg, "%s", message);
-}
-
-static enum sutra_status open_cuda(struct sutra_context *context, bool may_fall_back, struct sutra_error *error) {
-    struct cuda_engine_options options = {
-        .device = context->options.device_number,
-        .memory = context->options.device_memory,
-        .may_fall_back = may_fall_back,
-        .warn = on_warning,
-        .note = on_note,
-        .arg = context,
-    };
-    enum sutra_status status = cuda_engine_open(context->pool, &options, &context->choice.cuda, error);
-    if (!status)
-        cuda_engine_time(&context->choice.cuda);
-    return status;
-}
-
-/* Makes the choice that the options leave: SUTRA_DEVICE_CUDA opens the device now, or fails. */
-static enum sutra_status engine_choice_begin(struct sutra_context *context, struct sutra_error *error) {
-    struct engine_choice *choice = &context->choice;
-    choice->cpu = engine_cpu(context->pool);
-    choice->faster_from = GPU_FASTER_EVENTS;
-    context->engine = choice->cpu;
-    if (context->options.device != SUTRA_DEVICE_CUDA)
-        return SUTRA_OK;
-    struct sutra_error why;
-    enum sutra_status status = open_cuda(context, false, &why);
-    if (status)
-        return error_set(error, status, "%s; without --device cuda, sutra computes on the CPU", why.message);
-    context->engine = choice->cuda;
-    return SUTRA_OK;
-}
-
-static void engine_choice_end(struct sutra_context *context) {
-    if (context->choice.cuda.name)
-        cuda_engine_close(&context->choice.cuda);
-}
-
-/* A device that could not be opened once is not tried again. */
-static bool can_open(struct sutra_context *context) {
-    struct engine_choice *choice = &context->choice;
-    struct sutra_error error;
-    if (!choice->tried && open_cuda(context, true, &error))
-        snprintf(choice->refused, sizeof choice->refused, "%s", error.message);
-    choice->tried = true;
-    return choice->cuda.name != NULL;
-}
+/* ---- The choice between the CPU and a CUDA device ---- */
 
 void gpu_faster_text(uint64_t faster_from, char *text, size_t size) {
     if (faster_from == NEVER_FASTER)
@@ -272,41 +241,47 @@ void gpu_faster_text(uint64_t faster_from, char *text, size_t size) {
         snprintf(text, size, "a GPU is expected to be faster from %" PRIu64 " events on", faster_from);
 }
 
-/* Notes what computes; not once more after the same. */
-__attribute__((format(printf, 2, 3))) static void tell(struct sutra_context *context, const char *format, ...) {
-    char text[sizeof context->choice.told];
+/* Reports the engine, unless the last note was the same. */
+__attribute__((format(printf, 2, 3))) static void note_engine(struct sutra_context *context, const char *format, ...) {
+    char text[sizeof context->choice.last_note];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (strcmp(text, context->choice.told) != 0)
+    if (strcmp(text, context->choice.last_note) != 0)
         context_note(context, "%s", text);
-    memcpy(context->choice.told, text, sizeof text);
-}
-
-static void choose(struct sutra_context *context, uint64_t n_events) {
-    struct engine_choice *choice = &context->choice;
-    char why[160];
-    context->engine = choice->cpu;
-    if (!gpu_is_faster(n_events, choice->faster_from)) {
-        gpu_faster_text(choice->faster_from, why, sizeof why);
-        tell(context, "computing on the CPU: %s; --device cuda selects a GPU", why);
-    } else if (!can_open(context)) {
-        tell(context, "computing on the CPU: %s", choice->refused);
-    } else {
-        context->engine = choice->cuda;
-        tell(context, "computing on CUDA device %" PRIu32 ": expected to be faster with %" PRIu64 " events",
-             context->options.device_number, n_events);
-    }
+    memcpy(context->choice.last_note, text, sizeof text);
 }
 
 void context_expect(struct sutra_context *context, uint64_t n_events) {
-    if (context->options.device == SUTRA_DEVICE_AUTO)
-        choose(context, n_events);
-    else if (context->options.device == SUTRA_DEVICE_CPU)
-        tell(context, "computing on the CPU, as requested");
-    else
-        tell(context, "computing on CUDA device %" PRIu32 ", as requested", context->options.device_number);
+    struct engine_choice *choice = &context->choice;
+    char why[160];
+    if (context->options.device == SUTRA_DEVICE_CPU) {
+        note_engine(context, "computing on the CPU, as requested");
+        return;
+    }
+    if (context->options.device != SUTRA_DEVICE_AUTO) {
+        note_engine(context, "computing on CUDA device %" PRIu32 ", as requested", context->options.device_number);
+        return;
+    }
+    context->engine = choice->cpu;
+    if (!gpu_is_faster(n_events, choice->faster_from)) {
+        gpu_faster_text(choice->faster_from, why, sizeof why);
+        note_engine(context, "computing on the CPU: %s; --device cuda selects a GPU", why);
+        return;
+    }
+    /* Try only once to open the device. */
+    struct sutra_error error;
+    if (!choice->tried && open_cuda(context, true, &error))
+        snprintf(choice->refused, sizeof choice->refused, "%s", error.message);
+    choice->tried = true;
+    if (!choice->cuda.name) {
+        note_engine(context, "computing on the CPU: %s", choice->refused);
+        return;
+    }
+    context->engine = choice->cuda;
+    note_engine(context, "computing on CUDA device %" PRIu32 ": expected to be faster with %" PRIu64 " events",
+                context->options.device_number, n_events);
 }
 
 size_t sutra_context_device_stages(struct sutra_context *context, const struct sutra_stage **stages) {

@@ -1,5 +1,5 @@
 /*
- * context.h - inside of struct sutra_context: the pool, the engine, the table of odd ids, the clock of the stages.
+ * context.h - members of struct sutra_context: thread pool, engine, table of ids that are no integers, times of stages.
  */
 #ifndef CONTEXT_CONTEXT_H
 #define CONTEXT_CONTEXT_H
@@ -12,37 +12,34 @@
 #include "sutra/context.h"
 #include "sutra/link.h"
 
-/*
- * Which engine does a context's work: the CPU's, or one on a CUDA device, which is opened when it is
- * first wanted and kept.
- */
+/* ---- The engine: on the CPU, or on a CUDA device, which is opened when it is first used and kept ---- */
 
-/* Events from which --device auto takes a CUDA device if there is one.
+/* Events from which --device auto uses a CUDA device if there is one.
  *
- * That is the least number at which linking is faster with the device, copies included, than on all cores without it.
- * It has not been measured on any GPU yet, so it is never reached. `bench/engine` measures it: the size at which its
- * column "total" passes below the CPU's on all cores, with the time to open the device (column "open") added. */
+ * This is the smallest number for which linking on the device, copies included, is faster than on all cores. It is not
+ * measured on any GPU yet, so it is never reached. `bench/engine` measures it: the size at which its column "total"
+ * becomes smaller than that of the CPU on all cores, plus the time to open the device (column "open"). */
 #define NEVER_FASTER      UINT64_MAX
 #define GPU_FASTER_EVENTS NEVER_FASTER
 
-/* Whether a device is worth asking for. */
+/* Whether a device is expected to be faster. */
 static inline bool gpu_is_faster(uint64_t n_events, uint64_t faster_from) {
     return faster_from != NEVER_FASTER && n_events >= faster_from;
 }
 
-/* That for people. */
+/* faster_from as text for messages. */
 void gpu_faster_text(uint64_t faster_from, char *text, size_t size);
 
 struct engine_choice {
     struct engine cpu, cuda; /* cuda.name is NULL while it is not open */
-    bool tried;              /* to open it */
-    char refused[400];       /* why that failed */
-    char told[600];          /* the last note */
-    uint64_t faster_from;    /* GPU_FASTER_EVENTS, less in tests */
+    bool tried;              /* to open the device */
+    char refused[400];       /* reason of the failure */
+    char last_note[600];
+    uint64_t faster_from; /* GPU_FASTER_EVENTS, less in tests */
     struct sutra_stage stages[CUDA_PHASES];
 };
 
-/* Chooses the engine for work on so many events, before its first step, and notes the reason. */
+/* Chooses the engine for n_events events, before its first step, and reports the reason. */
 void context_expect(struct sutra_context *context, uint64_t n_events);
 
 #define STAGES_MAX 32
@@ -60,29 +57,29 @@ struct sutra_context {
     double stage_began;
     const char *stage; /* the running one, or NULL */
     uint64_t stage_total;
-    size_t part_bytes;            /* threads share a file in parts of so many bytes at least */
+    size_t part_bytes;            /* smallest part of a file for a thread */
     const struct rank_team *team; /* processes that share ranks (analyze/ranks.h), or NULL */
-    bool notes_places;            /* readers of device traces note where values stand that a copy may change */
-    unsigned ahead;               /* and what they read for who will ask for it (read/event_columns.h) */
-    bool stage_held;              /* threads work in this stage: what they call begins and ends none */
-    bool own_names;       /* outputs have names that the program chose: links there are replaced (write/beside.h) */
-    const char *warns_of; /* a file that warnings are of, with whose name they begin; or NULL */
+    bool notes_places;            /* readers of device traces keep offsets of values that a copy may replace */
+    unsigned ahead;               /* and read these columns ahead (read/event_columns.h) */
+    bool stage_held;              /* threads work in this stage: begin and end no other stage */
+    bool own_names;               /* the program chose the names of outputs: replace links (write/sink.h) */
+    const char *warns_of;         /* file name at the beginning of warnings, or NULL */
 };
 
-/* Begin a stage (ending the one before) and end it. Names are constants; `total` is what progress counts to. What the
- * pool runs in between moves the progress. */
+/* Begin a stage (after the end of the previous one) and end it. Names are constants; `total` is the end value of the
+ * progress, which the pool's tasks advance. */
 void stage_begin(struct sutra_context *context, const char *name, uint64_t total);
 void stage_end(struct sutra_context *context);
 
-/* Whether the work that runs was cancelled. Who sees that ends as if there were no memory, but with the error of
- * context_gave_up(), which is that of memory where it was not cancelled. */
+/* Whether the running call was cancelled. A function that ends early returns context_gave_up(): the error of
+ * cancellation, or else of memory. */
 bool context_is_cancelled(const struct sutra_context *context);
 enum sutra_status context_gave_up(const struct sutra_context *context, struct sutra_error *error);
 
-/* SUTRA_OK, or the error of work that was cancelled. */
+/* SUTRA_OK, or the error of cancellation. */
 enum sutra_status context_go_on(const struct sutra_context *context, struct sutra_error *error);
 
-/* Hand a line to the caller's callbacks. */
+/* Sends a line to the caller's warning callback. */
 __attribute__((format(printf, 2, 3))) void context_warn(struct sutra_context *context, const char *format, ...);
 
 #endif

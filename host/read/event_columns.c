@@ -1,8 +1,8 @@
 /*
- * event_columns.c - reading fields of chosen events into columns.
+ * event_columns.c - implements event_columns.h.
  *
- * The events that are new are listed first, in the order in which they were asked for, and cut into parts. Each part
- * has a table of strings of its own; joined in the order of the parts, numbers of strings do not depend on threads.
+ * New events are listed in the order of the request and divided into parts. Each part has its own string table; the
+ * tables are joined in the order of the parts, so that string numbers do not depend on the number of threads.
  */
 #include <math.h>
 #include <pthread.h>
@@ -15,17 +15,17 @@
 #include "read/document.h"
 #include "read/event_columns.h"
 
-/* A part learns the forms of events anew, so that few and large ones are best; some are handed out late. */
+/* Each part learns the forms of events again, so parts are large; but enough parts balance the threads. */
 #define EVENTS_A_PART    4096
 #define PARTS_PER_THREAD 16
 
-/* One column, of which only what its form needs is there. */
+/* A column; of the arrays only the one of its form is allocated. */
 struct kept_column {
     char *name;
     enum asked_form form;
     bool outside;
-    bool whole;      /* all is known */
-    uint64_t *known; /* else a bit by event */
+    bool complete;   /* known for all events */
+    uint64_t *known; /* else a bit per event */
     struct json_place *place;
     value_key *key;
     struct number_column number;
@@ -39,35 +39,31 @@ struct kept_columns {
     struct strings strings;
 };
 
-/* A field of a question, and where its place is found. */
-struct found_field {
-    uint64_t column;        /* in the list */
-    enum event_field field; /* FIELD_NONE: by name */
-    size_t named;           /* its number among the names, then */
-};
-
-struct column_asking {
+/* A request. */
+struct column_request {
     const struct sutra_device_trace *trace;
     struct values *values;
     struct pool *pool;
     struct kept_column *list;
-    struct found_field fields[ASK_MAX];
+    uint64_t columns[ASK_MAX];        /* column in the list, by field */
+    enum event_field fields[ASK_MAX]; /* FIELD_NONE: found by name, */
+    size_t named_index[ASK_MAX];      /* at this index of `named` */
     size_t n_fields;
     struct named_fields named;
-    bool strings;  /* whether some field is a string */
-    row_t *events; /* those that are new */
+    bool strings;  /* some field is a string */
+    row_t *events; /* new events */
     row_t n_events;
-    struct asking_part *parts;
+    struct request_part *parts;
     size_t n_parts;
 };
 
-struct asking_part {
+struct request_part {
     struct field_reader reader;
     struct strings strings;
-    uint32_t *string_map; /* their numbers among those of all parts */
+    uint32_t *string_map; /* to the string numbers of all parts */
 };
 
-/* ---- What is kept ---- */
+/* ---- Columns of a trace ---- */
 
 struct kept_columns *event_columns_new(void) {
     struct kept_columns *made = calloc(1, sizeof *made);
@@ -115,23 +111,8 @@ struct strings *event_columns_table(struct kept_columns *columns) {
     return &columns->strings;
 }
 
-static bool column_alloc(struct kept_column *column, size_t n) {
-    column->known = column_new(n / 64 + 1, sizeof *column->known);
-    switch (column->form) {
-    case ASK_PLACE:
-        return (column->place = column_new(n, sizeof *column->place)) && column->known;
-    case ASK_KEY:
-    case ASK_INT:
-        return (column->key = column_new(n, sizeof *column->key)) && column->known;
-    case ASK_NUMBER:
-        return numbers_new(&column->number, n) && column->known;
-    default:
-        return (column->string = column_new(n, sizeof *column->string)) && column->known;
-    }
-}
-
-/* The number of a field's column; that of columns where there is none. */
-static uint64_t seek_column(const struct kept_columns *columns, const struct asked_field *field) {
+/* Index of a field's column; columns->n if there is none. */
+static uint64_t find_column(const struct kept_columns *columns, const struct asked_field *field) {
     uint64_t at = 0;
     for (; at < columns->n; at++) {
         const struct kept_column *column = &columns->list[at];
@@ -141,26 +122,29 @@ static uint64_t seek_column(const struct kept_columns *columns, const struct ask
     return at;
 }
 
-/* The column of a field, new if there is none; false: out of memory. */
-static bool find_column(struct kept_columns *columns, const struct asked_field *field, size_t n_events,
-                        uint64_t *found) {
-    *found = seek_column(columns, field);
-    if (*found < columns->n)
-        return true;
-    if (!column_grow(&columns->list, columns->n, &columns->capacity, sizeof *columns->list))
-        return false;
+/* Adds a column for a field. False: out of memory. */
+static bool add_column(struct kept_columns *columns, const struct asked_field *field, size_t n) {
     struct kept_column made = {.name = strdup(field->name), .form = field->form, .outside = field->outside};
-    if (!column_alloc(&made, n_events) || !made.name) {
+    bool ok = column_grow(&columns->list, columns->n, &columns->capacity, sizeof *columns->list) && made.name &&
+              (made.known = column_new(n / 64 + 1, sizeof *made.known));
+    if (ok && made.form == ASK_PLACE)
+        ok = (made.place = column_new(n, sizeof *made.place));
+    else if (ok && (made.form == ASK_KEY || made.form == ASK_INT))
+        ok = (made.key = column_new(n, sizeof *made.key));
+    else if (ok && made.form == ASK_NUMBER)
+        ok = numbers_new(&made.number, n);
+    else if (ok)
+        ok = (made.string = column_new(n, sizeof *made.string));
+    if (ok)
+        columns->list[columns->n++] = made;
+    else
         column_free(&made);
-        return false;
-    }
-    columns->list[columns->n++] = made;
-    return true;
+    return ok;
 }
 
-/* A new column of which all is known. False: out of memory; `made` is as it was. */
+/* Adds a column that is known for all events. False: out of memory; `made` is unchanged. */
 static bool keep_column(struct kept_columns *columns, struct kept_column made) {
-    made.whole = true;
+    made.complete = true;
     made.name = strdup(made.name);
     if (!made.name || !column_grow(&columns->list, columns->n, &columns->capacity, sizeof *columns->list)) {
         free(made.name);
@@ -188,87 +172,47 @@ bool event_columns_keep(struct kept_columns *columns, struct device_events *even
     return true;
 }
 
-/* ---- Which events are new ---- */
+/* ---- Requests ---- */
 
-static bool is_known(const struct column_asking *asking, row_t event) {
-    bool known = true;
-    for (size_t i = 0; i < asking->n_fields; i++) {
-        const struct kept_column *column = &asking->list[asking->fields[i].column];
-        known &= column->whole || (column->known[event / 64] >> event % 64 & 1);
-    }
-    return known;
-}
-
-static bool all_is_known(const struct column_asking *asking) {
-    bool known = true;
-    for (size_t i = 0; i < asking->n_fields; i++)
-        known &= asking->list[asking->fields[i].column].whole;
-    return known;
-}
-
-static void set_known(struct column_asking *asking, row_t event, bool known) {
-    for (size_t i = 0; i < asking->n_fields; i++) {
-        const struct kept_column *column = &asking->list[asking->fields[i].column];
+static void set_known(struct column_request *request, row_t event, bool known) {
+    for (size_t i = 0; i < request->n_fields; i++) {
+        const struct kept_column *column = &request->list[request->columns[i]];
         uint64_t bit = (uint64_t)1 << event % 64;
-        if (column->whole)
+        if (column->complete)
             continue;
         uint64_t *word = &column->known[event / 64];
         *word = known ? *word | bit : *word & ~bit;
     }
 }
 
-/* Lists them, and takes them as known from now on. */
-static void list_new(struct column_asking *asking, const row_t *events, row_t n_events) {
+/* Lists the new events and marks them as known. */
+static void list_new(struct column_request *request, const row_t *events, row_t n_events) {
     for (row_t i = 0; i < n_events; i++) {
         row_t event = events ? events[i] : i;
-        if (event == ROW_NONE || is_known(asking, event))
+        bool known = true;
+        for (size_t field = 0; field < request->n_fields && event != ROW_NONE; field++) {
+            const struct kept_column *column = &request->list[request->columns[field]];
+            known &= column->complete || (column->known[event / 64] >> event % 64 & 1);
+        }
+        if (known)
             continue;
-        set_known(asking, event, true);
-        asking->events[asking->n_events++] = event;
+        set_known(request, event, true);
+        request->events[request->n_events++] = event;
     }
 }
 
-/* ---- Reading ---- */
-
-/* Where the fields of an event stand. */
-struct asked_places {
-    struct event_places known;
-    struct json_place named[NAMED_MAX];
-};
-
-static void find_places(const struct column_asking *asking, row_t event, struct event_forms *learned,
-                        struct asked_places *places) {
-    const struct sutra_device_trace *trace = asking->trace;
-    struct json_walker walker = walk_from(&trace->document.source, trace->events.text[event]);
-    *places = (struct asked_places){0};
-    if (walk_char(&walker) == '{')
-        walk_event_named(&walker, learned, &asking->named, &places->known, places->named);
+static uint32_t intern_inputs(struct request_part *part, const struct event_places *places, unsigned selected) {
+    const struct json_place *inputs = &places->field[FIELD_CONCRETE_INPUTS];
+    return inputs_intern(&part->reader, inputs, inputs_given(inputs) & selected, &part->strings);
 }
 
-static value_key int_at(struct field_reader *reader, struct json_place place) {
-    value_key key = KEY_UNHASHABLE;
-    if (!place.at)
-        return KEY_ABSENT;
-    field_int(reader, place, &key);
-    return key;
-}
-
-static struct number number_of(const char *bytes, struct json_place place) {
-    struct number number = number_double(NAN);
-    if (place.at)
-        field_number(bytes + place.at, &number);
-    return number;
-}
-
-static uint32_t inputs_at(struct asking_part *part, const struct json_place *places, unsigned which) {
-    return inputs_intern(&part->reader, places, inputs_given(places) & which, &part->strings);
-}
-
-static void put_value(struct asking_part *part, const struct kept_column *column, row_t event,
-                      const struct asked_places *places, struct found_field asked) {
+/* Reads a field of an event from its offset to a column. */
+static void read_value(struct request_part *part, const struct kept_column *column, row_t event,
+                       const struct event_places *places, struct json_place place) {
     struct field_reader *reader = &part->reader;
     const char *bytes = reader->source->bytes;
-    struct json_place place = asked.field == FIELD_NONE ? places->named[asked.named] : places->known.field[asked.field];
+    struct number number = number_double(NAN);
+    value_key key = place.at ? KEY_UNHASHABLE : KEY_ABSENT;
     switch (column->form) {
     case ASK_PLACE:
         column->place[event] = place;
@@ -277,16 +221,20 @@ static void put_value(struct asking_part *part, const struct kept_column *column
         column->key[event] = place.at ? field_key(reader, place) : KEY_ABSENT;
         break;
     case ASK_INT:
-        column->key[event] = int_at(reader, place);
+        if (place.at)
+            field_int(reader, place, &key);
+        column->key[event] = key;
         break;
     case ASK_NUMBER:
-        number_put(column->number, event, number_of(bytes, place));
+        if (place.at)
+            field_number(bytes + place.at, &number);
+        number_put(column->number, event, number);
         break;
     case ASK_ARGUMENTS:
-        column->string[event] = inputs_at(part, &places->known.field[FIELD_CONCRETE_INPUTS], GIVEN_TO_OPERATORS);
+        column->string[event] = intern_inputs(part, places, GIVEN_TO_OPERATORS);
         break;
     case ASK_LAUNCH:
-        column->string[event] = inputs_at(part, &places->known.field[FIELD_CONCRETE_INPUTS], GIVEN_TO_LAUNCHES);
+        column->string[event] = intern_inputs(part, places, GIVEN_TO_LAUNCHES);
         break;
     case ASK_STRING:
         column->string[event] =
@@ -295,108 +243,117 @@ static void put_value(struct asking_part *part, const struct kept_column *column
     }
 }
 
-static row_t first_of_part(const struct column_asking *asking, size_t number) {
-    return (row_t)part_start(asking->n_events, asking->n_parts, number);
+static row_t first_of_part(const struct column_request *request, size_t number) {
+    return (row_t)part_start(request->n_events, request->n_parts, number);
 }
 
 static void read_part(void *arg, size_t number) {
-    const struct column_asking *asking = arg;
-    struct asking_part *part = &asking->parts[number];
+    const struct column_request *request = arg;
+    const struct sutra_device_trace *trace = request->trace;
+    struct request_part *part = &request->parts[number];
     struct event_forms learned = {0};
-    struct asked_places places;
-    part->reader = (struct field_reader){.source = &asking->trace->document.source, .values = asking->values};
-    part->reader.failed = asking->strings && !strings_init(&part->strings);
-    row_t begin = first_of_part(asking, number), end = first_of_part(asking, number + 1);
-    if (pool_is_cancelled(asking->pool))
+    part->reader = (struct field_reader){.source = &trace->document.source, .values = request->values};
+    part->reader.failed = request->strings && !strings_init(&part->strings);
+    row_t begin = first_of_part(request, number), end = first_of_part(request, number + 1);
+    if (pool_is_cancelled(request->pool))
         part->reader.failed = true;
     for (row_t i = begin; i < end && !part->reader.failed; i++) {
-        find_places(asking, asking->events[i], &learned, &places);
-        for (size_t j = 0; j < asking->n_fields; j++)
-            put_value(part, &asking->list[asking->fields[j].column], asking->events[i], &places, asking->fields[j]);
+        row_t event = request->events[i];
+        struct event_places places = {0};
+        struct json_place found[NAMED_MAX] = {{0}};
+        struct json_walker walker = walk_from(&trace->document.source, trace->events.text[event]);
+        if (walk_char(&walker) == '{')
+            walk_event_named(&walker, &learned, &request->named, &places, found);
+        for (size_t j = 0; j < request->n_fields; j++) {
+            enum event_field field = request->fields[j];
+            read_value(part, &request->list[request->columns[j]], event, &places,
+                       field == FIELD_NONE ? found[request->named_index[j]] : places.field[field]);
+        }
     }
     if (begin < end)
-        events_passed(asking->trace, asking->events[begin], asking->events[end - 1]);
+        events_passed(trace, request->events[begin], request->events[end - 1]);
     event_forms_free(&learned);
 }
 
-/* From the strings of a part to those of all. */
+/* Replaces the string numbers of a part by those of all parts. */
 static void map_part(void *arg, size_t number) {
-    const struct column_asking *asking = arg;
-    const uint32_t *map = asking->parts[number].string_map;
-    for (size_t j = 0; j < asking->n_fields; j++) {
-        uint32_t *string = asking->list[asking->fields[j].column].string;
-        for (row_t i = first_of_part(asking, number); string && i < first_of_part(asking, number + 1); i++)
-            if (string[asking->events[i]] != STRING_NONE)
-                string[asking->events[i]] = map[string[asking->events[i]]];
+    const struct column_request *request = arg;
+    const uint32_t *map = request->parts[number].string_map;
+    for (size_t j = 0; j < request->n_fields; j++) {
+        uint32_t *string = request->list[request->columns[j]].string;
+        for (row_t i = first_of_part(request, number); string && i < first_of_part(request, number + 1); i++)
+            if (string[request->events[i]] != STRING_NONE)
+                string[request->events[i]] = map[string[request->events[i]]];
     }
 }
 
 /* Reads the new events; false: out of memory. */
-static bool read_new(struct column_asking *asking, struct strings *strings) {
+static bool read_new(struct column_request *request, struct strings *strings) {
     bool ok = true;
-    size_t most = (size_t)PARTS_PER_THREAD * pool_threads(asking->pool);
-    asking->n_parts = asking->n_events / EVENTS_A_PART + 1;
-    asking->n_parts = asking->n_parts < most ? asking->n_parts : most;
-    asking->parts = calloc(asking->n_parts, sizeof *asking->parts);
-    if (!asking->parts)
+    size_t most = (size_t)PARTS_PER_THREAD * pool_threads(request->pool);
+    request->n_parts = request->n_events / EVENTS_A_PART + 1;
+    request->n_parts = request->n_parts < most ? request->n_parts : most;
+    request->parts = calloc(request->n_parts, sizeof *request->parts);
+    if (!request->parts)
         return false;
-    pool_run(asking->pool, asking->n_parts, read_part, asking);
-    for (size_t i = 0; i < asking->n_parts; i++)
-        ok = ok && !asking->parts[i].reader.failed;
-    for (size_t i = 0; i < asking->n_parts && ok && asking->strings; i++)
-        ok = (asking->parts[i].string_map = strings_join(strings, &asking->parts[i].strings));
-    if (ok && asking->strings)
-        pool_run(asking->pool, asking->n_parts, map_part, asking);
-    for (size_t i = 0; i < asking->n_parts; i++) {
-        strings_free(&asking->parts[i].strings);
-        buffer_free(&asking->parts[i].reader.scratch);
-        free(asking->parts[i].string_map);
+    pool_run(request->pool, request->n_parts, read_part, request);
+    for (size_t i = 0; i < request->n_parts; i++)
+        ok = ok && !request->parts[i].reader.failed;
+    for (size_t i = 0; i < request->n_parts && ok && request->strings; i++)
+        ok = (request->parts[i].string_map = strings_join(strings, &request->parts[i].strings));
+    if (ok && request->strings)
+        pool_run(request->pool, request->n_parts, map_part, request);
+    for (size_t i = 0; i < request->n_parts; i++) {
+        strings_free(&request->parts[i].strings);
+        buffer_free(&request->parts[i].reader.scratch);
+        free(request->parts[i].string_map);
     }
-    free(asking->parts);
+    free(request->parts);
     return ok;
 }
 
-/* ---- A question ---- */
-
-/* The number of a field among those that are found by name, which it joins. */
-static size_t name_field(struct named_fields *named, const struct asked_field *field) {
-    size_t i = 0;
-    while (i < named->n && (named->outside[i] != field->outside || strcmp(named->name[i], field->name) != 0))
-        i++;
-    named->name[i] = field->name;
-    named->outside[i] = field->outside;
-    named->n += i == named->n;
-    return i;
-}
-
-/* False: out of memory. */
-static bool find_columns(struct column_asking *asking, struct kept_columns *columns, const struct asked_field *fields,
+/* Finds or adds the columns of the fields. False: out of memory. */
+static bool find_columns(struct column_request *request, struct kept_columns *columns, const struct asked_field *fields,
                          size_t n_fields) {
+    struct named_fields *named = &request->named;
     for (size_t i = 0; i < n_fields; i++) {
-        struct found_field *asked = &asking->fields[i];
-        if (!find_column(columns, &fields[i], asking->trace->events.n, &asked->column))
+        const struct asked_field *field = &fields[i];
+        request->columns[i] = find_column(columns, field);
+        if (request->columns[i] == columns->n && !add_column(columns, field, request->trace->events.n))
             return false;
-        asked->field = event_field_named(fields[i].name, fields[i].outside);
-        if (asked->field == FIELD_NONE)
-            asked->named = name_field(&asking->named, &fields[i]);
-        asking->strings |= fields[i].form >= ASK_ARGUMENTS;
+        request->fields[i] = event_field_named(field->name, field->outside);
+        request->strings |= field->form >= ASK_ARGUMENTS;
+        if (request->fields[i] != FIELD_NONE)
+            continue;
+        size_t k = 0; /* the index of its name, which is added once */
+        while (k < named->n && (named->outside[k] != field->outside || strcmp(named->name[k], field->name) != 0))
+            k++;
+        named->name[k] = field->name;
+        named->outside[k] = field->outside;
+        named->n += k == named->n;
+        request->named_index[i] = k;
     }
-    asking->list = columns->list;
-    asking->n_fields = n_fields;
+    request->list = columns->list;
+    request->n_fields = n_fields;
     return true;
 }
 
-static bool answer(struct column_asking *asking, struct kept_columns *columns, const row_t *events, row_t n_events) {
-    if (all_is_known(asking))
+/* Reads the events that are new. False: out of memory, or cancelled. */
+static bool update_columns(struct column_request *request, struct kept_columns *columns, const row_t *events,
+                           row_t n_events) {
+    bool complete = true;
+    for (size_t i = 0; i < request->n_fields; i++)
+        complete &= request->list[request->columns[i]].complete;
+    if (complete)
         return true;
-    asking->events = malloc(((size_t)n_events + 1) * sizeof *asking->events);
-    if (!asking->events)
+    request->events = malloc(((size_t)n_events + 1) * sizeof *request->events);
+    if (!request->events)
         return false;
-    list_new(asking, events, n_events);
-    bool ok = asking->n_events == 0 || read_new(asking, &columns->strings);
-    for (row_t i = 0; i < asking->n_events && !ok; i++)
-        set_known(asking, asking->events[i], false);
-    free(asking->events);
+    list_new(request, events, n_events);
+    bool ok = request->n_events == 0 || read_new(request, &columns->strings);
+    for (row_t i = 0; i < request->n_events && !ok; i++)
+        set_known(request, request->events[i], false);
+    free(request->events);
     return ok;
 }
 
@@ -404,13 +361,13 @@ enum sutra_status event_columns_ask(struct sutra_context *context, const struct 
                                     const struct asked_field *fields, size_t n_fields, const row_t *events,
                                     row_t n_events, struct asked_column *columns, struct sutra_error *error) {
     struct kept_columns *kept = trace->columns;
-    struct column_asking asking = {.trace = trace, .values = &context->values, .pool = context->pool};
+    struct column_request request = {.trace = trace, .values = &context->values, .pool = context->pool};
     if (n_fields > ASK_MAX)
         return error_set(error, SUTRA_INTERNAL, "too many fields in one request: %zu", n_fields);
     pthread_mutex_lock(&kept->mutex);
-    bool ok = find_columns(&asking, kept, fields, n_fields) && answer(&asking, kept, events, n_events);
+    bool ok = find_columns(&request, kept, fields, n_fields) && update_columns(&request, kept, events, n_events);
     for (size_t i = 0; i < n_fields && ok; i++) {
-        const struct kept_column *column = &kept->list[asking.fields[i].column];
+        const struct kept_column *column = &kept->list[request.columns[i]];
         columns[i] = (struct asked_column){column->place, column->key, column->number, column->string};
     }
     pthread_mutex_unlock(&kept->mutex);
@@ -420,8 +377,8 @@ enum sutra_status event_columns_ask(struct sutra_context *context, const struct 
 bool event_columns_have(const struct sutra_device_trace *trace, const struct asked_field *field) {
     struct kept_columns *kept = trace->columns;
     pthread_mutex_lock(&kept->mutex);
-    uint64_t at = seek_column(kept, field);
-    bool whole = at < kept->n && kept->list[at].whole;
+    uint64_t at = find_column(kept, field);
+    bool complete = at < kept->n && kept->list[at].complete;
     pthread_mutex_unlock(&kept->mutex);
-    return whole;
+    return complete;
 }

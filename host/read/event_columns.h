@@ -1,18 +1,18 @@
 /*
- * event_columns.h - columns on demand: fields of events that reading the trace made no columns of.
+ * event_columns.h - columns on demand: fields of events that the reader of the trace made no columns of.
  *
- *     names of fields, chosen events --> one walk over those events, in parallel --> a column for each field, by event
+ *     names of fields, selected events --> one walk over new events, in parallel --> a column per field, by event
  *
  *     static const struct asked_field fields[] = {{"grid", ASK_PLACE}, {"memory bandwidth (GB/s)", ASK_NUMBER}};
  *     struct asked_column columns[2];
  *     status = event_columns_ask(context, trace, fields, 2, kernels, n_kernels, columns, error);
  *     ... number_at(columns[1].number, event) ...
  *
- * Columns are kept with the trace: who asks for what is there gets it at once, who asks for more events adds them. Ids
- * and inputs are there from the start where the context of who read the trace reads ahead.
- * Elements of events that nobody asked for are never touched, so a column costs memory for the others only.
+ * Columns are kept with the trace: a repeated request returns them immediately, and a request for more events adds
+ * these. If the context reads ahead, the columns of ids and inputs exist from the start. Elements of events that were
+ * not requested are never touched, so that they cost no memory.
  *
- * Cost: O(length of the events that are new), and O(events) to tell these. Threads may ask at the same time.
+ * Cost: O(length of new events), and O(requested events). Thread-safe.
  */
 #ifndef READ_EVENT_COLUMNS_H
 #define READ_EVENT_COLUMNS_H
@@ -25,16 +25,15 @@
 #include "read/event_fields.h"
 #include "sutra/trace.h"
 
-/* What a field's value becomes. */
+/* Type of a column. */
 enum asked_form {
-    ASK_PLACE,     /* where it stands in the text; `at` is 0 where it is absent */
+    ASK_PLACE,     /* offset in the text; `at` is 0 if absent */
     ASK_KEY,       /* any value as an id; KEY_ABSENT */
-    ASK_INT,       /* what Python's int() makes of it, as an id; KEY_ABSENT, or KEY_UNHASHABLE where int() fails */
-    ASK_NUMBER,    /* a number, true or false; NaN where it is absent or anything else */
-    ASK_ARGUMENTS, /* of "args": what an operator was given (event_inputs.h), by number as those of ASK_STRING;
-                      STRING_NONE where nothing is told of it */
-    ASK_LAUNCH,    /* the same of what a launch was given */
-    ASK_STRING, /* a string's number among event_columns_strings(); STRING_NONE where it is absent or anything else */
+    ASK_INT,       /* result of Python's int(), as an id; KEY_ABSENT, or KEY_UNHASHABLE if int() fails */
+    ASK_NUMBER,    /* a number, true or false; NaN if absent or another type */
+    ASK_ARGUMENTS, /* of "args": inputs of an operator as one text (see below), a string number; STRING_NONE: no inputs */
+    ASK_LAUNCH,    /* the same for a kernel launch */
+    ASK_STRING,    /* string number of event_columns_strings(); STRING_NONE if absent or another type */
 };
 
 struct asked_field {
@@ -43,8 +42,7 @@ struct asked_field {
     bool outside; /* a member of the event itself, not of its "args" */
 };
 
-/* A column by event, of which the elements of those events count that were asked for. Only the member of its form is
- * set. */
+/* A column by event, valid for the requested events. Only the member of its form is set. */
 struct asked_column {
     const struct json_place *place;
     const value_key *key; /* ASK_KEY and ASK_INT */
@@ -52,52 +50,53 @@ struct asked_column {
     const uint32_t *string; /* ASK_ARGUMENTS, ASK_LAUNCH and ASK_STRING */
 };
 
-/* Most fields of one question. */
+/* Most fields of one request. */
 #define ASK_MAX NAMED_MAX
 
-/* Fills columns[0..n_fields). `events` may be NULL for the first n_events events, need no order, and may hold some more
- * than once, or ROW_NONE. Ids are those of the context. SUTRA_SYSTEM: out of memory. */
+/* Fills columns[0..n_fields). `events`: in any order, with duplicates and ROW_NONE allowed; NULL: the first n_events
+ * events. Ids are those of the context. SUTRA_SYSTEM: out of memory. */
 enum sutra_status event_columns_ask(struct sutra_context *context, const struct sutra_device_trace *trace,
                                     const struct asked_field *fields, size_t n_fields, const row_t *events,
                                     row_t n_events, struct asked_column *columns, struct sutra_error *error);
 
-/* Whether a field of all events is there already. */
+/* Whether the column of a field is known for all events. */
 bool event_columns_have(const struct sutra_device_trace *trace, const struct asked_field *field);
 
-/* The strings of all such columns. Their numbers stay; their texts may move when somebody asks. */
+/* The strings of all columns. String numbers are stable; texts may move during a request. */
 const struct strings *event_columns_strings(const struct sutra_device_trace *trace);
 
-/* What is kept with a trace. NULL: out of memory. */
+/* The columns of a trace. NULL: out of memory. */
 struct kept_columns;
 struct kept_columns *event_columns_new(void);
 void event_columns_free(struct kept_columns *columns);
 
-/* While a trace is read ahead: the table of event_columns_strings(). */
+/* The table of event_columns_strings(), for reading ahead. */
 struct strings *event_columns_table(struct kept_columns *columns);
 
-/* Then takes the columns that were read ahead over from the events. False: out of memory. */
+/* Moves the columns that were read ahead from the events. False: out of memory. */
 bool event_columns_keep(struct kept_columns *columns, struct device_events *events);
 
-/* Gives back all columns of a trace, which nobody holds any more: who asks again walks again. Strings stay. */
+/* Frees all columns of a trace, which must not be in use; strings are kept. */
 void event_columns_forget(struct kept_columns *columns);
 
 /*
- * What an operator was given (values, types, shapes, strides of its inputs) as one text, and what the
- * launch of a kernel was (grid, block, registers, shared memory, and the occupancy that Kineto estimates of them) as
- * another: the fields of "args" from FIELD_CONCRETE_INPUTS on. So events with equal bytes have one number for all.
+ * ---- Inputs as one text ----
+ *
+ * The inputs of an operator (values, types, shapes, strides), and of a kernel launch (grid, block, registers, shared
+ * memory, and Kineto's estimate of the occupancy): the fields of "args" from FIELD_CONCRETE_INPUTS on. Events with
+ * equal bytes have one string number for all of them.
  *
  *     operator  1 ["", "1"] NUL 2 ["float", "Scalar"] NUL 3 [[8, 32], []] NUL 4 [[32, 1], []] NUL
  *     launch    5 [32, 8, 1] NUL 6 [128, 1, 1] NUL 7 32 NUL 8 49152 NUL 9 80 NUL
  *
- * Each field is one byte, which field it is, and the bytes of the file, in which a value has no NUL. What is absent is
- * not there.
+ * Each present field is a byte that identifies the field, and the bytes of the file, which contain no NUL.
  */
 
-/* Those of operators and those of launches among sets of inputs. */
+/* Sets of the inputs of operators and of launches. */
 #define GIVEN_TO_OPERATORS ((1U << (FIELD_GRID - FIELD_CONCRETE_INPUTS)) - 1)
 #define GIVEN_TO_LAUNCHES  (((1U << N_EVENT_INPUTS) - 1) & ~GIVEN_TO_OPERATORS)
 
-/* Which of N_EVENT_INPUTS places are there, as a set. */
+/* The set of the inputs that are present. */
 static inline unsigned inputs_given(const struct json_place *places) {
     unsigned given = 0;
     for (int i = 0; i < N_EVENT_INPUTS; i++)
@@ -105,8 +104,7 @@ static inline unsigned inputs_given(const struct json_place *places) {
     return given;
 }
 
-/* The number of the inputs at those of N_EVENT_INPUTS places that are `given`; STRING_NONE: none is, or memory ran out,
- * which fails. */
+/* Interns the inputs in the set `given`. STRING_NONE: the set is empty, or out of memory, and the reader has failed. */
 static inline uint32_t inputs_intern(struct field_reader *reader, const struct json_place *places, unsigned given,
                                      struct strings *strings) {
     const char *text = reader->source->bytes;
@@ -132,7 +130,7 @@ static inline uint32_t inputs_intern(struct field_reader *reader, const struct j
     return number;
 }
 
-/* One of them out of such a text, and its length; 0: it is absent. */
+/* A field of such a text, and its length; 0: absent. */
 static inline const char *inputs_find(const char *text, enum event_field field, size_t *length) {
     while (*text && *text != 1 + (int)field - FIELD_CONCRETE_INPUTS)
         text += strlen(text) + 1;

@@ -1,6 +1,6 @@
 /*
- * trace_head.c - looking at the beginning of a trace: members of the outermost object one after the other, up to the
- * first event of a process.
+ * trace_head.c - implements trace_head.h: walks the members of the outermost object, up to the first event of a
+ * process.
  */
 #include "read/trace_head.h"
 
@@ -19,18 +19,17 @@
 #include "read/source.h"
 #include "text/numbers.h"
 
-/* Text that is looked at, and bytes of a compressed file that it is made of. */
+/* Bytes of text that are inspected, and bytes of a compressed file that are decompressed. */
 #define HEAD_TEXT   ((size_t)1 << 18)
 #define HEAD_PACKED HEAD_TEXT
 
-/* JSON of decimals shrinks to about so much of its size. */
+/* Typical compression ratio of traces. */
 #define PACKED_RATIO 12
 
-/* Seconds below this, the year 2001, do not count from 1970 but from the start of a machine: what they count from is
- * missing. */
+/* Times below this, the year 2001, do not count from 1970 but from the start of the machine, which is unknown. */
 #define EARLIEST 1e9
 
-/* ---- JSON that may end anywhere ---- */
+/* ---- Truncated JSON ---- */
 
 struct head_text {
     const char *at, *end;
@@ -45,8 +44,8 @@ static void skip_blanks(struct head_text *text) {
         text->at++;
 }
 
-/* A string's bytes as they are; the text is behind it then. Nothing is told of one that the text ends in. */
-static bool take_string(struct head_text *text, const char **bytes, size_t *length) {
+/* Steps over a string and returns its raw bytes; false: truncated. */
+static bool read_string(struct head_text *text, const char **bytes, size_t *length) {
     if (!is_at(text, '"'))
         return false;
     const char *begin = ++text->at;
@@ -59,7 +58,7 @@ static bool take_string(struct head_text *text, const char **bytes, size_t *leng
     return true;
 }
 
-/* Behind a value; false where the text ends in it. */
+/* Steps over a value; false: truncated. */
 static bool skip_value(struct head_text *text) {
     const char *bytes;
     size_t length, depth = 0;
@@ -68,7 +67,7 @@ static bool skip_value(struct head_text *text) {
         if (text->at >= text->end)
             return false;
         if (*text->at == '"') {
-            if (!take_string(text, &bytes, &length))
+            if (!read_string(text, &bytes, &length))
                 return false;
             continue;
         }
@@ -81,7 +80,7 @@ static bool skip_value(struct head_text *text) {
     return text->at < text->end;
 }
 
-/* An integer from 0 on that stands there whole, or NOT_TOLD; the text stays. */
+/* The nonnegative integer at the text, or NOT_TOLD. */
 static int64_t integer_here(const struct head_text *text) {
     const char *at = text->at;
     int64_t value = 0;
@@ -90,7 +89,7 @@ static int64_t integer_here(const struct head_text *text) {
     return at > text->at && at < text->end && memchr(",]} \t\r\n", *at, 7) ? value : NOT_TOLD;
 }
 
-/* A decimal number; 0 where there is none. */
+/* The decimal number at the text, or 0. */
 static double decimal_here(const struct head_text *text) {
     char digits[40];
     size_t left = (size_t)(text->end - text->at), n = left < sizeof digits - 1 ? left : sizeof digits - 1;
@@ -99,10 +98,10 @@ static double decimal_here(const struct head_text *text) {
     return *digits == '"' ? 0 : strtod(digits, NULL);
 }
 
-/* The next member of an object, whose opening bracket or last member is passed; false at its end. */
+/* Steps over the key of an object's next member; false at the end. */
 static bool next_member(struct head_text *text, const char **key, size_t *length) {
     skip_blanks(text);
-    if (!take_string(text, key, length))
+    if (!read_string(text, key, length))
         return false;
     skip_blanks(text);
     return text->at < text->end;
@@ -112,9 +111,9 @@ static bool key_is(const char *key, size_t length, const char *name) {
     return length == strlen(name) && memcmp(key, name, length) == 0;
 }
 
-/* ---- Members that tell something ---- */
+/* ---- Members ---- */
 
-static void look_at_info(struct head_text text, struct trace_head *head) {
+static void read_distributed_info(struct head_text text, struct trace_head *head) {
     const char *key;
     size_t length;
     if (!is_at(&text, '{'))
@@ -129,15 +128,10 @@ static void look_at_info(struct head_text text, struct trace_head *head) {
     }
 }
 
-/* Events of the process itself, not of the GPU or of the profiler. */
-static bool is_of_process(const char *category, size_t length) {
-    return key_is(category, length, "cpu_op") || key_is(category, length, "Operator") ||
-           key_is(category, length, "cuda_runtime") || key_is(category, length, "Runtime") ||
-           key_is(category, length, "user_annotation") || key_is(category, length, "python_function");
-}
-
-/* Whether the event tells the process. */
-static bool look_at_event(struct head_text text, double *ts, int64_t *pid) {
+/* Reads ts and pid of an event. True: an event of the process itself, not of the GPU or the profiler. */
+static bool read_event(struct head_text text, double *ts, int64_t *pid) {
+    static const char *const categories[] = {"cpu_op",  "Operator",        "cuda_runtime",
+                                             "Runtime", "user_annotation", "python_function"};
     const char *key, *category = NULL;
     size_t length, category_length = 0;
     *pid = NOT_TOLD;
@@ -150,19 +144,22 @@ static bool look_at_event(struct head_text text, double *ts, int64_t *pid) {
         else if (key_is(key, length, "ts"))
             *ts = decimal_here(&text);
         else if (key_is(key, length, "cat"))
-            take_string(&value, &category, &category_length);
+            read_string(&value, &category, &category_length);
         if (!skip_value(&text))
             break;
     }
-    return category && is_of_process(category, category_length) && *pid != NOT_TOLD;
+    for (size_t i = 0; i < sizeof categories / sizeof *categories && category; i++)
+        if (key_is(category, category_length, categories[i]))
+            return *pid != NOT_TOLD;
+    return false;
 }
 
-static void look_at_events(struct head_text text, double base, struct trace_head *head) {
+static void read_events(struct head_text text, double base, struct trace_head *head) {
     int64_t pid;
     double ts = 0;
     text.at++;
     for (skip_blanks(&text); is_at(&text, '{'); skip_blanks(&text)) {
-        if (look_at_event(text, &ts, &pid)) {
+        if (read_event(text, &ts, &pid)) {
             head->pid = pid;
             head->begin = base + ts / 1e6 < EARLIEST ? 0 : base + ts / 1e6;
             return;
@@ -172,13 +169,13 @@ static void look_at_events(struct head_text text, double base, struct trace_head
     }
 }
 
-/* "2026-11-21 08:03:09" as if its zone were UTC. */
+/* "2026-11-21 08:03:09", read as UTC. */
 static double clock_here(struct head_text text) {
     const char *bytes;
     size_t length;
     char clock[20] = {0};
     struct tm tm = {0};
-    if (!take_string(&text, &bytes, &length) || length < sizeof clock - 1)
+    if (!read_string(&text, &bytes, &length) || length < sizeof clock - 1)
         return 0;
     memcpy(clock, bytes, sizeof clock - 1);
     return strptime(clock, "%Y-%m-%d %H:%M:%S", &tm) ? (double)timegm(&tm) : 0;
@@ -202,11 +199,11 @@ void trace_head_look(const char *bytes, size_t size, struct trace_head *head) {
         }
         if (key_is(key, length, "traceEvents") && *text.at == '[') {
             head->side = SIDE_DEVICE;
-            look_at_events(text, base, head);
+            read_events(text, base, head);
             return;
         }
         if (key_is(key, length, "distributedInfo"))
-            look_at_info(text, head);
+            read_distributed_info(text, head);
         else if (key_is(key, length, "pid"))
             head->pid = integer_here(&text);
         else if (key_is(key, length, "time"))
@@ -220,34 +217,8 @@ void trace_head_look(const char *bytes, size_t size, struct trace_head *head) {
 
 /* ---- Files ---- */
 
-/* As many bytes as there are, up to n. */
-static size_t read_begin(int file, char *to, size_t n) {
-    size_t done = 0;
-    while (done < n) {
-        ssize_t got = read(file, to + done, n - done);
-        if (got <= 0 && (got == 0 || errno != EINTR))
-            break;
-        done += got > 0 ? (size_t)got : 0;
-    }
-    return done;
-}
-
-/* The text of a head, `n` bytes that SOURCE_PADDING zeros follow, once more as it is when it is mended. Its end, which
- * is missing, is part of that. */
-static bool look_at_mended(const char *text, size_t n, struct trace_head *head) {
-    struct mend_report report = {.n_elements = 0};
-    struct buffer mended = {0};
-    size_t failed_at;
-    enum mend_result result = mend_text(text, n, &report, &mended, &failed_at);
-    if (result == MEND_DONE)
-        trace_head_look(mended.bytes, mended.length, head);
-    mend_report_free(&report);
-    buffer_free(&mended);
-    return result != MEND_MEMORY;
-}
-
-/* False: out of memory. */
-static bool look_at_bytes(const char *bytes, size_t size, char *text, bool lenient, struct trace_head *head) {
+/* Inspects the first bytes of a file; `text` has room for HEAD_TEXT and padding. False: out of memory. */
+static bool inspect_bytes(const char *bytes, size_t size, char *text, bool lenient, struct trace_head *head) {
     bool is_packed = is_gzip(bytes, size) || is_zstd(bytes, size);
     size_t n = size;
     if (is_packed)
@@ -257,8 +228,18 @@ static bool look_at_bytes(const char *bytes, size_t size, char *text, bool lenie
     memset(text + n, 0, SOURCE_PADDING);
     trace_head_look(text, n, head);
     head->text_bytes = head->bytes * (is_packed ? PACKED_RATIO : 1);
-    bool is_told = head->side != SIDE_UNKNOWN && head->pid != NOT_TOLD;
-    return !lenient || is_told || look_at_mended(text, n, head);
+    if (!lenient || (head->side != SIDE_UNKNOWN && head->pid != NOT_TOLD))
+        return true;
+    /* Repair the text, including its missing end. */
+    struct mend_report report = {.n_elements = 0};
+    struct buffer repaired = {0};
+    size_t failed_at;
+    enum mend_result result = mend_text(text, n, &report, &repaired, &failed_at);
+    if (result == MEND_DONE)
+        trace_head_look(repaired.bytes, repaired.length, head);
+    mend_report_free(&report);
+    buffer_free(&repaired);
+    return result != MEND_MEMORY;
 }
 
 enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_head *head, struct sutra_error *error) {
@@ -277,7 +258,13 @@ enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_h
     made.bytes = file_stamp_of(&found).bytes;
     made.modified_ns = file_stamp_of(&found).modified_ns;
     char *bytes = malloc(HEAD_PACKED), *text = malloc(HEAD_TEXT + SOURCE_PADDING);
-    bool ok = bytes && text && look_at_bytes(bytes, read_begin(file, bytes, HEAD_PACKED), text, lenient, &made);
+    size_t n = 0;
+    for (ssize_t got = 1; bytes && got != 0 && n<HEAD_PACKED; n += got> 0 ? (size_t)got : 0) {
+        got = read(file, bytes + n, HEAD_PACKED - n);
+        if (got < 0 && errno != EINTR)
+            break;
+    }
+    bool ok = bytes && text && inspect_bytes(bytes, n, text, lenient, &made);
     free(bytes);
     free(text);
     close(file);
@@ -291,24 +278,29 @@ enum sutra_status trace_head_read(const char *path, bool lenient, struct trace_h
 
 #define NUMBER_DIGITS 9
 
-/* The number at `at`, behind dots, dashes and the like. */
-static int64_t number_behind(const char *at) {
+/* The number at `at`, after dots, dashes and the like. */
+static int64_t number_after(const char *at) {
     at += strspn(at, "-_=. ");
     size_t n = strspn(at, "0123456789");
     return n > 0 && n <= NUMBER_DIGITS ? strtoll(at, NULL, 10) : NOT_TOLD;
 }
 
-static int64_t number_behind_word(const char *name, const char *word) {
+static int64_t number_after_word(const char *name, const char *word) {
     int64_t number = NOT_TOLD;
     for (const char *at = name; *at; at++)
-        if (strncasecmp(at, word, strlen(word)) == 0 && number_behind(at + strlen(word)) != NOT_TOLD)
-            number = number_behind(at + strlen(word));
+        if (strncasecmp(at, word, strlen(word)) == 0 && number_after(at + strlen(word)) != NOT_TOLD)
+            number = number_after(at + strlen(word));
     return number;
 }
 
-/* The only number that stands for itself. */
-static int64_t number_alone(const char *name) {
-    int64_t number = NOT_TOLD;
+int64_t trace_name_number(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int64_t number = number_after_word(name, "rank");
+    if (number == NOT_TOLD)
+        number = number_after_word(name, "worker");
+    if (number != NOT_TOLD)
+        return number;
+    /* The only number between separators. */
     for (const char *at = name; *at;) {
         size_t part = strcspn(at, "._-"), n = strspn(at, "0123456789");
         if (n == part && n > 0) {
@@ -319,12 +311,4 @@ static int64_t number_alone(const char *name) {
         at += part + (at[part] != 0);
     }
     return number;
-}
-
-int64_t trace_name_number(const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    int64_t number = number_behind_word(name, "rank");
-    if (number == NOT_TOLD)
-        number = number_behind_word(name, "worker");
-    return number == NOT_TOLD ? number_alone(name) : number;
 }

@@ -1,5 +1,5 @@
 /*
- * json.c - JSON of our own making.
+ * json.c - implements json.h.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "write/json.h"
 
-/* The length of the UTF-8 sequence at `text`, and its code point; 0: none. A lone surrogate is a sequence. */
+/* Length of the UTF-8 sequence at `text` and its code point; 0: invalid. Lone surrogates are valid. */
 static unsigned decode(const unsigned char *text, uint32_t *code) {
     static const struct {
         unsigned char mask, lead;
@@ -39,7 +39,7 @@ static void line(struct json_out *json) {
     buffer_append(&json->text->out, spaces, n);
 }
 
-/* What stands before an element: nothing behind a key, else a comma and a new line. */
+/* Writes the text before an element: nothing after a key, else a comma and a new line. */
 static void begin_element(struct json_out *json) {
     if (!json->after_key) {
         if (json->begun)

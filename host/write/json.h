@@ -1,6 +1,5 @@
 /*
- * json.h - JSON of our own making, as Python's json.dump() writes it: indented by a number of spaces, or in one
- * line.
+ * json.h - writes new JSON as Python's json.dump() does: indented by a number of spaces, or in one line.
  *
  *     json_open(&json, '{');
  *     json_key(&json, "us", 2);
@@ -33,17 +32,17 @@ void json_integer(struct json_out *json, int64_t value);
 void json_number(struct json_out *json, struct number number);
 void json_literal(struct json_out *json, const char *text, size_t length); /* a value's text as it is */
 
-/* A checked JSON list without objects, laid out anew. */
+/* A checked JSON list without objects, with new white space. */
 void json_list(struct json_out *json, const char *text);
 
-/* A key that is a constant of ours. */
+/* A constant key. */
 #define json_name(json, name) json_key(json, name, sizeof(name) - 1)
 
 /*
- * JSON for the terminal: strings of any bytes, numbers in a format of printf.
+ * ---- JSON for the terminal: strings of any bytes, numbers in a format of printf ----
  *
- * A string is written in ASCII. Bytes that are not UTF-8 become \udc80 to \udcff, as Python's surrogateescape has it,
- * so that any file name gives valid JSON.
+ * A string is written in ASCII. Bytes that are not UTF-8 become \udc80 to \udcff, as in Python's surrogateescape, so that
+ * any file name gives valid JSON.
  */
 
 void json_cstring(struct json_out *json, const char *text); /* NULL: null */

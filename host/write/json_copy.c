@@ -1,8 +1,8 @@
 /*
- * json_copy.c - re-indenting JSON at the speed of copying it.
+ * json_copy.c - implements json_copy.h: re-indents JSON almost at the speed of memcpy.
  *
- * The text was checked when it was read, so the loops here only look at first characters. Every write first makes sure
- * of room for the longest form of what it writes and then stores in whole vectors.
+ * The text was checked when it was read, so the loops here only inspect first characters. Every write first reserves
+ * room for the longest form of its output and then stores whole vectors.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +14,13 @@
 #include "text/strings.h"
 #include "write/json_copy.h"
 
-/*
- * What stands around the array. O(bytes written).
- */
+/* ---- The text around the array ---- */
 
-/* The members that are written, those that a later one of the same key replaces in its stead: the member whose value
- * stands behind the key of member i, or SIZE_MAX. NULL: out of memory. */
+/* For each member of the document: the member whose value is written after its key, the last one with this key; or
+ * SIZE_MAX for repeated keys. NULL: out of memory. */
 static size_t *resolve_members(const struct document *document, struct arena *arena) {
     size_t *keep = arena_take(arena, document->n_members, sizeof *keep);
-    size_t *first = arena_take(arena, document->n_members, sizeof *first); /* of each key */
+    size_t *first = arena_take(arena, document->n_members, sizeof *first); /* member by key */
     struct strings keys;
     struct field_reader reader = {.source = &document->source};
     bool ok = strings_init(&keys) && !arena->failed;
@@ -74,14 +72,12 @@ bool document_frame(const struct document *document, bool empty, struct buffer *
     return ok;
 }
 
-/*
- * The bytes of a device trace once more, with something in between.
- */
+/* ---- The bytes of a device trace ---- */
 
 void trace_copy_to(const struct sutra_device_trace *trace, struct text_out *text, size_t *from, size_t to) {
-    const size_t most = 1 << 20;
+    const size_t limit = 1 << 20;
     while (*from < to) {
-        size_t n = to - *from < most ? to - *from : most;
+        size_t n = to - *from < limit ? to - *from : limit;
         buffer_append(&text->out, trace->document.source.bytes + *from, n);
         *from += n;
         out_step(text);
@@ -114,40 +110,29 @@ size_t trace_event_end(const struct sutra_device_trace *trace, row_t event) {
     return last ? trim_end(bytes, trace_events_end(trace)) : element_end(bytes, trace->events.text[event + 1]);
 }
 
-/*
- * Writing an object's members into a buffer, then those that stay to the output. O(bytes written).
- */
+/* ---- Nodes: members are written to a buffer, then those that remain to the output. O(bytes written) ---- */
 
-/* Writes the value at a walker, leaving the emitter's list of members as it was. */
-static void put_value(struct json_emitter *emitter, struct json_walker *walker) {
+/* Writes the value at a walker and leaves the emitter's list of members unchanged. */
+static void write_member_value(struct json_emitter *emitter, struct json_walker *walker) {
     size_t n = emitter->members.n;
     emit_value(emitter, walker, NODE_LEVEL + 1);
     emitter->members.n = n;
 }
 
-static void put_change(struct json_emitter *emitter, const struct member_change *change) {
+static void write_change(struct json_emitter *emitter, const struct member_change *change) {
     if (!change->document) {
         emit_number(emitter->out, change->number);
         return;
     }
     struct json_walker walker = walk_from(&change->document->source, change->at);
-    put_value(emitter, &walker);
+    write_member_value(emitter, &walker);
 }
 
-static size_t change_of(const struct source *source, struct json_place key, const struct member_change *changes,
-                        size_t n) {
-    size_t i = 0;
-    while (i < n && !place_is(source, key, changes[i].key))
-        i++;
-    return i;
-}
-
-/* Writes all members into the rewriter's buffer; returns a bit for each change that met its member. */
-static uint32_t read_members(struct node_rewriter *rewriter, const struct document *document, size_t at,
-                             const struct member_change *changes, size_t n) {
+void node_rewrite(struct node_rewriter *rewriter, const struct document *document, size_t at,
+                  const struct member_change *changes, size_t n, struct buffer *out) {
     struct json_emitter *emitter = &rewriter->emitter;
     struct json_walker walker = walk_from(&document->source, at);
-    uint32_t met = 0;
+    uint32_t written = 0; /* a bit per change */
     rewriter->text.length = 0;
     emitter->out = &rewriter->text;
     emitter->members.n = 0;
@@ -156,36 +141,31 @@ static uint32_t read_members(struct node_rewriter *rewriter, const struct docume
         struct json_place key = walk_string(&walker);
         walk_next(&walker); /* the colon */
         emit_member_key(emitter, &walker, key);
-        size_t change = change_of(&document->source, key, changes, n);
+        size_t change = 0;
+        while (change < n && !place_is(&document->source, key, changes[change].key))
+            change++;
         if (change < n) {
             walk_value(&walker);
-            put_change(emitter, &changes[change]);
-            met |= (uint32_t)1 << change;
+            write_change(emitter, &changes[change]);
+            written |= (uint32_t)1 << change;
         } else {
-            put_value(emitter, &walker);
+            write_member_value(emitter, &walker);
         }
         end_member(emitter);
     }
     merge_members(emitter, 0);
-    return met;
-}
-
-void node_rewrite(struct node_rewriter *rewriter, const struct document *document, size_t at,
-                  const struct member_change *changes, size_t n, struct buffer *out) {
-    struct json_emitter *emitter = &rewriter->emitter;
-    uint32_t met = read_members(rewriter, document, at, changes, n);
     buffer_append(out, "{", 1);
     node_copy_members(&emitter->members, 0, emitter->members.n, &rewriter->text, out);
     bool comma = emitter->members.n > 0;
     emitter->out = out;
     for (size_t i = 0; i < n; i++) {
-        if (met >> i & 1)
+        if (written >> i & 1)
             continue;
         node_separate(out, !comma);
         buffer_append(out, "\"", 1);
         buffer_append(out, changes[i].key, strlen(changes[i].key));
         buffer_append(out, "\": ", 3);
-        put_change(emitter, &changes[i]);
+        write_change(emitter, &changes[i]);
         comma = true;
     }
     emit_newline(out, NODE_LEVEL);
@@ -199,10 +179,6 @@ void node_rewriter_free(struct node_rewriter *rewriter) {
     *rewriter = (struct node_rewriter){0};
 }
 
-/*
- * Copying members of a node.
- */
-
 void node_copy_members(const struct emitted_members *members, size_t begin, size_t end, const struct buffer *text,
                        struct buffer *out) {
     const struct emitted_member *list = members->list;
@@ -215,10 +191,12 @@ void node_copy_members(const struct emitted_members *members, size_t begin, size
     }
 }
 
-/* Bytes beyond what is written that a store may touch. */
+/* ---- Values ---- */
+
+/* Bytes after the output that a store may touch. */
 #define SLACK 64
 
-/* Objects up to this size are searched for equal tags pair by pair. */
+/* Objects up to this size are searched for equal tags pairwise. */
 #define FEW_MEMBERS 32
 
 void json_emitter_free(struct json_emitter *emitter) {
@@ -234,7 +212,7 @@ static inline size_t newline_length(unsigned level) {
     return 1 + 4 * (size_t)level;
 }
 
-static inline char *put_newline(char *to, unsigned level) {
+static inline char *append_newline(char *to, unsigned level) {
     size_t n = newline_length(level);
     memcpy(to, line_and_spaces, SLACK);
     if (n > SLACK)
@@ -245,7 +223,7 @@ static inline char *put_newline(char *to, unsigned level) {
 void emit_newline(struct buffer *out, unsigned level) {
     char *to = buffer_reserve(out, newline_length(level) + SLACK);
     if (to)
-        out->length = (size_t)(put_newline(to, level) - out->bytes);
+        out->length = (size_t)(append_newline(to, level) - out->bytes);
 }
 
 void emit_number(struct buffer *out, struct number number) {
@@ -260,7 +238,7 @@ void emit_number(struct buffer *out, struct number number) {
         buffer_append(out, number.bits ? "true" : "false", number.bits ? 4 : 5);
 }
 
-/* Makes sure of `extra` bytes at `to`, which is where the buffer's content will end; NULL: out of memory. */
+/* Reserves `extra` bytes at `to`, the end of the buffer's content; NULL: out of memory. */
 static inline char *room(struct buffer *out, char *to, size_t extra) {
     if ((size_t)(out->bytes + out->capacity - to) >= extra)
         return to;
@@ -268,13 +246,13 @@ static inline char *room(struct buffer *out, char *to, size_t extra) {
     return buffer_grow(out, extra);
 }
 
-/* Room for a string of this place as it is written, and a line of this level behind it. */
+/* Room for a string as it is written, and after it a line break of this level. */
 static inline size_t string_room(struct json_place place, unsigned level) {
     return 6 * (place.end - place.at) + 4 * (size_t)level + 4 * SLACK;
 }
 
 /* Writes a string's text between quotes. */
-static inline char *put_string(char *to, const char *text, struct json_place place) {
+static inline char *append_string(char *to, const char *text, struct json_place place) {
     const char *raw = text + place.at + 1;
     size_t length = place.end - place.at - 1;
     *to++ = '"';
@@ -286,8 +264,9 @@ static inline char *put_string(char *to, const char *text, struct json_place pla
     return to;
 }
 
-/* A scalar that is no short integer; NULL: out of memory. */
-static char *put_other_scalar(struct buffer *out, char *to, const char *text, unsigned level) {
+/* A scalar that is not a short integer; NULL: out of memory. */
+static __attribute__((noinline)) char *append_other_scalar(struct buffer *out, char *to, const char *text,
+                                                           unsigned level) {
     size_t length = *text == 't' || *text == 'n' ? 4 : 5;
     if (*text == 't' || *text == 'n' || *text == 'f') {
         memcpy(to, text, length);
@@ -298,33 +277,27 @@ static char *put_other_scalar(struct buffer *out, char *to, const char *text, un
     return to ? to + number_rewrite(text, length, form, to) : NULL;
 }
 
-/* Digits of a positive integer of at most 15 of them that stands right before a comma or a closing bracket, by far the
- * most frequent scalar; else 0. */
-static inline size_t short_integer_length(const char *text) {
-    size_t n = digit_run_short(text);
-    bool whole = text[n] == ',' || text[n] == ']' || text[n] == '}';
-    return whole && n < SCAN_BYTES && (*text != '0' || n == 1) ? n : 0;
-}
-
-/* Writes the number or word at the walker, with room for a line of this level behind it, and steps over it; NULL: out
- * of memory. */
-static inline char *put_scalar(struct buffer *out, char *to, struct json_walker *walker, unsigned level) {
+/* Writes the number or word at the walker, with room for a line break of this level, and steps over it; NULL: out of
+ * memory. */
+static inline char *append_scalar(struct buffer *out, char *to, struct json_walker *walker, unsigned level) {
     const char *text = walker->text + walker->at;
     to = room(out, to, 4 * (size_t)level + 4 * SLACK);
-    size_t n = short_integer_length(text);
     if (!to)
         return NULL;
-    if (n == 0) {
-        walk_scalar(walker);
-        return put_other_scalar(out, to, text, level);
+    /* By far the most frequent scalar: at most 15 digits, followed by a comma or a closing bracket. */
+    size_t n = digit_run_short(text);
+    bool integer = text[n] == ',' || text[n] == ']' || text[n] == '}';
+    if (integer && n > 0 && n < SCAN_BYTES && (*text != '0' || n == 1)) {
+        walk_to(walker, walker->at + n);
+        memcpy(to, text, SCAN_BYTES);
+        return to + n;
     }
-    walk_to(walker, walker->at + n);
-    memcpy(to, text, SCAN_BYTES);
-    return to + n;
+    walk_scalar(walker);
+    return append_other_scalar(out, to, text, level);
 }
 
-/* A number that is the same for equal keys: from the last 8 bytes up to the key's end (with the quote and the spaces
- * before it if it is shorter), and the first 8 of longer ones. */
+/* A number that is equal for equal keys: from the last 8 bytes up to the key's end (with the quote and the spaces
+ * before a shorter key), and the first 8 bytes of longer keys. */
 static inline uint64_t key_tag(const char *key, size_t length) {
     uint64_t last, first = 0;
     memcpy(&last, key + length - 8, 8);
@@ -346,14 +319,14 @@ static bool grow_members(struct json_emitter *emitter) {
     return true;
 }
 
-/* Writes a key with its colon, with room for a line behind, and remembers the member; NULL: out of memory. */
-static inline char *put_key(struct json_emitter *emitter, char *to, const char *text, struct json_place key,
-                            unsigned level) {
+/* Writes a key with its colon, with room for a line break, and adds the member; NULL: out of memory. */
+static inline char *append_key(struct json_emitter *emitter, char *to, const char *text, struct json_place key,
+                               unsigned level) {
     struct emitted_members *members = &emitter->members;
     if (!(to = room(emitter->out, to, string_room(key, level))) ||
         (members->n == members->capacity && !grow_members(emitter)))
         return NULL;
-    char *end = put_string(to, text, key);
+    char *end = append_string(to, text, key);
     size_t length = (size_t)(end - to) - 2;
     members->list[members->n++] = (struct emitted_member){
         .tag = key_tag(to + 1, length), .start = (size_t)(to - emitter->out->bytes), .key = (uint32_t)length};
@@ -364,7 +337,7 @@ static inline char *put_key(struct json_emitter *emitter, char *to, const char *
 void emit_member_key(struct json_emitter *emitter, const struct json_walker *walker, struct json_place key) {
     struct buffer *out = emitter->out;
     char *to = buffer_reserve(out, string_room(key, 0));
-    if (to && (to = put_key(emitter, to, walker->text, key, 0)))
+    if (to && (to = append_key(emitter, to, walker->text, key, 0)))
         out->length = (size_t)(to - out->bytes);
 }
 
@@ -373,15 +346,7 @@ void end_member(struct json_emitter *emitter) {
         emitter->members.list[emitter->members.n - 1].end = emitter->out->length;
 }
 
-static bool any_equal_tags(const struct emitted_member *list, size_t n) {
-    bool equal = false;
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = 0; k < i; k++)
-            equal |= list[i].tag == list[k].tag;
-    return equal;
-}
-
-/* A member among those that are sorted so that equal keys meet. */
+/* A member, for sorting by key. */
 struct keyed {
     const char *key; /* text in the buffer */
     size_t length, position;
@@ -391,30 +356,23 @@ static int compare_keys(const void *left, const void *right) {
     const struct keyed *a = left, *b = right;
     if (a->length != b->length)
         return a->length < b->length ? -1 : 1;
-    int order = memcmp(a->key, b->key, a->length);
+    return memcmp(a->key, b->key, a->length);
+}
+
+static int compare_keyed(const void *left, const void *right) {
+    int order = compare_keys(left, right);
+    const struct keyed *a = left, *b = right;
     return order ? order : (a->position > b->position) - (a->position < b->position);
-}
-
-/* Members of one key, sorted by position: the first takes the text of the last, the others are dropped (end 0). */
-static bool merge_run(struct emitted_member *list, const struct keyed *run, size_t n) {
-    if (n < 2)
-        return false;
-    struct emitted_member *first = &list[run[0].position], *last = &list[run[n - 1].position];
-    first->start = last->start;
-    first->end = last->end;
-    for (size_t i = 1; i < n; i++)
-        list[run[i].position].end = 0;
-    return true;
-}
-
-static bool same_key(const struct keyed *a, const struct keyed *b) {
-    return a->length == b->length && memcmp(a->key, b->key, a->length) == 0;
 }
 
 bool merge_members(struct json_emitter *emitter, size_t first) {
     struct emitted_member *list = emitter->members.list + first;
     size_t n = emitter->members.n - first, kept = 0;
-    if (n < 2 || (n <= FEW_MEMBERS && !any_equal_tags(list, n)))
+    bool equal = n > FEW_MEMBERS;
+    for (size_t i = 1; i < n && n <= FEW_MEMBERS; i++)
+        for (size_t k = 0; k < i; k++)
+            equal |= list[i].tag == list[k].tag;
+    if (!equal)
         return false;
     struct keyed *keyed = malloc(n * sizeof *keyed);
     if (!keyed) {
@@ -423,12 +381,18 @@ bool merge_members(struct json_emitter *emitter, size_t first) {
     }
     for (size_t i = 0; i < n; i++)
         keyed[i] = (struct keyed){emitter->out->bytes + list[i].start + 1, list[i].key, i};
-    qsort(keyed, n, sizeof *keyed, compare_keys);
+    qsort(keyed, n, sizeof *keyed, compare_keyed);
     bool merged = false;
     for (size_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin + 1; end < n && same_key(&keyed[begin], &keyed[end]);)
-            end++;
-        merged |= merge_run(list, keyed + begin, end - begin);
+        /* Of members with one key, by position, the first gets the text of the last; the others are removed (end 0). */
+        struct emitted_member *member = &list[keyed[begin].position];
+        for (end = begin + 1; end < n && compare_keys(&keyed[begin], &keyed[end]) == 0; end++) {
+            struct emitted_member *later = &list[keyed[end].position];
+            member->start = later->start;
+            member->end = later->end;
+            later->end = 0;
+            merged = true;
+        }
     }
     free(keyed);
     for (size_t i = 0; i < n; i++)
@@ -438,7 +402,7 @@ bool merge_members(struct json_emitter *emitter, size_t first) {
     return merged;
 }
 
-/* Writes the members of an object once more, without those that were superseded. */
+/* Writes the members of an object again, without the removed ones. */
 static void rewrite_members(struct json_emitter *emitter, size_t first, size_t start, unsigned level) {
     struct buffer *out = emitter->out, *scratch = &emitter->scratch;
     scratch->length = 0;
@@ -462,11 +426,11 @@ static void rewrite_members(struct json_emitter *emitter, size_t first, size_t s
 struct frame {
     size_t first_member; /* of an object, in the list of members */
     size_t start;        /* of its first member's text */
-    size_t at;           /* in the text that is read */
+    size_t at;           /* in the input text */
     bool object;
 };
 
-/* Closes an object: of repeated keys the last values stay. */
+/* Closes an object: of repeated keys the last value is kept. */
 static char *close_object(struct json_emitter *emitter, const struct frame *frame, char *to, unsigned level) {
     struct buffer *out = emitter->out;
     struct emitted_members *members = &emitter->members;
@@ -487,17 +451,7 @@ struct open_brackets {
     size_t depth, capacity;
 };
 
-static bool grow_frames(struct open_brackets *frames) {
-    struct frame *more = malloc((DEPTH_MAX + 1) * sizeof *more);
-    if (!more)
-        return false;
-    memcpy(more, frames->few, sizeof frames->few);
-    frames->list = more;
-    frames->capacity = DEPTH_MAX + 1;
-    return true;
-}
-
-/* The same list or object as it was written before, or NULL. */
+/* The cached output of the list or object at the walker, or NULL. */
 static inline const struct emitted_value *find_emitted(const struct json_emitter *emitter,
                                                        const struct json_walker *walker, unsigned level) {
     if (!emitter->values)
@@ -506,7 +460,7 @@ static inline const struct emitted_value *find_emitted(const struct json_emitter
     return value->level == level && seen_stands(&value->seen, walker->source, walker->at) ? value : NULL;
 }
 
-/* Keeps what was written from `from` to `to` for the value that is read from byte `at` up to byte `end`. */
+/* Caches the output from `from` to `to` of the value from byte `at` to byte `end`. */
 static inline void keep_emitted(struct json_emitter *emitter, const char *text, size_t at, size_t end, unsigned level,
                                 const char *from, const char *to) {
     size_t length = (size_t)(to - from);
@@ -519,8 +473,8 @@ static inline void keep_emitted(struct json_emitter *emitter, const char *text, 
     memcpy(value->text, from, length);
 }
 
-/* The loop of emit_value(): a state machine over tokens, whose walker is a copy that can stay in registers. Everything
- * that is written leaves room behind it for a separator, a line of spaces and a bracket. NULL: out of memory. */
+/* The loop of emit_value(): a state machine over tokens, whose walker is a copy in registers. Each write leaves room
+ * for a separator, a line of spaces and a bracket. NULL: out of memory. */
 static char *emit_tokens(struct json_emitter *emitter, struct json_walker *original, struct open_brackets *frames,
                          unsigned level) {
     struct json_walker walker = *original;
@@ -535,7 +489,7 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
             struct json_place place = walk_string(&walker);
             if (!(to = room(out, to, string_room(place, level))))
                 return NULL;
-            to = put_string(to, text, place);
+            to = append_string(to, text, place);
         } else if ((c == '{' || c == '[') && (known = find_emitted(emitter, &walker, level))) {
             if (!(to = room(out, to, known->length + 4 * (size_t)level + 4 * SLACK)))
                 return NULL;
@@ -544,36 +498,42 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
             walk_to(&walker, walker.at + known->seen.length);
         } else if (c == '{' || c == '[') {
             size_t at = walker.at;
-            if (frames->depth == frames->capacity && !grow_frames(frames))
-                return NULL;
+            if (frames->depth == frames->capacity) {
+                struct frame *more = malloc((DEPTH_MAX + 1) * sizeof *more);
+                if (!more)
+                    return NULL;
+                memcpy(more, frames->few, sizeof frames->few);
+                frames->list = more;
+                frames->capacity = DEPTH_MAX + 1;
+            }
             if (!(to = room(out, to, 4 * (size_t)level + 4 * SLACK)))
                 return NULL;
             *to++ = c;
             walk_next(&walker);
             if (text[walker.at] != c + 2) {
-                to = put_newline(to, ++level);
+                to = append_newline(to, ++level);
                 frames->list[frames->depth++] =
                     (struct frame){emitter->members.n, (size_t)(to - out->bytes), at, c == '{'};
                 if (c == '{') {
                     struct json_place key = walk_string(&walker);
                     walk_next(&walker); /* the colon */
-                    to = put_key(emitter, to, text, key, level);
+                    to = append_key(emitter, to, text, key, level);
                 }
                 continue;
             }
             *to++ = (char)(c + 2);
             walk_next(&walker);
         } else {
-            if (!(to = put_scalar(out, to, &walker, level)))
+            if (!(to = append_scalar(out, to, &walker, level)))
                 return NULL;
         }
-        /* Behind a value: close what ends here, then on to the next value. */
+        /* After a value: close brackets, then on to the next value. */
         while (frames->depth > 0 && text[walker.at] != ',') {
             const struct frame *frame = &frames->list[--frames->depth];
             if (frame->object)
                 to = close_object(emitter, frame, to, level);
             size_t bracket = frame->start - newline_length(level) - 1;
-            to = put_newline(to, --level);
+            to = append_newline(to, --level);
             *to++ = frame->object ? '}' : ']';
             keep_emitted(emitter, text, frame->at, walker.at + 1, level, out->bytes + bracket, to);
             walk_next(&walker);
@@ -587,11 +547,11 @@ static char *emit_tokens(struct json_emitter *emitter, struct json_walker *origi
         if (object)
             emitter->members.list[emitter->members.n - 1].end = (size_t)(to - out->bytes);
         *to++ = ',';
-        to = put_newline(to, level);
+        to = append_newline(to, level);
         if (object) {
             struct json_place key = walk_string(&walker);
             walk_next(&walker); /* the colon */
-            to = put_key(emitter, to, text, key, level);
+            to = append_key(emitter, to, text, key, level);
         }
     }
     *original = walker;

@@ -1,5 +1,5 @@
 /*
- * text.c - text that is handed to a sink piece by piece.
+ * text.c - implements text.h.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -11,20 +11,16 @@
 #include "text/strings.h"
 #include "write/text.h"
 
-/*
- * From a function that writes text to a file that appears whole or not at all.
- */
-
 enum sutra_status text_file_write(struct sutra_context *context, const char *path,
                                   bool (*write)(const void *of, struct text_out *text), const void *of,
                                   uint64_t *n_bytes, struct sutra_error *error) {
     struct text_out text = {0};
     enum sutra_status status = sink_open(&text.sink, context, path, error);
     if (!status) {
-        bool whole = write(of, &text) && !text.out.failed;
+        bool complete = write(of, &text) && !text.out.failed;
         out_flush(&text);
-        status = sink_close(text.sink, whole, n_bytes, error);
-        if (!status && !whole)
+        status = sink_close(text.sink, complete, n_bytes, error);
+        if (!status && !complete)
             status = error_memory(error);
     }
     buffer_free(&text.out);
@@ -44,19 +40,12 @@ enum sutra_status text_file_write_in(struct sutra_context *context, const char *
     return status;
 }
 
-/*
- * Values in CSV as pandas writes them.
- */
-
-/* Whether it has to stand in quotes. */
-static bool is_quoted(const char *bytes, size_t length) {
-    return memchr(bytes, ',', length) || memchr(bytes, '"', length) || memchr(bytes, '\n', length) ||
-           memchr(bytes, '\r', length);
-}
+/* ---- CSV ---- */
 
 static void add_text(struct text_out *text, const char *prefix, const char *bytes, size_t length) {
     const char *end = bytes + length, *quote;
-    bool quoted = is_quoted(bytes, length);
+    bool quoted = memchr(bytes, ',', length) || memchr(bytes, '"', length) || memchr(bytes, '\n', length) ||
+                  memchr(bytes, '\r', length);
     out_add(text, quoted ? "\"" : "");
     out_add(text, prefix);
     for (; quoted && (quote = memchr(bytes, '"', (size_t)(end - bytes))); bytes = quote + 1) {
