@@ -279,7 +279,8 @@ static __attribute__((noinline)) char *append_other_scalar(struct buffer *out, c
 
 /* Writes the number or word at the walker, with room for a line break of this level, and steps over it; NULL: out of
  * memory. */
-static inline char *append_scalar(struct buffer *out, char *to, struct json_walker *walker, unsigned level) {
+__attribute__((always_inline)) static inline char *append_scalar(struct buffer *out, char *to,
+                                                                 struct json_walker *walker, unsigned level) {
     const char *text = walker->text + walker->at;
     to = room(out, to, 4 * (size_t)level + 4 * SLACK);
     if (!to)
@@ -320,8 +321,8 @@ static bool grow_members(struct json_emitter *emitter) {
 }
 
 /* Writes a key with its colon, with room for a line break, and adds the member; NULL: out of memory. */
-static inline char *append_key(struct json_emitter *emitter, char *to, const char *text, struct json_place key,
-                               unsigned level) {
+__attribute__((always_inline)) static inline char *append_key(struct json_emitter *emitter, char *to, const char *text,
+                                                              struct json_place key, unsigned level) {
     struct emitted_members *members = &emitter->members;
     if (!(to = room(emitter->out, to, string_room(key, level))) ||
         (members->n == members->capacity && !grow_members(emitter)))
