@@ -1,5 +1,5 @@
 /*
- * doubles.c - digits in 128 bits, in units of the last decimal.
+ * doubles.c - converts doubles to their shortest decimal text and back, and adds nanoseconds to decimal texts.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -10,12 +10,13 @@
 #include "text/powers.h"
 
 /*
- * The shortest decimal digits that read back as the same double, laid out as Python's repr does.
+ * ---- The shortest decimal digits that read back as the same double, in the format of Python's repr ----
  *
- * Most doubles of a trace are whole or have up to three decimals; a multiplication and a division find those. The
- * others take Raffaello Giulietti's Schubfach method: the double and the borders of the interval that rounds to it are
- * multiplied by one 128-bit power of ten, so that the shortest decimal within is one of four neighbours; the closest to
- * the double wins, at equal distance the even one. Three 64x128-bit products, no loop but that for trailing zeros.
+ * Most doubles of a trace are integers or have up to three decimals; a multiplication and a division find those. All
+ * others use Raffaello Giulietti's Schubfach method: the double and the borders of the interval that rounds to it are
+ * multiplied by one 128-bit power of ten, so that the shortest decimal in the interval is one of four neighbours. The
+ * result is the one closest to the double, at equal distance the even one. Three 64x128-bit products; the only loop
+ * removes zeros.
  */
 
 struct short_decimal {
@@ -38,13 +39,6 @@ static inline uint64_t multiply_to_odd(wide power, uint64_t factor) {
     return (uint64_t)(product >> 64) | ((uint64_t)product != 0);
 }
 
-/* The decimal closest to `scaled` / 4 among its whole neighbours, `scaled` being the double in units of 10^exponent. */
-static struct short_decimal closest(uint64_t scaled, int exponent) {
-    uint64_t below = scaled / 4, rest = scaled % 4;
-    bool up = rest > 2 || (rest == 2 && (below & 1));
-    return (struct short_decimal){below + up, exponent};
-}
-
 /* Shortest digits of significand * 2^exponent; `narrow`: the next double below is only half a step away. */
 static struct short_decimal shortest(uint64_t significand, int exponent, bool narrow) {
     int k = narrow ? (exponent * 1262611 - 524031) >> 22 : (exponent * 1262611) >> 22;
@@ -65,24 +59,10 @@ static struct short_decimal shortest(uint64_t significand, int exponent, bool na
     bool below_fits = lower <= below * 4, above_fits = below * 4 + 4 <= upper;
     if (below_fits != above_fits)
         return (struct short_decimal){below + above_fits, k};
-    return closest(scaled, k);
-}
-
-static struct short_decimal strip_zeros(struct short_decimal x) {
-    if (x.digits % 100000000 == 0) {
-        x.digits /= 100000000;
-        x.exponent += 8;
-    }
-    while (x.digits % 10 == 0) {
-        x.digits /= 10;
-        x.exponent++;
-    }
-    return x;
-}
-
-static size_t write_zeros(char *out, size_t n) {
-    memset(out, '0', n);
-    return n;
+    /* The closest of the whole neighbours of scaled / 4. */
+    uint64_t rest = scaled % 4;
+    bool up = rest > 2 || (rest == 2 && (below & 1));
+    return (struct short_decimal){below + up, k};
 }
 
 /* d.ddde+xx */
@@ -103,19 +83,21 @@ static size_t write_scientific(const char *digits, size_t n, int exponent, char 
     return (size_t)(to - out);
 }
 
-/* ddd00.0, dd.ddd or 0.00ddd; `point` is the place of the decimal point among the digits. */
-static size_t write_plain_double_format(const char *digits, size_t n, int point, char *out) {
+/* ddd00.0, dd.ddd or 0.00ddd; `point` is the position of the decimal point in the digits. */
+static size_t write_fixed(const char *digits, size_t n, int point, char *out) {
     char *to = out;
     if (point <= 0) {
         *to++ = '0';
         *to++ = '.';
-        to += write_zeros(to, (size_t)-point);
+        memset(to, '0', (size_t)-point);
+        to += -point;
         memcpy(to, digits, n);
         return (size_t)(to - out) + n;
     }
     size_t whole = (size_t)point < n ? (size_t)point : n;
     memcpy(to, digits, whole);
-    to += whole + write_zeros(to + whole, (size_t)point - whole);
+    memset(to + whole, '0', (size_t)point - whole);
+    to += point;
     *to++ = '.';
     if (whole == n) {
         *to++ = '0';
@@ -127,12 +109,19 @@ static size_t write_plain_double_format(const char *digits, size_t n, int point,
 
 static size_t write_decimal(struct short_decimal x, char *out) {
     char digits[24];
-    x = strip_zeros(x);
+    if (x.digits % 100000000 == 0) {
+        x.digits /= 100000000;
+        x.exponent += 8;
+    }
+    while (x.digits % 10 == 0) {
+        x.digits /= 10;
+        x.exponent++;
+    }
     size_t n = digits_write(x.digits, digits);
     int point = x.exponent + (int)n;
     if (point > 16 || point < -3)
         return write_scientific(digits, n, point - 1, out);
-    return write_plain_double_format(digits, n, point, out);
+    return write_fixed(digits, n, point, out);
 }
 
 static size_t write_thousandths(uint64_t thousandths, char *out) {
@@ -189,16 +178,16 @@ size_t double_format(double value, char *out) {
 }
 
 /*
- * The double nearest to a decimal number, ties to even, whatever the number's length.
+ * ---- The double nearest to a decimal number of any length, ties to even ----
  *
- * Three ways, each tried only where the one before cannot be sure:
- * 1. digits below 2^53 and a power of ten that is a double: one exact operand each, so one rounding (Clinger);
+ * Three methods, each used only if the previous one is not exact:
+ * 1. digits below 2^53 and a power of ten that is a double: two exact operands, so one rounding (Clinger);
  * 2. up to 19 digits times a 128-bit power of ten, after Eisel and Lemire: the product is known to within two units of
- *    its 128 bits, and both ends of that range nearly always round to the same double. Of a longer number the first 19
- *    digits are taken, which widens the range by one unit of the last digit;
+ *    its 128 bits, and both ends of that range almost always round to the same double. Of a longer number the first 19
+ *    digits are used, which widens the range by one unit of the last digit;
  * 3. else the two candidates are neighbours, and the number is compared exactly with the middle between them. Digits
- *    beyond the 770th matter only by not being zero, so the integers of that comparison have a fixed size.
- * Linear in the length, no memory, no locale.
+ *    after the 770th matter only if they are not zero, so the integers of this comparison have a fixed size.
+ * Linear in the length, no allocation, no locale.
  */
 
 /* More significant digits than the middle of two neighbouring doubles has (768). */
@@ -241,7 +230,7 @@ static const char *read_digits(const char *text, const char *end, uint64_t *valu
     return text;
 }
 
-/* The exponent behind an "e"; what exceeds EXPONENT_ENOUGH may come out as anything else that does. */
+/* The exponent after an "e"; values beyond EXPONENT_ENOUGH are not exact. */
 static int64_t read_exponent(const char *text, const char *end) {
     bool negative = text < end && *text == '-';
     int64_t value = 0;
@@ -251,7 +240,7 @@ static int64_t read_exponent(const char *text, const char *end) {
     return negative ? -value : value;
 }
 
-/* More than 19 digits: leading zeros do not count, and those behind the 19th move the exponent. */
+/* More than 19 digits: leading zeros do not count, and digits after the 19th increase the exponent. */
 static void read_first_digits(struct decimal *x, int64_t n_digits) {
     const char *text = x->first;
     for (; text < x->end && (*text == '0' || *text == '.'); text++)
@@ -409,26 +398,23 @@ static int compare_with_middle(const struct decimal *x, uint64_t bits) {
 
 /* ---- putting it together ---- */
 
-static double from_bits(uint64_t bits) {
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static double nearest(const struct decimal *x) {
     if (x->exponent < POWER_LEAST)
         return 0;
     if (x->exponent > 308)
         return (double)INFINITY;
-    struct product least = multiply(x->digits, (int)x->exponent), most = least;
+    struct product lower = multiply(x->digits, (int)x->exponent), upper = lower;
     if (x->truncated)
-        most = multiply(x->digits + 1, (int)x->exponent);
-    most.top += 2;
-    uint64_t low = round_product(least), high = round_product(most);
-    if (low == high)
-        return from_bits(low);
-    int order = compare_with_middle(x, low);
-    return from_bits(order < 0 || (order == 0 && !(low & 1)) ? low : high);
+        upper = multiply(x->digits + 1, (int)x->exponent);
+    upper.top += 2;
+    uint64_t low = round_product(lower), high = round_product(upper);
+    if (low != high) {
+        int order = compare_with_middle(x, low);
+        low = order < 0 || (order == 0 && !(low & 1)) ? low : high;
+    }
+    double value;
+    memcpy(&value, &low, sizeof value);
+    return value;
 }
 
 /* The powers of ten that are doubles. */
@@ -440,24 +426,24 @@ double double_of_digits(uint64_t digits, int exponent) {
     return nearest(&x);
 }
 
-static double magnitude_parse(const char *text, const char *end) {
-    struct decimal x = read_decimal(text, end);
-    if (x.digits == 0)
-        return 0;
-    if (x.digits <= (uint64_t)1 << 53 && !x.truncated && x.exponent >= -22 && x.exponent <= 22)
-        return x.exponent < 0 ? (double)x.digits / tens[-x.exponent] : (double)x.digits * tens[x.exponent];
-    return nearest(&x);
-}
-
 double double_parse(const char *text, size_t length) {
     const char *end = text + length;
     bool negative = length && *text == '-';
     text += negative;
     if (text < end && (*text == 'N' || *text == 'I'))
         return *text == 'N' ? (double)NAN : negative ? -(double)INFINITY : (double)INFINITY;
-    double magnitude = magnitude_parse(text, end);
+    struct decimal x = read_decimal(text, end);
+    double magnitude = 0;
+    if (x.digits == 0)
+        magnitude = 0;
+    else if (x.digits <= (uint64_t)1 << 53 && !x.truncated && x.exponent >= -22 && x.exponent <= 22)
+        magnitude = x.exponent < 0 ? (double)x.digits / tens[-x.exponent] : (double)x.digits * tens[x.exponent];
+    else
+        magnitude = nearest(&x);
     return negative ? -magnitude : magnitude;
 }
+
+/* ---- Addition of nanoseconds to a decimal text ---- */
 
 __extension__ typedef __int128 shifted_digits;
 __extension__ typedef unsigned __int128 written_digits;
@@ -471,7 +457,7 @@ struct shifted_number {
     unsigned decimals;
 };
 
-/* False: too long, or no plain decimal number. */
+/* False: too long, or not a plain decimal number. */
 static bool read_plain(const char *text, size_t length, struct shifted_number *number) {
     size_t at = length > 0 && *text == '-', begin = at;
     *number = (struct shifted_number){0};
@@ -486,46 +472,38 @@ static bool read_plain(const char *text, size_t length, struct shifted_number *n
     return at == length && number->decimals <= DECIMALS_MAX;
 }
 
-static size_t write_plain_decimal_shift(const struct shifted_number *number, char *out) {
-    char reversed[DECIMAL_SHIFT_ROOM];
-    size_t n = 0, length = 0;
-    bool negative = number->digits < 0;
-    written_digits rest = negative ? -(written_digits)number->digits : (written_digits)number->digits;
-    for (unsigned i = 0; rest > 0 || i <= number->decimals; i++, rest /= 10) {
-        if (i > 0 && i == number->decimals)
-            reversed[n++] = '.';
-        reversed[n++] = (char)('0' + (int)(rest % 10));
-    }
-    if (negative)
-        out[length++] = '-';
-    while (n > 0)
-        out[length++] = reversed[--n];
-    return length;
-}
-
-/* Whether the text is that of a time, which is then read. */
-static bool read_time(const char *text, size_t length, struct shifted_number *number) {
-    int64_t ns;
-    if (read_plain(text, length, number))
-        return true;
-    if (!decimal_ns(text, length, &ns))
-        return false;
-    *number = (struct shifted_number){ns, 3};
-    return true;
-}
-
 size_t decimal_shift(const char *text, size_t length, int64_t ns, char *out) {
     struct shifted_number number;
-    if (ns == 0 || !read_time(text, length, &number)) {
+    int64_t time_ns;
+    bool is_time = ns != 0 && read_plain(text, length, &number);
+    if (ns != 0 && !is_time && decimal_ns(text, length, &time_ns)) { /* an exponent, or too many decimals */
+        number = (struct shifted_number){time_ns, 3};
+        is_time = true;
+    }
+    if (!is_time) {
         memcpy(out, text, length);
         return length;
     }
-    for (unsigned least = ns % 1000 ? 3 : 0; number.decimals < least; number.decimals++)
+    for (unsigned decimals = ns % 1000 ? 3 : 0; number.decimals < decimals; number.decimals++)
         number.digits *= 10;
     bool whole_us = number.decimals < 3;
     shifted_digits moved = whole_us ? ns / 1000 : ns;
     for (unsigned i = whole_us ? 0 : 3; i < number.decimals; i++)
         moved *= 10;
     number.digits += moved;
-    return write_plain_decimal_shift(&number, out);
+    /* Write the digits, from the last to the first. */
+    char reversed[DECIMAL_SHIFT_ROOM];
+    size_t n = 0, n_out = 0;
+    bool negative = number.digits < 0;
+    written_digits rest = negative ? -(written_digits)number.digits : (written_digits)number.digits;
+    for (unsigned i = 0; rest > 0 || i <= number.decimals; i++, rest /= 10) {
+        if (i > 0 && i == number.decimals)
+            reversed[n++] = '.';
+        reversed[n++] = (char)('0' + (int)(rest % 10));
+    }
+    if (negative)
+        out[n_out++] = '-';
+    while (n > 0)
+        out[n_out++] = reversed[--n];
+    return n_out;
 }

@@ -1,7 +1,5 @@
 /*
- * doubles.h - where the ten digits of each script begin: Unicode 14.0.0, category Nd, in rising order.
- *
- * Made by python3 -c "import unicodedata as u; print([hex(c) for c in range(1114112) if u.decimal(chr(c), None) == 0])"
+ * doubles.h - adds nanoseconds to the text of a time; the first digits of all scripts.
  */
 #ifndef TEXT_DOUBLES_H
 #define TEXT_DOUBLES_H
@@ -10,21 +8,22 @@
 #include <stdint.h>
 
 /*
- * The text of microseconds, moved by nanoseconds: decimals are added as decimals, so that no digit
- * that stands there is lost.
+ * The text of microseconds plus nanoseconds: decimals are added as decimals, so that no digit is lost.
  *
  *     4391163258924.761  + 1,500 ns  ->  4391163258926.261
  *     12.5               - 1 ns      ->  12.499
  */
 
-/* Room for the text of any time that is moved: beside that of the text itself. */
+/* Room for the result, in addition to the length of the text. */
 #define DECIMAL_SHIFT_ROOM 64
 
-/* Writes the sum of the JSON number at `text`, which has `length` bytes, and ns / 1000 to `out`, and returns its
- * length. With 0 ns, and where it is no time (NaN, 2^62 ns or more), the text stays as it is. More than 15 decimals, or
- * an exponent, make whole nanoseconds of it. O(length). */
+/* Writes the sum of the JSON number at `text`, of `length` bytes, and ns / 1000 to `out`, and returns its length.
+ * Copies the text if ns is 0 or the text is no time (NaN, 2^62 ns or more). Rounds numbers with more than 15 decimals
+ * or an exponent to nanoseconds. O(length). */
 size_t decimal_shift(const char *text, size_t length, int64_t ns, char *out);
 
+/* Digit zero of each script: Unicode 14.0.0, category Nd, ascending. Made by
+ * python3 -c "import unicodedata as u; print([hex(c) for c in range(1114112) if u.decimal(chr(c), None) == 0])" */
 // clang-format off
 static const uint32_t decimal_zeros[] = {
     0x00030, 0x00660, 0x006f0, 0x007c0, 0x00966, 0x009e6, 0x00a66, 0x00ae6, 0x00b66, 0x00be6,

@@ -1,6 +1,5 @@
 /*
- * names.c - cutting by columns, and keeping names apart: what is alike when shortened is sorted, so that
- * neighbours tell where a name differs.
+ * names.c - implements names.h. Names with equal short forms are sorted, so that neighbours show where a name differs.
  */
 #include <ctype.h>
 #include <stdbool.h>
@@ -13,18 +12,16 @@
 #include "text/names.h"
 #include "text/strings.h"
 
-/*
- * Names of functions in C++, read as spans of the text: no tree, no recursion.
- */
+/* ---- Names of C++ functions, parsed as spans of the text: no tree, no recursion ---- */
 
-/* Arguments within arguments that are looked at. */
+/* Deepest nesting of template arguments that is searched for a functor. */
 #define LEVELS 8
 
 struct name_span {
     const char *begin, *end;
 };
 
-/* Text that ends where its room does. */
+/* Text that is truncated at KERNEL_NAME_MAX. */
 struct reduced {
     char *text;
     size_t length;
@@ -73,9 +70,8 @@ static bool closes(char c) {
     return c == '>' || c == ')' || c == '}' || c == ']';
 }
 
-/* Behind the character at `at`, or behind the bracket that closes the one there; a bracket that nothing closes ends
- * with the span. */
-static const char *behind(const char *at, const char *end) {
+/* The byte after the character at `at`, or after its closing bracket; an unclosed bracket ends with the span. */
+static const char *skip_bracket(const char *at, const char *end) {
     unsigned depth = 0;
     for (; at < end; at++) {
         if (opens(*at))
@@ -92,13 +88,13 @@ static bool is_anonymous(const char *at, const char *end) {
     return begins_with((struct name_span){at, end}, "(anonymous namespace)");
 }
 
-/* Takes the argument at the head of a list, up to a comma or the end; false: there is none. */
+/* Removes the first argument from a list; false: the list is empty. */
 static bool next_argument(struct name_span *list, struct name_span *argument) {
     if (list->begin >= list->end)
         return false;
     const char *at = list->begin;
     while (at < list->end && *at != ',')
-        at = behind(at, list->end);
+        at = skip_bracket(at, list->end);
     *argument = trimmed((struct name_span){list->begin, at});
     list->begin = at < list->end ? at + 1 : at;
     return true;
@@ -106,14 +102,14 @@ static bool next_argument(struct name_span *list, struct name_span *argument) {
 
 /* ---- Parts of a name ---- */
 
-/* A component of a path: the word, and the template's arguments behind it. */
+/* A component of a path: a word and its template arguments. */
 struct component {
     struct name_span word, arguments;
     struct name_span lambda; /* parameters of the last lambda within the function of this name */
 };
 
-/* The word that ends with `end`, together with the one before it where it says nothing: "gemvx::kernel". */
-static struct name_span telling_word(struct name_span path, struct name_span word) {
+/* The word, with the previous one if the word is generic: "gemvx::kernel". */
+static struct name_span specific_word(struct name_span path, struct name_span word) {
     struct name_span rest = {word.begin + (length_of(word) > 6 ? 6 : length_of(word)), word.end};
     bool generic = begins_with(word, "kernel") || begins_with(word, "Kernel");
     while (generic && rest.begin < rest.end)
@@ -130,7 +126,7 @@ static struct name_span within_lambda(const char *at, const char *end) {
     const char *open = memchr(at, '(', (size_t)(end - at));
     if (!open)
         return (struct name_span){0};
-    const char *close = behind(open, end);
+    const char *close = skip_bracket(open, end);
     return (struct name_span){open + 1, close > open + 1 ? close - 1 : close};
 }
 
@@ -145,7 +141,7 @@ static struct component last_component(struct name_span path) {
         if (at > from && !is_text(word, "operator") && !is_text(word, "const")) {
             last = (struct component){.word = word};
             if (at < path.end && *at == '<') {
-                const char *close = behind(at, path.end);
+                const char *close = skip_bracket(at, path.end);
                 bool closed = close[-1] == '>';
                 last.arguments = (struct name_span){at + 1, closed ? close - 1 : close};
                 at = close;
@@ -154,9 +150,9 @@ static struct component last_component(struct name_span path) {
             last.lambda = within_lambda(at, path.end);
         }
         if (at < path.end)
-            at = behind(at, path.end);
+            at = skip_bracket(at, path.end);
     }
-    last.word = telling_word(path, last.word);
+    last.word = specific_word(path, last.word);
     return last;
 }
 
@@ -167,22 +163,22 @@ static bool function_path(const char *name, struct name_span *path) {
     *path = (struct name_span){name, end};
     while (at < end) {
         if (*at == '(' && !is_anonymous(at, end) && at > path->begin) {
-            is_function |= behind(at, end) == end || strstr(at, "[clone");
+            is_function |= skip_bracket(at, end) == end || strstr(at, "[clone");
             path->end = at;
             break;
         }
         is_function |= *at == '<' && at > path->begin && is_word(at[-1]);
         if (*at == ' ')
             path->begin = at + 1;
-        at = behind(at, end);
+        at = skip_bracket(at, end);
     }
     return is_function && path->begin < path->end && (is_word(*path->begin) || *path->begin == '(');
 }
 
-/* ---- What computes ---- */
+/* ---- Functors ---- */
 
 static struct name_span without_namespaces(struct name_span argument) {
-    for (const char *at = argument.begin; at < argument.end; at = behind(at, argument.end))
+    for (const char *at = argument.begin; at < argument.end; at = skip_bracket(at, argument.end))
         if (*at == ':' && at + 1 < argument.end && at[1] == ':')
             argument.begin = ++at + 1;
         else if (*at == '<' || *at == '{' || (*at == '(' && !is_anonymous(at, argument.end)))
@@ -190,7 +186,7 @@ static struct name_span without_namespaces(struct name_span argument) {
     return argument;
 }
 
-/* Numbers, values of enums, types of numbers, and what only holds data. */
+/* Numbers, values of enums, number types and data structures. */
 static bool is_data(struct name_span argument) {
     static const char *const types[] = {
         "bool",    "char",     "short",  "int",    "long",  "float",       "double",       "half",
@@ -220,7 +216,7 @@ static bool is_data(struct name_span argument) {
     return false;
 }
 
-/* The innermost of the first arguments that compute; false: there is none. */
+/* The innermost functor of the first arguments; false: none. */
 static bool find_functor(struct name_span arguments, struct component *functor) {
     struct name_span argument;
     bool found = false;
@@ -273,7 +269,7 @@ static void add_component(struct reduced *reduced, const struct component *compo
         add_in_brackets(reduced, "()", component->lambda);
 }
 
-/* Of "vectorized_elementwise_kernel", what tells something beside the functor: "elementwise". */
+/* Of "vectorized_elementwise_kernel" the informative part: "elementwise". */
 static struct name_span shape_of(struct name_span word) {
     static const char *const manners[] = {"vectorized_", "unrolled_"};
     static const char kernel[] = "_kernel";
@@ -307,7 +303,7 @@ static bool reduce(const char *name, struct reduced *reduced) {
 
 /* ---- Mangled names ---- */
 
-/* A word behind its length, "3add"; false: there is none. */
+/* A word after its length, "3add"; false: none. */
 static bool read_word(const char **at, struct name_span *word) {
     size_t length = 0;
     const char *digits = *at;
@@ -320,8 +316,8 @@ static bool read_word(const char **at, struct name_span *word) {
     return true;
 }
 
-/* Behind "St", "S_" or "S1A_", which stand for what was said before. */
-static const char *behind_substitution(const char *at) {
+/* Skips the substitutions "St", "S_" or "S1A_". */
+static const char *skip_substitution(const char *at) {
     if (at[0] != 'S')
         return at;
     const char *end = at + 1;
@@ -330,13 +326,13 @@ static const char *behind_substitution(const char *at) {
     return *end == '_' || (*end == 't' && end == at + 1) ? end + 1 : at;
 }
 
-/* The last word of a path; false: there is none. */
+/* The last word of a path; false: none. */
 static bool read_path(const char **at, struct name_span *word) {
     bool nested = **at == 'N', found = false;
     *at += nested;
     while (strchr("KVr", **at) && **at)
         ++*at;
-    *at = behind_substitution(*at);
+    *at = skip_substitution(*at);
     while (read_word(at, word)) {
         found = true;
         if (!nested)
@@ -387,7 +383,7 @@ static bool read_literal(const char **at, struct reduced *reduced) {
     return true;
 }
 
-/* One argument; false: it is beyond what is read here. */
+/* One argument; false: not supported. */
 static bool read_argument(const char **at, struct reduced *reduced) {
     struct name_span word;
     if (**at == 'L')
@@ -436,14 +432,12 @@ bool kernel_name_reduce(const char *name, char text[KERNEL_NAME_MAX]) {
     return mangled || reduced.length < strlen(name);
 }
 
-/*
- * Edit distance with neighbouring letters swapped counting as one slip; O(typed * candidate) for words of
- * at most WORD_MAX letters; of a longer one only the prefix is compared.
- */
+/* ---- Edit distance, a swap of neighbouring letters counts as one; O(typed * candidate). Of words longer than WORD_MAX
+ * only the prefix is compared. ---- */
 
 #define WORD_MAX 100
 
-/* A candidate that begins with the typed letters, if these are at least so many, counts as this near. */
+/* A candidate that begins with at least PREFIX_MIN typed letters has PREFIX_DISTANCE. */
 #define PREFIX_MIN      3
 #define PREFIX_DISTANCE 2
 
@@ -486,12 +480,12 @@ void nearest_try(struct nearest *nearest, const char *candidate) {
     nearest->word = candidate;
 }
 
-#define DOTS       2 /* columns of ".." */
-#define LEAST      8
-#define REST_LEAST 12 /* columns for where a name differs, before its beginning gets more than half */
+#define DOTS      2 /* columns of ".." */
+#define WIDTH_MIN 8
+#define REST_MIN  12 /* columns of the differing part, before the beginning gets more than half */
 
-static unsigned checked(unsigned width) {
-    return width < LEAST ? LEAST : width > SHORT_COLUMNS ? SHORT_COLUMNS : width;
+static unsigned clamp_width(unsigned width) {
+    return width < WIDTH_MIN ? WIDTH_MIN : width > SHORT_COLUMNS ? SHORT_COLUMNS : width;
 }
 
 /* Adds characters up to a column; returns where the rest begins. */
@@ -521,7 +515,7 @@ static unsigned columns_of(const char *text) {
     return n;
 }
 
-/* Adds a text up to a column, its beginning with dots where it is longer. */
+/* Adds a text up to a column; a longer text is cut and gets dots. */
 static void fill_cut(struct shortened *shortened, const char *text, unsigned width) {
     bool fits = columns_of(text) <= width - shortened->n_columns;
     fill(shortened, text, fits ? width : width - DOTS);
@@ -531,13 +525,13 @@ static void fill_cut(struct shortened *shortened, const char *text, unsigned wid
 
 struct shortened short_text(const char *text, unsigned width) {
     struct shortened shortened = {0};
-    fill_cut(&shortened, text, checked(width));
+    fill_cut(&shortened, text, clamp_width(width));
     return shortened;
 }
 
 struct shortened short_path(const char *path, unsigned width) {
     struct shortened shortened = {0};
-    width = checked(width);
+    width = clamp_width(width);
     const char *at = path + strlen(path);
     unsigned n = 0;
     struct visible_character character;
@@ -561,23 +555,23 @@ struct shortened short_path(const char *path, unsigned width) {
 
 struct shortened short_name(const char *name, unsigned width) {
     char reduced[KERNEL_NAME_MAX];
-    bool shorter = columns_of(name) > checked(width) && kernel_name_reduce(name, reduced);
+    bool shorter = columns_of(name) > clamp_width(width) && kernel_name_reduce(name, reduced);
     return short_text(shorter ? reduced : name, width);
 }
 
-/* ---- Names that differ ---- */
+/* ---- Different names remain different ---- */
 
-/* A name that occurs, once; `shortened` is that of its first place. */
+/* A distinct name; `shortened` is that of its first index. */
 struct entry {
     const char *name;
     struct shortened *shortened;
-    size_t place;
-    const char *reduced; /* the name, as far as it is not left out from the start */
-    const char *text;    /* that, or the name */
-    size_t from;         /* where the text differs from those that are alike */
+    size_t index;
+    const char *reduced; /* by kernel_name_reduce() */
+    const char *text;    /* `reduced` or the name */
+    size_t from;         /* offset at which the text differs from texts with the same short form */
 };
 
-ORDER_BY(compare_names, struct entry, ASCENDING_TEXT(name) ASCENDING(place))
+ORDER_BY(compare_names, struct entry, ASCENDING_TEXT(name) ASCENDING(index))
 
 static int compare_shorts(const void *a, const void *b) {
     const struct entry *x = a, *y = b;
@@ -586,26 +580,11 @@ static int compare_shorts(const void *a, const void *b) {
     return order ? order : strcmp(x->name, y->name);
 }
 
-static bool are_alike(const struct entry *a, const struct entry *b) {
+static bool have_equal_shorts(const struct entry *a, const struct entry *b) {
     return strcmp(a->shortened->text, b->shortened->text) == 0;
 }
 
-/* The end of the names from `begin` on that are alike in their short form. */
-static size_t end_of_alike(const struct entry *entries, size_t n, size_t begin) {
-    size_t end = begin + 1;
-    while (end < n && are_alike(&entries[begin], &entries[end]))
-        end++;
-    return end;
-}
-
-static size_t common_length(const char *a, const char *b) {
-    size_t n = 0;
-    while (a[n] && a[n] == b[n])
-        n++;
-    return n;
-}
-
-/* Back to where the word or number begins, if it is not long. */
+/* The beginning of the word or number at `at`, if it is not long. */
 static size_t begin_of_word(const char *name, size_t at) {
     enum { LONG = 12 };
     size_t begin = at;
@@ -616,14 +595,14 @@ static size_t begin_of_word(const char *name, size_t at) {
     return begin;
 }
 
-/* The beginning of the name, or all that is not left out where there is room for it, and from where it differs. */
-static void tell_apart(struct entry *entry, size_t i, unsigned width) {
+/* Shortens to the beginning of the reduced name, or all of it if there is room, and the differing part. */
+static void show_difference(struct entry *entry, size_t i, unsigned width) {
     (void)i;
     const char *rest = entry->text + entry->from;
     unsigned n_rest = columns_of(rest), n_head = width / 2, n_reduced = columns_of(entry->reduced);
     if (n_rest == 0 && entry->text == entry->reduced)
         return;
-    if (width >= n_reduced + DOTS + REST_LEAST)
+    if (width >= n_reduced + DOTS + REST_MIN)
         n_head = n_reduced;
     else if (n_rest + DOTS + n_head < width)
         n_head = width - DOTS - n_rest;
@@ -644,28 +623,33 @@ static void number(struct entry *entry, size_t i, unsigned width) {
     *entry->shortened = made;
 }
 
-/* Calls for each name that another one is like; returns how many these are. */
-static size_t each_alike(struct entry *entries, size_t n, unsigned width,
-                         void (*call)(struct entry *, size_t, unsigned)) {
-    size_t n_alike = 0;
+/* Calls a function for each name whose short form is not unique; returns the number of these names. */
+static size_t for_each_ambiguous(struct entry *entries, size_t n, unsigned width,
+                                 void (*call)(struct entry *, size_t, unsigned)) {
+    size_t n_ambiguous = 0;
     qsort(entries, n, sizeof *entries, compare_shorts);
     for (size_t begin = 0, end; begin < n; begin = end) {
-        end = end_of_alike(entries, n, begin);
-        for (size_t i = begin; i < end && end > begin + 1; i++, n_alike++)
-            call(&entries[i], i, width);
+        for (end = begin + 1; end < n && have_equal_shorts(&entries[begin], &entries[end]);)
+            end++;
+        for (size_t i = begin; i < end && end > begin + 1; i++, n_ambiguous++)
+            if (call)
+                call(&entries[i], i, width);
     }
-    return n_alike;
+    return n_ambiguous;
 }
 
-/* Notes where each text differs from the nearest of those that are alike, which stand beside it. */
+/* Finds the offset at which each text differs from its sorted neighbours with the same short form. */
 static void find_differences(struct entry *entries, size_t n) {
     for (size_t i = 0; i < n; i++)
         entries[i].from = 0;
     qsort(entries, n, sizeof *entries, compare_shorts);
     for (size_t i = 1; i < n; i++) {
-        if (!are_alike(&entries[i - 1], &entries[i]))
+        if (!have_equal_shorts(&entries[i - 1], &entries[i]))
             continue;
-        size_t common = common_length(entries[i - 1].text, entries[i].text);
+        const char *a = entries[i - 1].text, *b = entries[i].text;
+        size_t common = 0;
+        while (a[common] && a[common] == b[common])
+            common++;
         for (size_t k = i - 1; k <= i; k++)
             entries[k].from = common > entries[k].from ? common : entries[k].from;
     }
@@ -673,34 +657,31 @@ static void find_differences(struct entry *entries, size_t n) {
         entries[i].from = begin_of_word(entries[i].text, entries[i].from);
 }
 
-/* Keeps each name once; first[i] becomes the first place of the name at place i. Returns how many these are. */
+/* Removes duplicates; first[i] becomes the first index of the name at index i. Returns the number of names. */
 static size_t make_unique(struct entry *entries, size_t n, size_t *first) {
     size_t n_kept = 0;
     qsort(entries, n, sizeof *entries, compare_names);
     for (size_t i = 0; i < n; i++) {
         if (n_kept == 0 || strcmp(entries[n_kept - 1].name, entries[i].name) != 0)
             entries[n_kept++] = entries[i];
-        first[entries[i].place] = entries[n_kept - 1].place;
+        first[entries[i].index] = entries[n_kept - 1].index;
     }
     return n_kept;
 }
 
-static void keep(struct entry *entry, size_t i, unsigned width) {
-    (void)entry, (void)i, (void)width;
-}
-
-/* By what the names were reduced to, then by what was left out; twice, for a first difference may be shared. */
-static void keep_apart(struct entry *entries, size_t n, unsigned width) {
+/* Shows differences of the reduced names, then of the names; each twice, since a difference may be shared. At last,
+ * adds numbers. */
+static void separate_names(struct entry *entries, size_t n, unsigned width) {
     for (int turn = 0; turn < 4; turn++) {
         for (size_t i = 0; i < n; i++)
             entries[i].text = turn < 2 ? entries[i].reduced : entries[i].name;
         find_differences(entries, n);
-        each_alike(entries, n, width, tell_apart);
+        for_each_ambiguous(entries, n, width, show_difference);
     }
-    each_alike(entries, n, width, number);
-    if (each_alike(entries, n, width, keep) == 0)
+    for_each_ambiguous(entries, n, width, number);
+    if (for_each_ambiguous(entries, n, width, NULL) == 0)
         return;
-    for (size_t i = 0; i < n; i++) /* a name ends as if it had a number */
+    for (size_t i = 0; i < n; i++) /* a name ends with the number of another one */
         number(&entries[i], i, width);
 }
 
@@ -708,18 +689,18 @@ void short_names(const char *const *names, size_t n, unsigned width, struct shor
     struct entry *entries = calloc(n + 1, sizeof *entries);
     size_t *first = calloc(n + 1, sizeof *first);
     char(*reduced)[KERNEL_NAME_MAX] = calloc(n + 1, sizeof *reduced);
-    bool there = entries && first && reduced;
-    width = checked(width);
+    bool ok = entries && first && reduced;
+    width = clamp_width(width);
     for (size_t i = 0; i < n; i++) {
         shorts[i] = short_name(names[i], width);
-        if (!there)
+        if (!ok)
             continue;
         bool is_reduced = kernel_name_reduce(names[i], reduced[i]);
-        entries[i] = (struct entry){.name = names[i], .shortened = &shorts[i], .place = i};
+        entries[i] = (struct entry){.name = names[i], .shortened = &shorts[i], .index = i};
         entries[i].reduced = is_reduced ? reduced[i] : names[i];
     }
-    if (there) {
-        keep_apart(entries, make_unique(entries, n, first), width);
+    if (ok) {
+        separate_names(entries, make_unique(entries, n, first), width);
         for (size_t i = 0; i < n; i++)
             shorts[i] = shorts[first[i]];
     }

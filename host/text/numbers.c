@@ -228,25 +228,9 @@ size_t python_int(const char *decoded, size_t length, char *out) {
 struct read_decimal {
     uint64_t digits;
     int64_t exponent;
-    int n_digits; /* from the first that is not zero */
-    bool cut;     /* digits that are not zero were cut off */
+    int n_digits; /* from the first nonzero digit on */
+    bool cut;     /* nonzero digits were cut off */
 };
-
-static void take_digit(struct read_decimal *decimal, char c, bool behind_point) {
-    unsigned digit = (unsigned)(c - '0');
-    if (decimal->n_digits == 0 && digit == 0) {
-        decimal->exponent -= behind_point;
-        return;
-    }
-    if (decimal->n_digits < DIGITS_KEPT) {
-        decimal->digits = decimal->digits * 10 + digit;
-        decimal->exponent -= behind_point;
-        decimal->n_digits++;
-    } else {
-        decimal->cut |= digit != 0;
-        decimal->exponent += !behind_point;
-    }
-}
 
 static int64_t read_exponent(const char *text, const char *end) {
     bool minus = text < end && *text == '-';
@@ -267,7 +251,7 @@ static bool scale(const struct read_decimal *decimal, uint64_t *value) {
         if (__builtin_mul_overflow(result, (uint64_t)10, &result))
             return false;
     for (int64_t i = decimal->exponent; i < 0; i++) {
-        if (i < -DIGITS_KEPT) { /* below a half, whatever the digits are */
+        if (i < -DIGITS_KEPT) { /* below a half for any digits */
             *value = 0;
             return true;
         }
@@ -282,18 +266,29 @@ static bool scale(const struct read_decimal *decimal, uint64_t *value) {
 
 bool decimal_ns(const char *text, size_t length, int64_t *ns) {
     const char *end = text + length;
-    bool minus = text < end && *text == '-', behind_point = false;
-    struct read_decimal decimal = {.exponent = 3}; /* a thousand to the microsecond */
+    bool minus = text < end && *text == '-', fraction = false;
+    struct read_decimal decimal = {.exponent = 3}; /* microseconds to nanoseconds */
     uint64_t value;
     for (text += minus; text < end; text++) {
-        if (*text == '.')
-            behind_point = true;
-        else if (*text == 'e' || *text == 'E')
+        if (*text == '.') {
+            fraction = true;
+            continue;
+        }
+        if (*text == 'e' || *text == 'E')
             break;
-        else if (*text >= '0' && *text <= '9')
-            take_digit(&decimal, *text, behind_point);
-        else
+        if (!is_digit(*text))
             return false;
+        unsigned digit = (unsigned)(*text - '0');
+        if (decimal.n_digits == 0 && digit == 0) {
+            decimal.exponent -= fraction;
+        } else if (decimal.n_digits < DIGITS_KEPT) {
+            decimal.digits = decimal.digits * 10 + digit;
+            decimal.exponent -= fraction;
+            decimal.n_digits++;
+        } else {
+            decimal.cut |= digit != 0;
+            decimal.exponent += !fraction;
+        }
     }
     if (text < end)
         decimal.exponent += read_exponent(text + 1, end);

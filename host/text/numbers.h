@@ -151,11 +151,11 @@ static inline size_t digits_write(uint64_t value, char *out) {
 }
 
 /*
- * The numbers that traces are full of, found in one look at 32 bytes; the values of those that have
- * up to 16 digits, or those, a point and up to 4 more.
+ * ---- The most frequent numbers of traces: up to 16 digits, or a point and up to 4 more digits ----
  *
- * Where the digits end is found first, without a loop, since all that is read next waits for it; the value comes from
- * at most three words, in the shadow of that. All other numbers are for number_scan() and those behind it.
+ * The end of the digits is found first, in one comparison of 32 bytes, since the following reads depend on it; the
+ * value is computed from at most three words in parallel. All other numbers use number_scan() and the functions that
+ * follow it.
  */
 
 #define SHORT_INTEGER_DIGITS  16
@@ -164,12 +164,12 @@ static inline size_t digits_write(uint64_t value, char *out) {
 /* Integers up to here are doubles, and so are digits that may be divided by a power of ten with one rounding. */
 #define SHORT_EXACT ((uint64_t)1 << 53)
 
-/* Digits before the point and behind it, and all characters; length 0: it is no such number, or longer than 31. */
+/* Digits before and after the point, and all characters; length 0: no such number, or longer than 31 bytes. */
 struct short_number {
     size_t n_integer, n_fraction, length;
 };
 
-/* Where digits, and a point with digits behind it, end at `text`. What follows may belong to the number, too. */
+/* The end of digits, or of digits, a point and digits. The following byte may belong to the number, too. */
 static inline struct short_number short_number_at(const char *text) {
     uint64_t others = ~(uint64_t)digit_bits(text);
     struct short_number number = {.n_integer = (size_t)__builtin_ctzll(others)};
@@ -192,7 +192,7 @@ static inline uint64_t short_integer_value(const char *text, size_t n) {
     return word_value(word_load(text), n - 8) * 100000000 + word_value(word_load(text + n - 8), 8);
 }
 
-/* The value of a number that was found; BAD where it is not exact as one of the two. */
+/* The value of a number; BAD: it is not exact in either type. */
 static inline enum number_form short_number_value(const char *text, struct short_number number, int64_t *integer,
                                                   double *real) {
     static const uint64_t tens[SHORT_FRACTION_DIGITS + 1] = {1, 10, 100, 1000, 10000};
@@ -211,8 +211,7 @@ static inline enum number_form short_number_value(const char *text, struct short
     return NUMBER_FORM_REAL;
 }
 
-/* The value and the length of a number's text, quickly, if it is one of these. Anything else is BAD, though it may be a
- * number. */
+/* The value and the length of a number's text, if it is one of these; BAD: another number, or no number. */
 static inline enum number_form number_parse_short(const char *text, int64_t *integer, double *real, size_t *length) {
     struct short_number number = short_number_at(text);
     *length = number.length;

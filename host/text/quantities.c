@@ -1,5 +1,5 @@
 /*
- * quantities.c - digits in threes, and the word behind them.
+ * quantities.c - implements quantities.h.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -68,24 +68,15 @@ static const struct scaled_unit {
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-static struct shown shown_words(const char *words) {
-    struct shown shown;
-    snprintf(shown.text, sizeof shown.text, "%s", words);
-    return shown;
-}
-
-static struct shown shown_exactly(double value) {
-    struct shown shown;
-    shown.text[double_format(value, shown.text)] = '\0';
-    return shown;
-}
-
 struct shown shown_decimal(double value, int decimals) {
     static const long long scales[] = {1, 10, 100, 1000};
     if (isnan(value))
-        return shown_words("n/a");
-    if (!(fabs(value) < LARGEST))
-        return shown_exactly(value);
+        return (struct shown){"n/a"};
+    if (!(fabs(value) < LARGEST)) {
+        struct shown exact;
+        exact.text[double_format(value, exact.text)] = '\0';
+        return exact;
+    }
     long long scaled = llrint(fabs(value) * (double)scales[decimals]), whole = scaled / scales[decimals];
     char digits[32];
     struct shown shown;
@@ -136,17 +127,17 @@ struct shown shown_figure(double value, enum unit unit) {
     }
 }
 
-/* The smallest of 1, 2 and 5 times a power of ten that is not below `least`. */
-static double round_step(double least) {
-    double power = pow(10, floor(log10(least)));
+/* The smallest of 1, 2 and 5 times a power of ten that is not below `minimum`. */
+static double round_step(double minimum) {
+    double power = pow(10, floor(log10(minimum)));
     static const double steps[] = {1, 2, 5, 10};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (steps[i] * power >= least * (1 - 1e-9))
+        if (steps[i] * power >= minimum * (1 - 1e-9))
             return steps[i] * power;
     return 10 * power;
 }
 
-/* What axes end at, so that steps are numbers that can be told from each other. */
+/* Limits of the largest value of an axis, so that steps differ. */
 #define SMALLEST_AXIS 1e-30
 #define LARGEST_AXIS  1e300
 

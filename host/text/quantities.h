@@ -1,5 +1,5 @@
 /*
- * quantities.h - counts for people.
+ * quantities.h - human-readable counts, times, sizes and shares; iteration over the text of a list.
  */
 #ifndef TEXT_QUANTITIES_H
 #define TEXT_QUANTITIES_H
@@ -16,17 +16,13 @@ struct figure {
 /* "1,234,567" */
 struct figure count_text(uint64_t count);
 
-/* "1 rank", "2,345 ranks": a number and what it counts, one and several of it. */
+/* "1 rank", "2,345 ranks": a number and its noun, singular and plural. */
 struct figure counted_text(uint64_t count, const char *one, const char *several);
-
-/*
- * Human-readable numbers.
- */
 
 /* "1.234 s", "56.789 ms", "12 us"; "unknown" for NaN. */
 struct figure time_text(double us);
 
-/* "12.3 %"; "-" where there is no whole. */
+/* "12.3 %"; "-" if the whole is not positive. */
 struct figure share_text(double part, double whole);
 
 /* "512 B", "1.5 kB", "12.3 MB": powers of 1000. */
@@ -35,18 +31,15 @@ struct figure bytes_text(uint64_t n_bytes);
 /* "512 B", "1.50 KiB", "-12.3 MiB": powers of 1024, three digits. */
 struct figure binary_bytes_text(int64_t n_bytes);
 
-/*
- * Human-readable numbers for pages and drawings, independent of the locale.
- */
+/* ---- Numbers for pages and drawings, independent of the locale ---- */
 
-/* What a number measures. */
 enum unit { UNIT_US, UNIT_PERCENT, UNIT_COUNT, UNIT_PLAIN, UNIT_BYTES };
 
 struct shown {
     char text[48];
 };
 
-/* "1,234.5" with so many decimals, at most 3; "n/a" for what is no number. */
+/* "1,234.5" with `decimals`, at most 3; "n/a" for NaN. */
 struct shown shown_decimal(double value, int decimals);
 
 /* With about three significant digits and its unit: "12.3 ms", "45 %", "1,234". */
@@ -54,20 +47,21 @@ struct shown shown_figure(double value, enum unit unit);
 
 /* An axis from 0 to `end` with marks at round numbers, in the unit that suits the end: `n` of them, every `step`. */
 struct ticks {
-    double step, end; /* of the values themselves */
+    double step, end; /* in the unit of the values */
     int n;
-    double unit;      /* how much of the value is one in the text */
-    const char *name; /* of the unit, behind the number: " ms" */
+    double unit;      /* size of the unit of the text */
+    const char *name; /* text after the number: " ms" */
     int decimals;
 };
 
-/* At most `n_most` marks, and two at least. */
+/* Between two and `n_most` marks. */
 struct ticks ticks_make(double largest, enum unit unit, int n_most);
 struct shown ticks_text(const struct ticks *ticks, int i);
 
 /*
- * Walking over the text of a list as JSON, Python or C++ write it, whatever stands in it: elements of any
- * depth, in brackets of any kind, strings in either quotes; it may also be cut off anywhere.
+ * ---- Iteration over the text of a list as JSON, Python or C++ write it ----
+ *
+ * Elements have any depth, brackets of any kind and strings in either quotes; the text may be truncated.
  *
  *     [[2048, 13], "a, b", (1, 2), ]      elements: [2048, 13]   "a, b"   (1, 2)
  *
@@ -99,7 +93,6 @@ static inline void list_skip_space(struct list_cursor *cursor) {
         cursor->at++;
 }
 
-/* Behind the string at the cursor. */
 static inline void list_skip_string(struct list_cursor *cursor) {
     char quote = *cursor->at++;
     while (cursor->at < cursor->end && *cursor->at != quote)
@@ -107,7 +100,7 @@ static inline void list_skip_string(struct list_cursor *cursor) {
     cursor->at += cursor->at < cursor->end;
 }
 
-/* Behind the value at the cursor: at a comma, at what closes the list around it, or at the end. */
+/* Steps over the value at the cursor, to a comma, the closing bracket of the list, or the end. */
 static inline void list_skip_value(struct list_cursor *cursor) {
     size_t depth = 0;
     while (cursor->at < cursor->end) {
@@ -124,7 +117,7 @@ static inline void list_skip_value(struct list_cursor *cursor) {
     }
 }
 
-/* Goes into the list at the cursor; false: there is none. */
+/* Enters the list at the cursor; false: no list. */
 static inline bool list_enter(struct list_cursor *cursor) {
     list_skip_space(cursor);
     if (cursor->at == cursor->end || !list_opens(*cursor->at))
@@ -133,7 +126,7 @@ static inline bool list_enter(struct list_cursor *cursor) {
     return true;
 }
 
-/* Whether the list that was just entered has an element; else leaves it. */
+/* Whether the entered list has an element; else leaves the list. */
 static inline bool list_first(struct list_cursor *cursor) {
     list_skip_space(cursor);
     if (cursor->at < cursor->end && !list_closes(*cursor->at))
@@ -142,7 +135,7 @@ static inline bool list_first(struct list_cursor *cursor) {
     return false;
 }
 
-/* Whether another element begins at the cursor, behind what was read of the one before; else leaves the list. */
+/* Steps over the rest of an element. True: another element follows; false: leaves the list. */
 static inline bool list_more(struct list_cursor *cursor) {
     list_skip_value(cursor);
     list_skip_space(cursor);

@@ -1,22 +1,20 @@
 /*
- * strings.c - JSON strings from one of their three forms to another.
+ * strings.c - implements strings.h.
  *
- * Most strings of a trace are plain ASCII, the same in all forms. string_rewrite(), which every string of the output
- * goes through, copies 32 bytes at a time and looks at them meanwhile; the few characters that need work are then done
- * one by one. That they need work is seen from the highest bit of byte + 1 (DEL and beyond), or by comparing with a
- * backslash.
+ * Most strings of a trace are plain ASCII, the same in all forms. string_rewrite(), which writes every string of the
+ * output, copies 32 bytes at a time and checks them in parallel; only the other characters are handled one by one. They
+ * are found by the highest bit of byte + 1 (DEL and above), or by comparison with a backslash.
  */
 #include <stdint.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "text/numbers.h"
 #include "text/strings.h"
 
-/*
- * Runs of characters beyond ASCII that Python's repr() escapes (Unicode 14), first and last of each.
- * Made by make_unprintable.py.
- */
+/* ---- Python's repr() ---- */
 
+/* Ranges of characters beyond ASCII that repr() escapes (Unicode 14). Made by make_unprintable.py. */
 // clang-format off
 static const uint32_t unprintable[][2] = {
     {0x80, 0xa0}, {0xad, 0xad}, {0x378, 0x379}, {0x380, 0x383}, {0x38b, 0x38b},
@@ -162,26 +160,15 @@ static const uint32_t unprintable[][2] = {
 };
 // clang-format on
 
-/*
- * A string as Python's repr() writes it.
- *
- * Nearly all strings of a trace are printable ASCII without quotes, which is copied.
- */
-
-/* Whether repr() keeps a character beyond ASCII: a search among the runs of those that it does not. */
 static bool is_printable(uint32_t c) {
-    size_t low = 0, high = sizeof unprintable / sizeof *unprintable;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (unprintable[middle][1] < c)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == sizeof unprintable / sizeof *unprintable || c < unprintable[low][0];
+    const uint32_t n = sizeof unprintable / sizeof *unprintable;
+    struct bisection at = {0, n};
+    while (at.low < at.high)
+        bisect(&at, unprintable[bisect_middle(at)][1] < c);
+    return at.low == n || c < unprintable[at.low][0];
 }
 
-static char *put_hex(char *to, char letter, uint32_t value, unsigned n_digits) {
+static char *write_hex(char *to, char letter, uint32_t value, unsigned n_digits) {
     *to++ = '\\';
     *to++ = letter;
     for (unsigned i = n_digits; i-- > 0;)
@@ -189,7 +176,7 @@ static char *put_hex(char *to, char letter, uint32_t value, unsigned n_digits) {
     return to;
 }
 
-static char *put_escaped(char *to, uint32_t c) {
+static char *write_escaped(char *to, uint32_t c) {
     const char *at = c && c < 0x80 ? strchr("\tt\nn\rr\\\\", (int)c) : NULL;
     if (at) {
         *to++ = '\\';
@@ -197,8 +184,8 @@ static char *put_escaped(char *to, uint32_t c) {
         return to;
     }
     if (c < 0x100)
-        return put_hex(to, 'x', c, 2);
-    return c < 0x10000 ? put_hex(to, 'u', c, 4) : put_hex(to, 'U', c, 8);
+        return write_hex(to, 'x', c, 2);
+    return c < 0x10000 ? write_hex(to, 'u', c, 4) : write_hex(to, 'U', c, 8);
 }
 
 size_t string_repr(const char *decoded, size_t length, char *out) {
@@ -213,7 +200,7 @@ size_t string_repr(const char *decoded, size_t length, char *out) {
             *to++ = '\\';
             *to++ = quote;
         } else if (c < 0x80 ? c < ' ' || c == 0x7f || c == '\\' : !is_printable(c)) {
-            to = put_escaped(to, c);
+            to = write_escaped(to, c);
         } else {
             to = mempcpy(to, decoded, (size_t)(next - decoded));
         }
@@ -224,35 +211,24 @@ size_t string_repr(const char *decoded, size_t length, char *out) {
 }
 
 /*
- * Where UTF-8 stops being well-formed.
+ * ---- UTF-8 ----
  *
- * ASCII is skipped 16 bytes at a time; other characters are checked one by one. The second byte decides what the first
- * leaves open (overlong forms, surrogates, beyond U+10FFFF), so its range depends on the first; the others are 80-BF.
+ * ASCII is skipped 16 bytes at a time; other characters are checked one by one. Overlong forms, surrogates and
+ * characters above U+10FFFF are excluded by the range of the second byte, which depends on the first; other bytes are
+ * 80-BF.
  */
 
-/* Bytes at the start that are ASCII, in steps of 16; the rest is left to the caller. */
-static size_t ascii_run(const char *bytes, size_t n) {
-    size_t i = 0;
-    while (n - i >= 16 && !((word_load(bytes + i) | word_load(bytes + i + 8)) & EACH_BYTE(0x80)))
-        i += 16;
-    return i;
-}
-
-static bool within(unsigned char byte, unsigned char least, unsigned char most) {
-    return byte >= least && byte <= most;
-}
-
-/* Length of the character of more than one byte at `b`, of which `n` bytes are there; 0: it is not well-formed. */
+/* Length of the character of several bytes at the beginning of n bytes; 0: not well-formed. */
 static size_t character_length(const unsigned char *b, size_t n) {
     size_t length = b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : 4;
     if (b[0] < 0xc2 || b[0] > 0xf4 || n < length)
         return 0;
-    unsigned char least = b[0] == 0xe0 ? 0xa0 : b[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char most = b[0] == 0xed ? 0x9f : b[0] == 0xf4 ? 0x8f : 0xbf;
-    if (!within(b[1], least, most))
+    unsigned char low = b[0] == 0xe0 ? 0xa0 : b[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = b[0] == 0xed ? 0x9f : b[0] == 0xf4 ? 0x8f : 0xbf;
+    if (b[1] < low || b[1] > high)
         return 0;
     for (size_t i = 2; i < length; i++)
-        if (!within(b[i], 0x80, 0xbf))
+        if (b[i] >> 6 != 2)
             return 0;
     return length;
 }
@@ -260,7 +236,8 @@ static size_t character_length(const unsigned char *b, size_t n) {
 size_t utf8_check(const char *bytes, size_t n) {
     size_t i = 0;
     while (i < n) {
-        i += ascii_run(bytes + i, n - i);
+        while (n - i >= 16 && !((word_load(bytes + i) | word_load(bytes + i + 8)) & EACH_BYTE(0x80)))
+            i += 16;
         while (i < n && (unsigned char)bytes[i] < 0x80)
             i++;
         while (i < n && (unsigned char)bytes[i] >= 0x80) {
@@ -273,9 +250,7 @@ size_t utf8_check(const char *bytes, size_t n) {
     return n;
 }
 
-/*
- * From bytes to what shows them.
- */
+/* ---- Visible text ---- */
 
 static size_t escape(unsigned char byte, char *to) {
     static const char digits[] = "0123456789abcdef";
@@ -302,19 +277,9 @@ bool is_wide_control(uint32_t code_point) {
     return false;
 }
 
-/* The bytes behind the first of a character; 0: none begins with it. */
-static unsigned n_behind(unsigned char byte) {
+/* Bytes of a character after the first one; 0: no character of several bytes begins with it. */
+static unsigned n_following(unsigned char byte) {
     return byte < 0xc2 ? 0 : byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : byte < 0xf5 ? 3 : 0;
-}
-
-/* A character beyond ASCII that is complete. */
-static size_t show_wide(const char *bytes, unsigned n, char *to) {
-    uint32_t code_point;
-    utf8_read(bytes, &code_point);
-    if (is_wide_control(code_point))
-        return escape_all(bytes, n, to);
-    memcpy(to, bytes, n);
-    return n;
 }
 
 size_t visible_put(struct visible *visible, char byte, char to[VISIBLE_MAX]) {
@@ -325,12 +290,17 @@ size_t visible_put(struct visible *visible, char byte, char to[VISIBLE_MAX]) {
         visible->held[visible->n_held++] = byte;
         if (--visible->n_left > 0)
             return 0;
-        n = show_wide(visible->held, visible->n_held, to);
+        uint32_t code_point;
+        n = visible->n_held;
         visible->n_held = 0;
+        utf8_read(visible->held, &code_point);
+        if (is_wide_control(code_point))
+            return escape_all(visible->held, n, to);
+        memcpy(to, visible->held, n);
         return n;
     }
     n = escape_all(visible->held, visible->n_held, to);
-    visible->n_left = n_behind(c);
+    visible->n_left = n_following(c);
     visible->n_held = visible->n_left > 0;
     visible->held[0] = byte;
     if (visible->n_held)
@@ -359,18 +329,12 @@ static bool is_wide(uint32_t code_point) {
     return false;
 }
 
-/* The bytes of the character at `at`; 0: none is whole there. */
-static unsigned n_whole(const char *at) {
-    unsigned n = n_behind((unsigned char)*at);
-    for (unsigned i = 1; i <= n; i++)
-        if (((unsigned char)at[i] & 0xc0) != 0x80)
-            return 0;
-    return n + 1;
-}
-
 const char *visible_read(const char *at, struct visible_character *character) {
     unsigned char first = (unsigned char)*at;
-    unsigned n = first < 0x80 ? 1 : n_whole(at);
+    unsigned n = 1 + n_following(first); /* bytes of the character; 0: incomplete */
+    for (unsigned i = 1; i < n; i++)
+        if (((unsigned char)at[i] & 0xc0) != 0x80)
+            n = 0;
     uint32_t code_point = first;
     if (n > 1)
         utf8_read(at, &code_point);

@@ -1,10 +1,10 @@
 /*
  * strings.h - strings between their JSON text, UTF-8 and the ASCII text that Python's json module writes.
  *
- * "Raw" is what stands between the quotes of a JSON file, already known to be valid: UTF-8, no control characters,
+ * "Raw" is the text between the quotes in a JSON file, already checked: UTF-8, no control characters,
  * legal escapes. "Decoded" is UTF-8 in which lone surrogates appear as three bytes each (WTF-8). "Written" is ASCII:
- * all but space to ~ as \uXXXX in lower-case hex, surrogate pairs above U+FFFF, \" \\ \n \r \t \f \b short. Text
- * pointers may be read up to 64 bytes past the end that is given; sources keep that padding.
+ * characters except space to ~ as \uXXXX in lower-case hex, surrogate pairs above U+FFFF, \" \\ \n \r \t \f \b short.
+ * Text pointers may be read up to 64 bytes past the end that is given; sources keep that padding.
  */
 #ifndef TEXT_STRINGS_H
 #define TEXT_STRINGS_H
@@ -18,20 +18,20 @@
 #include "base/memory.h"
 
 /*
- * Text that a terminal only shows: control characters, which could move its cursor, change its title or
- * hide what stands before them, appear as \x1b.
+ * ---- Visible text: control characters, which could move a terminal's cursor, change its title or hide text, as \x1b
+ * ----
  *
- * Those are the bytes below a space but for line ends and tabs, DEL, C1 (U+0080 to U+009F), characters that set the
- * direction of text, line and paragraph separators, and bytes that are no character of UTF-8. The rest of UTF-8 stays.
- * Text may come in pieces: a struct visible carries over.
+ * Escaped are bytes below space except line ends and tabs, DEL, C1 (U+0080 to U+009F), characters that set the
+ * direction of text, line and paragraph separators, and bytes that are not UTF-8. Text may be passed in pieces: struct
+ * visible keeps incomplete characters.
  */
 
-/* Most bytes that one becomes: four bytes, escaped. */
+/* Longest output for one byte: four escaped bytes. */
 #define VISIBLE_MAX 16
 
-/* Zero-initialise. */
+/* Zero-initialize. */
 struct visible {
-    char held[4]; /* bytes of a character that is not complete */
+    char held[4]; /* bytes of an incomplete character */
     unsigned n_held, n_left;
 };
 
@@ -39,14 +39,14 @@ struct visible {
  * U+202E, U+2066 to U+2069), separators of lines and paragraphs (U+2028, U+2029). */
 bool is_wide_control(uint32_t code_point);
 
-/* Writes what shows `byte` to `to`; returns how many bytes that are. */
+/* Writes the visible text of `byte`; returns the number of written bytes. */
 size_t visible_put(struct visible *visible, char byte, char to[VISIBLE_MAX]);
 
-/* Fills `to` with what shows bytes from *at on, up to `end` or as far as there is room, at least VISIBLE_MAX; moves *at
- * behind them, and returns how many bytes it has written. */
+/* Writes the visible text of the bytes from *at to `end`, as far as it fits `room` (at least VISIBLE_MAX); advances
+ * *at, and returns the number of written bytes. */
 size_t visible_fill(struct visible *visible, const char **at, const char *end, char *to, size_t room);
 
-/* A character of a name, which stands within a line: line ends and tabs are shown, too. */
+/* A character of a name, in which line ends and tabs are escaped, too. */
 struct visible_character {
     char bytes[VISIBLE_MAX];
     unsigned n_bytes, n_columns;
@@ -85,12 +85,7 @@ size_t utf8_check(const char *bytes, size_t n);
  */
 size_t python_int(const char *decoded, size_t length, char *out);
 
-/*
- * Looking for a word in a text, whatever the case of its letters.
- */
-
-/* Whether the word stands somewhere in the text, which may hold NUL characters; an empty one always does. Few places
- * have its first letter, so that the rest is seldom compared. */
+/* Whether the text, which may contain NUL, contains the word, ignoring case; true for an empty word. */
 static inline bool text_has_in_any_case(const char *text, size_t length, const char *word) {
     size_t n = strlen(word);
     for (size_t i = 0; n > 0 && i + n <= length; i++)
@@ -100,16 +95,16 @@ static inline bool text_has_in_any_case(const char *text, size_t length, const c
 }
 
 /*
- * Looking at 16 bytes at once: how many digits there are, where white space ends, how far a string is plain.
+ * ---- Scans of 16 bytes at once: number of digits, end of white space, end of plain text in a string ----
  *
- * All may read up to 16 bytes (digit_bits() 32) from where they begin or end; sources keep padding.
+ * All may read up to 16 bytes (digit_bits() 32) after their first or last byte; sources have padding.
  */
 
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-/* Bytes that scan functions look at. */
+/* Bytes that scan functions read at once. */
 #define SCAN_BYTES 16
 
 /* Digits at the start of `text`, at most 16. */
@@ -142,7 +137,7 @@ static inline uint32_t digit_bits(const char *text) {
 #endif
 }
 
-/* The first byte at or behind `at` that is not JSON's white space. The text ends in something else. */
+/* The first byte at or after `at` that is not JSON's white space. The last byte of the text is no white space. */
 static inline size_t space_end(const char *text, size_t at) {
     at += text[at] == ' ';
     while ((unsigned char)text[at] <= ' ') {
@@ -164,7 +159,7 @@ static inline size_t space_end(const char *text, size_t at) {
     return at;
 }
 
-/* The first byte at or behind `at`, inside a string, that is a quote, a backslash, a control character or above 0x7f.
+/* The first byte at or after `at`, inside a string, that is a quote, a backslash, a control character or above 0x7f.
  * The text ends in a zero. */
 static inline size_t plain_end(const char *text, size_t at) {
 #ifdef __SSE2__
@@ -184,21 +179,21 @@ static inline size_t plain_end(const char *text, size_t at) {
 #endif
 }
 
-/* `end` without the white space of JSON before it; something else stands before that. */
+/* `end` without JSON's white space before it, which must follow another byte. */
 static inline size_t trim_end(const char *text, size_t end) {
     while (text[end - 1] == ' ' || text[end - 1] == '\n' || text[end - 1] == '\r' || text[end - 1] == '\t')
         end--;
     return end;
 }
 
-/* Where the element of a list ends that stands before the one at `next`: before the comma and white space around it. */
+/* The end of the list element before the element at `next`, without the comma and white space between them. */
 static inline size_t element_end(const char *text, size_t next) {
     size_t end = trim_end(text, next);
     return text[end - 1] == ',' ? trim_end(text, end - 1) : end;
 }
 
-/* Copies 16 bytes, and says whether the first `length` (at most 16) of them are written as they are: ASCII from space
- * to ~ without backslashes. Control characters and quotes are not looked for: raw strings hold none. */
+/* Copies 16 bytes. Returns whether the first `length` (at most 16) of them are written unchanged: ASCII from space to ~
+ * without backslashes. Raw strings contain no control characters or quotes, so these are not checked. */
 static inline bool copy_plain(char *to, const char *text, size_t length) {
 #ifdef __SSE2__
     __m128i bytes = _mm_loadu_si128((const __m128i *)text);
@@ -215,9 +210,7 @@ static inline bool copy_plain(char *to, const char *text, size_t length) {
 #endif
 }
 
-/*
- * One character of well-formed UTF-8, lone surrogates included (WTF-8), and surrogate pairs.
- */
+/* ---- One character of well-formed UTF-8, lone surrogates included (WTF-8) ---- */
 
 /* The character at `bytes`; returns where the next one begins. */
 static inline const char *utf8_read(const char *bytes, uint32_t *code_point) {

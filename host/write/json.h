@@ -41,8 +41,8 @@ void json_list(struct json_out *json, const char *text);
 /*
  * ---- JSON for the terminal: strings of any bytes, numbers in a format of printf ----
  *
- * A string is written in ASCII. Bytes that are not UTF-8 become \udc80 to \udcff, as in Python's surrogateescape, so that
- * any file name gives valid JSON.
+ * A string is written in ASCII. Bytes that are not UTF-8 become \udc80 to \udcff, as in Python's surrogateescape, so
+ * that any file name gives valid JSON.
  */
 
 void json_cstring(struct json_out *json, const char *text); /* NULL: null */
