@@ -90,7 +90,7 @@ static inline size_t scan_integer(const char *text, size_t at, value_key *key) {
     return end;
 }
 
-/* Any value; its end is that of struct event_places. */
+/* Any value; its end is defined in struct event_places. */
 static inline size_t scan_any(const struct json_walker *walker, size_t at, struct json_place *place) {
     size_t end = leaf_end(walker, at, place);
     if (walker->text[at] != '"')
@@ -427,7 +427,7 @@ static void map_inputs(uint32_t *inputs, row_t n, const uint32_t *map) {
             inputs[i] = map[inputs[i]];
 }
 
-/* Replaces the part's string numbers by those of all parts. */
+/* Replaces the part's string numbers by the numbers in the joined tables. */
 static void part_finish(struct document_part *of) {
     struct event_part *part = event_part(of);
     struct device_events *events = &part->events;
@@ -436,7 +436,7 @@ static void part_finish(struct document_part *of) {
     if (part->inputs_map && events->launches)
         map_inputs(events->launches, of->n, part->inputs_map);
     if (!part->string_map)
-        return; /* the first part: its numbers are those of all parts */
+        return; /* the first part: its numbers are unchanged */
     for (row_t i = 0; i < of->n; i++) {
         events->name[i] = part->string_map[events->name[i]];
         if (events->category[i] != STRING_NONE)

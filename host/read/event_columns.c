@@ -275,7 +275,7 @@ static void read_part(void *arg, size_t number) {
     event_forms_free(&learned);
 }
 
-/* Replaces the string numbers of a part by those of all parts. */
+/* Replaces the string numbers of a part by the numbers in the joined table. */
 static void map_part(void *arg, size_t number) {
     const struct column_request *request = arg;
     const uint32_t *map = request->parts[number].string_map;

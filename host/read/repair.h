@@ -1,12 +1,12 @@
 /*
- * repair.h - makes malformed JSON of a trace well-formed: mistakes of trace writers, full disks and killed programs.
+ * repair.h - makes malformed JSON of a trace well-formed: errors of trace writers, full disks, killed programs.
  *
  *     {"traceEvents": [ {"name": "{"device": "cpu"}"}, {"name": "C:\path"}, {"na
  *                                  \       \  \    \             \         ]}        inserted; the last element is cut
  *
  * Each element of the trace's array is parsed strictly first, and is kept if it is well-formed. A malformed element is
  * parsed again by rules that inspect the text after each quote; if that fails too, the element is skipped, and parsing
- * continues at the next byte that seems to begin an element. So well-formed text is copied byte for byte, and a mistake
+ * continues at the next byte that seems to begin an element. So well-formed text is copied byte for byte, and an error
  * in one element does not affect the others.
  *
  * Cost: linear. Bytes that are parsed again count against a budget of a few times the text's size; a text that needs

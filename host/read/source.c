@@ -202,7 +202,7 @@ static void gzip_rest(const char *bytes, size_t size, uint64_t most, struct buff
 }
 
 /* libdeflate wants room for a complete member, but fills the room that it has. If it did not, the bytes would look like
- * the beginning of an object, so that no other format is recognized by mistake. */
+ * the beginning of an object, so that no other format is recognized. */
 size_t gzip_begin(const char *bytes, size_t size, char *to, size_t n) {
     size_t made = n, used;
     struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();

@@ -124,34 +124,26 @@ static size_t write_decimal(struct short_decimal x, char *out) {
     return write_fixed(digits, n, point, out);
 }
 
-static size_t write_thousandths(uint64_t thousandths, char *out) {
-    char *to = out + digits_write(thousandths / 1000, out);
-    unsigned rest = (unsigned)(thousandths % 1000);
-    *to++ = '.';
-    *to++ = (char)('0' + rest / 100);
-    *to = (char)('0' + rest / 10 % 10);
-    to[1] = (char)('0' + rest % 10);
-    return (size_t)(to - out) + (rest % 10 ? 2 : rest % 100 ? 1 : 0);
-}
-
-/* The double as a whole number of thousandths that reads back as it, if there is one. */
-static inline bool as_thousandths(double magnitude, uint64_t *thousandths) {
-    double scaled = magnitude * 1000.0;
-    uint64_t nearest = (uint64_t)scaled;
-    nearest += scaled - (double)nearest >= 0.5;
-    *thousandths = nearest;
-    return (double)nearest / 1000.0 == magnitude;
-}
-
 static size_t write_special(bool nan, char *out) {
     memcpy(out, nan ? "NaN" : "Infinity", nan ? 3 : 8);
     return nan ? 3 : 8;
 }
 
 static size_t write_magnitude(double magnitude, char *out) {
-    uint64_t thousandths;
-    if (magnitude < THOUSANDTHS_LIMIT && as_thousandths(magnitude, &thousandths))
-        return write_thousandths(thousandths, out);
+    if (magnitude < THOUSANDTHS_LIMIT) {
+        double scaled = magnitude * 1000.0;
+        uint64_t thousandths = (uint64_t)scaled;
+        thousandths += scaled - (double)thousandths >= 0.5;
+        if ((double)thousandths / 1000.0 == magnitude) {
+            char *to = out + digits_write(thousandths / 1000, out);
+            unsigned rest = (unsigned)(thousandths % 1000);
+            *to++ = '.';
+            *to++ = (char)('0' + rest / 100);
+            *to = (char)('0' + rest / 10 % 10);
+            to[1] = (char)('0' + rest % 10);
+            return (size_t)(to - out) + (rest % 10 ? 2 : rest % 100 ? 1 : 0);
+        }
+    }
     if (magnitude < WHOLE_LIMIT && magnitude == (double)(uint64_t)magnitude) {
         size_t n = digits_write((uint64_t)magnitude, out);
         out[n] = '.';

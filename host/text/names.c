@@ -62,21 +62,13 @@ static struct name_span trimmed(struct name_span span) {
 
 /* ---- Brackets ---- */
 
-static bool opens(char c) {
-    return c == '<' || c == '(' || c == '{' || c == '[';
-}
-
-static bool closes(char c) {
-    return c == '>' || c == ')' || c == '}' || c == ']';
-}
-
 /* The byte after the character at `at`, or after its closing bracket; an unclosed bracket ends with the span. */
 static const char *skip_bracket(const char *at, const char *end) {
     unsigned depth = 0;
     for (; at < end; at++) {
-        if (opens(*at))
+        if (strchr("<({[", *at))
             depth++;
-        else if (closes(*at) && depth > 0 && at[-1] != '-')
+        else if (strchr(">)}]", *at) && depth > 0 && at[-1] != '-')
             depth--;
         if (depth == 0)
             return at + 1;
@@ -122,14 +114,6 @@ static struct name_span specific_word(struct name_span path, struct name_span wo
     return (struct name_span){at, word.end};
 }
 
-static struct name_span within_lambda(const char *at, const char *end) {
-    const char *open = memchr(at, '(', (size_t)(end - at));
-    if (!open)
-        return (struct name_span){0};
-    const char *close = skip_bracket(open, end);
-    return (struct name_span){open + 1, close > open + 1 ? close - 1 : close};
-}
-
 /* The last component of a path that is neither a lambda nor a call's operator. */
 static struct component last_component(struct name_span path) {
     struct component last = {.word = {path.begin, path.begin}};
@@ -147,7 +131,11 @@ static struct component last_component(struct name_span path) {
                 at = close;
             }
         } else if (at < path.end && *at == '{') {
-            last.lambda = within_lambda(at, path.end);
+            const char *open = memchr(at, '(', (size_t)(path.end - at));
+            const char *close = open ? skip_bracket(open, path.end) : NULL;
+            last.lambda = (struct name_span){0};
+            if (open)
+                last.lambda = (struct name_span){open + 1, close > open + 1 ? close - 1 : close};
         }
         if (at < path.end)
             at = skip_bracket(at, path.end);
@@ -561,7 +549,7 @@ struct shortened short_name(const char *name, unsigned width) {
 
 /* ---- Different names remain different ---- */
 
-/* A distinct name; `shortened` is that of its first index. */
+/* A distinct name with its first index; `shortened` is the result at this index. */
 struct entry {
     const char *name;
     struct shortened *shortened;
@@ -657,18 +645,6 @@ static void find_differences(struct entry *entries, size_t n) {
         entries[i].from = begin_of_word(entries[i].text, entries[i].from);
 }
 
-/* Removes duplicates; first[i] becomes the first index of the name at index i. Returns the number of names. */
-static size_t make_unique(struct entry *entries, size_t n, size_t *first) {
-    size_t n_kept = 0;
-    qsort(entries, n, sizeof *entries, compare_names);
-    for (size_t i = 0; i < n; i++) {
-        if (n_kept == 0 || strcmp(entries[n_kept - 1].name, entries[i].name) != 0)
-            entries[n_kept++] = entries[i];
-        first[entries[i].index] = entries[n_kept - 1].index;
-    }
-    return n_kept;
-}
-
 /* Shows differences of the reduced names, then of the names; each twice, since a difference may be shared. At last,
  * adds numbers. */
 static void separate_names(struct entry *entries, size_t n, unsigned width) {
@@ -700,7 +676,15 @@ void short_names(const char *const *names, size_t n, unsigned width, struct shor
         entries[i].reduced = is_reduced ? reduced[i] : names[i];
     }
     if (ok) {
-        separate_names(entries, make_unique(entries, n, first), width);
+        /* Keep each name once; first[i] is the first index of the name at index i. */
+        size_t n_kept = 0;
+        qsort(entries, n, sizeof *entries, compare_names);
+        for (size_t i = 0; i < n; i++) {
+            if (n_kept == 0 || strcmp(entries[n_kept - 1].name, entries[i].name) != 0)
+                entries[n_kept++] = entries[i];
+            first[entries[i].index] = entries[n_kept - 1].index;
+        }
+        separate_names(entries, n_kept, width);
         for (size_t i = 0; i < n; i++)
             shorts[i] = shorts[first[i]];
     }

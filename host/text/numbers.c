@@ -1,7 +1,7 @@
 /*
  * numbers.c - decimal digits to an integer of nanoseconds; in comes text, no floating point takes part.
  *
- * The number is digits * 10^exponent, of which the first 19 digits that count are kept: with an exponent above 0 more
+ * The number is digits * 10^exponent, The first 19 significant digits are kept: with an exponent above 0 more
  * digits are too large a time, with one below 0 what was cut off only matters by not being zero.
  */
 #include <string.h>
@@ -21,16 +21,10 @@
 
 /* ---- recognising ---- */
 
-/* Length of what `text` and `word` have in common. */
-static size_t common_length(const char *text, const char *word) {
-    size_t n = 0;
-    while (word[n] && text[n] == word[n])
-        n++;
-    return n;
-}
-
 static enum number_form scan_word(const char *text, const char *word, size_t *length) {
-    size_t common = common_length(text, word);
+    size_t common = 0;
+    while (word[common] && text[common] == word[common])
+        common++;
     *length += common;
     return word[common] ? NUMBER_FORM_BAD : NUMBER_FORM_REAL;
 }
@@ -111,15 +105,7 @@ static size_t copy(const char *text, size_t length, char *out) {
     return length;
 }
 
-static bool only_decimal_of_its_double(const char *whole, size_t n_whole, size_t n_fraction) {
-    if (*whole == '0') /* repr turns to exponents below 0.0001; zeros do not count as digits */
-        return n_fraction <= 15 && memcmp(whole + 2, "0000", 4) != 0;
-    if (n_whole + n_fraction <= 15)
-        return true;
-    return n_whole == 13 && n_fraction <= 3 && memcmp(whole, "8796093022208", 13) < 0;
-}
-
-/* The length of the text's beginning that is the repr of its double; 0: that is not easily known. */
+/* The length of the beginning of the text that is the repr of its double; 0: unknown without parsing. */
 static size_t repr_prefix(const char *text, size_t length) {
     size_t sign = *text == '-';
     size_t n_whole = digit_run(text + sign);
@@ -131,9 +117,13 @@ static size_t repr_prefix(const char *text, size_t length) {
         return 0;
     while (n_fraction > 1 && point[n_fraction] == '0')
         n_fraction--;
-    if (!only_decimal_of_its_double(text + sign, n_whole, n_fraction))
-        return 0;
-    return sign + n_whole + 1 + n_fraction;
+    /* Whether no other decimal of as many digits has this double. */
+    const char *whole = text + sign;
+    bool only =
+        n_whole + n_fraction <= 15 || (n_whole == 13 && n_fraction <= 3 && memcmp(whole, "8796093022208", 13) < 0);
+    if (*whole == '0') /* repr has an exponent below 0.0001; zeros do not count as digits */
+        only = n_fraction <= 15 && memcmp(whole + 2, "0000", 4) != 0;
+    return only ? sign + n_whole + 1 + n_fraction : 0;
 }
 
 size_t number_rewrite(const char *text, size_t length, enum number_form form, char *out) {
@@ -146,20 +136,13 @@ size_t number_rewrite(const char *text, size_t length, enum number_form form, ch
 }
 
 /*
- * What Python's int() makes of a string.
+ * ---- Python's int() of a string ----
  *
  * One pass over the characters: spaces, sign, digits with single underscores between them, spaces. As in CPython, the
- * ASCII separators 1C-1F are no white space here although str.strip() takes them, and leading zeros count as digits.
+ * ASCII separators 1C-1F are not white space here, unlike in str.strip(), and leading zeros count as digits.
  */
 
-static bool is_space(uint32_t c) {
-    if (c < 0x80)
-        return c == ' ' || (c >= '\t' && c <= '\r');
-    return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
-           c == 0x202f || c == 0x205f || c == 0x3000;
-}
-
-/* 0 to 9, or something above for what is not a digit. */
+/* 0 to 9, or above 9 for other characters. */
 static uint32_t digit_value(uint32_t c) {
     if (c < 0x80)
         return c - '0';
@@ -173,7 +156,10 @@ static const char *skip_spaces(const char *text, const char *end) {
     while (text < end) {
         uint32_t c;
         const char *next = utf8_read(text, &c);
-        if (!is_space(c))
+        bool space = c < 0x80 ? c == ' ' || (c >= '\t' && c <= '\r')
+                              : c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 ||
+                                    c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+        if (!space)
             break;
         text = next;
     }

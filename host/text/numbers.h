@@ -16,7 +16,7 @@
 /*
  * Numbers between their JSON text, doubles and the text that Python's json module writes.
  *
- * Text pointers (but for integer_parse()) may be read up to 32 bytes past the end that is given; sources keep that
+ * Text pointers (except of integer_parse()) may be read up to 32 bytes past the end that is given; sources keep that
  * padding (zeros).
  */
 
@@ -110,7 +110,7 @@ static inline uint64_t word_value(uint64_t word, size_t n) {
     return (first + second) >> 32;
 }
 
-/* The value of a number's digits and, behind them, the first n characters of a word, which are digits; n is 1 to 8. */
+/* The value of a number's digits, followed by the first n characters of a word, which are digits; n is 1 to 8. */
 static inline uint64_t digits_append(uint64_t value, uint64_t word, size_t n) {
     static const uint32_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     return value * tens[n] + word_value(word, n);

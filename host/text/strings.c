@@ -420,30 +420,15 @@ static uint32_t read_unit(const char *hex) {
     return hex_value(hex[0]) << 12 | hex_value(hex[1]) << 8 | hex_value(hex[2]) << 4 | hex_value(hex[3]);
 }
 
-static uint32_t short_escape_value(char letter) {
-    switch (letter) {
-    case 'b':
-        return '\b';
-    case 'f':
-        return '\f';
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case 't':
-        return '\t';
-    default:
-        return (unsigned char)letter; /* " \ and / stand for themselves */
-    }
-}
-
-/* The escape at `raw`, without looking whether it is half a pair; returns what follows it. */
+/* One escape at `raw`, possibly half a surrogate pair; returns the text after it. */
 static const char *read_escape(const char *raw, uint32_t *unit) {
     if (raw[1] == 'u') {
         *unit = read_unit(raw + 2);
         return raw + 6;
     }
-    *unit = short_escape_value(raw[1]);
+    static const char letters[] = "b\bf\fn\nr\rt\t";
+    const char *letter = raw[1] ? strchr(letters, raw[1]) : NULL;      /* control characters are no escapes */
+    *unit = letter ? (unsigned char)letter[1] : (unsigned char)raw[1]; /* else " \\ or / */
     return raw + 2;
 }
 
@@ -459,13 +444,14 @@ static const char *read_escaped_character(const char *raw, const char *end, uint
     return raw + 6;
 }
 
-/* ---- copying what needs no work ---- */
+/* ---- Copies of plain text ---- */
 
 #ifdef __SSE2__
 
-#define STEP 32
+#define STEP      32
+#define STEP_BITS 1
 
-/* Copies STEP bytes; a bit is set for each of them that needs work. */
+/* Copies STEP bytes; sets STEP_BITS bits of the result for each byte that is not plain. */
 static inline uint64_t copy_step(const char *raw, char *out) {
     __m128i first = _mm_loadu_si128((const __m128i *)(const void *)raw);
     __m128i second = _mm_loadu_si128((const __m128i *)(const void *)(raw + 16));
@@ -477,40 +463,33 @@ static inline uint64_t copy_step(const char *raw, char *out) {
     return (uint64_t)(unsigned)_mm_movemask_epi8(first) | (uint64_t)(unsigned)_mm_movemask_epi8(second) << 16;
 }
 
-static inline size_t step_offset(uint64_t mask) {
-    return (size_t)__builtin_ctzll(mask);
-}
-
 #else
 
-#define STEP 8
+#define STEP      8
+#define STEP_BITS 8
 
-/* The same eight bytes at a time, with the highest bit of a byte set; only the lowest such bit can be trusted. */
+/* The same for eight bytes: sets the highest bit of a byte; only the lowest such bit is exact. */
 static inline uint64_t copy_step(const char *raw, char *out) {
     uint64_t word = word_load(raw), other = word ^ EACH_BYTE('\\');
     word_store(out, word);
     return (word | (word + EACH_BYTE(1)) | ((other - EACH_BYTE(1)) & ~other)) & EACH_BYTE(0x80);
 }
 
-static inline size_t step_offset(uint64_t mask) {
-    return (size_t)__builtin_ctzll(mask) / 8;
-}
-
 #endif
 
-/* Copies up to the first byte that needs work or the end; returns how many bytes are good. */
+/* Copies up to the first byte that is not plain, or the end; returns the number of plain bytes. */
 static inline size_t decode_plain(const char *raw, size_t length, char *out) {
     for (size_t i = 0; i < length; i += STEP) {
         uint64_t mask = copy_step(raw + i, out + i);
         if (mask) {
-            i += step_offset(mask);
+            i += (size_t)__builtin_ctzll(mask) / STEP_BITS;
             return i < length ? i : length;
         }
     }
     return length;
 }
 
-/* Bytes of decoded text that are written as they are. */
+/* Bytes of decoded text that are written unchanged. */
 static size_t plain_run(const char *text, size_t length) {
     size_t n = 0;
     for (; length - n >= 8; n += 8) {
