@@ -123,10 +123,47 @@ static void files_are_the_same_by_any_number_of_threads(void **state) {
         }
 }
 
+static const struct table_spec specs[] = {{"of_job", OF_JOB, {{"rank", SUTRA_COLUMN_INTEGER}}},
+                                          {"of_rank", OF_RANK, {{"ts", SUTRA_COLUMN_TEXT + 1}}},
+                                          {"unused", OF_JOB, {{0}}}};
+
+static void missing_tables_have_a_reason(void **state) {
+    (void)state;
+    static const struct column_spec own[] = {{"name", SUTRA_COLUMN_TEXT}, {"us", SUTRA_COLUMN_REAL}};
+    struct sutra_result result;
+    const char *reason = NULL;
+    assert_true(result_init(&result, specs, 3));
+    assert_int_equal(sutra_result_n_tables(&result), 3);
+    assert_null(sutra_result_table(&result, 1, &reason));
+    assert_string_equal(reason, "not requested, or no data");
+    result.of_job = true;
+    assert_null(sutra_result_table(&result, 1, &reason));
+    assert_string_equal(reason, "this table exists per rank only");
+    result.reasons[0] = "no kernels";
+    assert_null(sutra_result_table(&result, 0, &reason));
+    assert_string_equal(reason, "no kernels");
+    assert_null(sutra_result_table(&result, 3, &reason));
+    assert_string_equal(reason, "no such table");
+    assert_null(sutra_result_table(&result, 2, NULL));
+
+    result.real_kinds = 1U << (SUTRA_COLUMN_TEXT + 1);
+    assert_int_equal(result_table_begin(&result, 1)->columns[0].spec.kind, SUTRA_COLUMN_REAL);
+    const struct sutra_table *table = result_table_begin_with(&result, 0, own, 2);
+    assert_ptr_equal(sutra_result_table(&result, 0, &reason), table);
+    assert_null(reason);
+    assert_string_equal(sutra_table_name(table), "of_job");
+    assert_int_equal(table->n_columns, 2);
+    assert_int_equal(result_status(&result, NULL), SUTRA_OK);
+    result.tables[1].failed = true;
+    assert_int_equal(result_status(&result, NULL), SUTRA_SYSTEM);
+    result_free(&result);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_appended_after_existing_rows),
         cmocka_unit_test(files_are_the_same_by_any_number_of_threads),
+        cmocka_unit_test(missing_tables_have_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -593,9 +593,8 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     uint64_t n_bytes = 0;
     enum sutra_status status = sutra_diff_run(job->context, (const char *const *)a->paths, a->n,
                                               (const char *const *)b->paths, b->n, &options, &self->diff, error);
-    for (int id = 0; job->output && id < SUTRA_DIFF_N_TABLES && !status; id++)
-        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(self->diff), (uint32_t)id, NULL),
-                                      RANK_ALL, error);
+    if (!status && job->output)
+        status = analysis_write_tables(analysis, SUTRA_RESULT(self->diff), RANK_ALL, error);
     if (!status && self->compat == DIFF_COMPAT_HTA)
         status = write_hta_lists(self, error);
     else if (!status && job->output && !analysis->no_report)

@@ -16,12 +16,7 @@ RELEASE(dlrm)
 
 /* ---- Holistic Trace Analysis ---- */
 
-static const struct sutra_table *hta_table(const void *thing, int number, const char **reason) {
-    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
-}
-
-static const struct kind hta_kind = {
-    .name = "hta", .free = hta_release, .table = hta_table, .n_tables = SUTRA_HTA_N_TABLES};
+static const struct kind hta_kind = {.name = "hta", .free = hta_release, .result = own_result};
 
 /* The options of a rank, from numbers in this order, and texts: the operator of sequences, then as many annotations that
  * stay as the last number tells. */
@@ -62,10 +57,6 @@ static void hta_ranks_release(void *thing) {
     sutra_hta_ranks_free(thing);
 }
 
-static const struct sutra_table *hta_ranks_table(const void *thing, int number, const char **reason) {
-    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
-}
-
 static bool hta_ranks_rank(const void *thing, size_t i, struct told_rank *rank) {
     const struct sutra_hta_rank *at = sutra_hta_ranks_get(thing, i);
     if (at)
@@ -73,11 +64,8 @@ static bool hta_ranks_rank(const void *thing, size_t i, struct told_rank *rank) 
     return at != NULL;
 }
 
-static const struct kind hta_ranks_kind = {.name = "hta_ranks",
-                                           .free = hta_ranks_release,
-                                           .table = hta_ranks_table,
-                                           .n_tables = SUTRA_HTA_N_TABLES,
-                                           .rank = hta_ranks_rank};
+static const struct kind hta_ranks_kind = {
+    .name = "hta_ranks", .free = hta_ranks_release, .result = own_result, .rank = hta_ranks_rank};
 
 static enum sutra_status run_hta_ranks(struct job *job, struct sutra_context *context) {
     const struct sutra_hta_options hta = hta_options(job, PART_TEXTS);
@@ -124,14 +112,6 @@ static enum sutra_status run_hta_counters(struct job *job, struct sutra_context 
 
 /* ---- Operators and kernels ---- */
 
-static const struct sutra_table *operators_table(const void *thing, int number, const char **reason) {
-    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
-}
-
-static const struct sutra_table *operators_ranks_table(const void *thing, int number, const char **reason) {
-    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
-}
-
 static bool operators_ranks_rank(const void *thing, size_t i, struct told_rank *rank) {
     const struct sutra_operators_rank *at = sutra_operators_ranks_get(thing, i);
     if (at)
@@ -139,13 +119,9 @@ static bool operators_ranks_rank(const void *thing, size_t i, struct told_rank *
     return at != NULL;
 }
 
-static const struct kind operators_kind = {
-    .name = "operators", .free = operators_release, .table = operators_table, .n_tables = SUTRA_OPERATORS_N_TABLES};
-static const struct kind operators_ranks_kind = {.name = "operators_ranks",
-                                                 .free = operators_ranks_release,
-                                                 .table = operators_ranks_table,
-                                                 .n_tables = SUTRA_OPERATORS_N_TABLES,
-                                                 .rank = operators_ranks_rank};
+static const struct kind operators_kind = {.name = "operators", .free = operators_release, .result = own_result};
+static const struct kind operators_ranks_kind = {
+    .name = "operators_ranks", .free = operators_ranks_release, .result = own_result, .rank = operators_ranks_rank};
 
 #define OPERATORS_NUMBERS 2
 static struct sutra_operators_options operators_options(const struct job *job, const char *peaks) {

@@ -47,11 +47,13 @@ struct kind {
     void (*free)(void *thing);
     enum sutra_status (*columns)(struct job *job, struct sutra_context *context, const void *thing,
                                  const struct sutra_columns_options *options);
-    const struct sutra_table *(*table)(const void *thing, int number, const char **reason);
-    int n_tables; /* numbers below it */
+    const struct sutra_result *(*result)(const void *thing, size_t i); /* its i-th result with tables; NULL: no more */
     PyObject *(*report)(const void *thing);
     bool (*rank)(const void *thing, size_t i, struct told_rank *rank);
 };
+
+/* A thing that is one result. */
+const struct sutra_result *own_result(const void *thing, size_t i);
 
 /* ---- Boxes ---- */
 

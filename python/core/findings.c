@@ -11,18 +11,12 @@ static void overview_release(void *thing) {
     sutra_overview_free(thing);
 }
 
-/* Behind its own tables stand those of operators, then those of HTA. */
-static const struct sutra_table *overview_table(const void *thing, int number, const char **reason) {
-    const struct sutra_operators_ranks *operators = sutra_overview_operators(thing);
-    if (number < SUTRA_OVERVIEW_N_TABLES)
-        return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
-    number -= SUTRA_OVERVIEW_N_TABLES;
-    if (!operators)
-        return NULL;
-    if (number < SUTRA_OPERATORS_N_TABLES)
-        return sutra_result_table(SUTRA_RESULT(operators), (uint32_t)number, reason);
-    number -= SUTRA_OPERATORS_N_TABLES;
-    return sutra_result_table(SUTRA_RESULT(sutra_overview_hta(thing)), (uint32_t)number, reason);
+/* Its own tables, those of operators, and those of HTA; the last two only for a page. */
+static const struct sutra_result *overview_result(const void *thing, size_t i) {
+    return i == 0   ? SUTRA_RESULT(thing)
+           : i == 1 ? SUTRA_RESULT(sutra_overview_operators(thing))
+           : i == 2 ? SUTRA_RESULT(sutra_overview_hta(thing))
+                    : NULL;
 }
 
 static PyObject *numbers_of(const struct sutra_finding *finding) {
@@ -41,12 +35,8 @@ static PyObject *overview_report(const void *thing) {
     return dict_put(PyDict_New(), "findings", list);
 }
 
-static const struct kind overview_kind = {.name = "overview",
-                                          .free = overview_release,
-                                          .table = overview_table,
-                                          .n_tables = (int)SUTRA_OVERVIEW_N_TABLES + (int)SUTRA_OPERATORS_N_TABLES +
-                                                      (int)SUTRA_HTA_N_TABLES,
-                                          .report = overview_report};
+static const struct kind overview_kind = {
+    .name = "overview", .free = overview_release, .result = overview_result, .report = overview_report};
 
 /* Texts: those of the part, annotation, peaks, paths; numbers: whether there is a page, those of the part. */
 static enum sutra_status run_overview(struct job *job, struct sutra_context *context) {
@@ -76,10 +66,6 @@ static enum sutra_status run_overview_page(struct job *job, struct sutra_context
 
 static void collectives_release(void *thing) {
     sutra_collectives_free(thing);
-}
-
-static const struct sutra_table *collectives_table(const void *thing, int number, const char **reason) {
-    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
 }
 
 static bool collectives_rank(const void *thing, size_t i, struct told_rank *rank) {
@@ -133,8 +119,7 @@ static PyObject *collectives_report(const void *thing) {
 
 static const struct kind collectives_kind = {.name = "collectives",
                                              .free = collectives_release,
-                                             .table = collectives_table,
-                                             .n_tables = SUTRA_COLLECTIVES_N_TABLES,
+                                             .result = own_result,
                                              .report = collectives_report,
                                              .rank = collectives_rank};
 
@@ -165,10 +150,6 @@ static void diff_release(void *thing) {
     sutra_diff_free(thing);
 }
 
-static const struct sutra_table *diff_table(const void *thing, int number, const char **reason) {
-    return sutra_result_table(SUTRA_RESULT(thing), (uint32_t)number, reason);
-}
-
 static PyObject *diff_report(const void *thing) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(thing, &summary);
@@ -189,7 +170,7 @@ static PyObject *diff_report(const void *thing) {
 }
 
 static const struct kind diff_kind = {
-    .name = "diff", .free = diff_release, .table = diff_table, .n_tables = SUTRA_DIFF_N_TABLES, .report = diff_report};
+    .name = "diff", .free = diff_release, .result = own_result, .report = diff_report};
 
 #define DIFF_TEXTS   5
 #define DIFF_NUMBERS 5

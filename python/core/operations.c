@@ -5,16 +5,26 @@
 
 #include <string.h>
 
+const struct sutra_result *own_result(const void *thing, size_t i) {
+    return i == 0 ? SUTRA_RESULT(thing) : NULL;
+}
+
+/* The number counts through the tables of all results of the thing. */
 static enum sutra_status run_table(struct job *job, struct sutra_context *context) {
     const struct box *box = job->things[0];
-    const char *reason = NULL;
-    const struct sutra_table *table = NULL;
+    const struct sutra_result *result;
+    const char *reason = "no such table";
+    double number = job->numbers[0];
     (void)context;
-    if (box->kind->table)
-        table = box->kind->table(box->thing, (int)job->numbers[0], &reason);
-    if (table)
-        return sutra_table_arrow(table, &job->stream, &job->error);
-    return job_fail(job, SUTRA_DATA, reason ? reason : "no such table");
+    for (size_t i = 0; box->kind->result && (result = box->kind->result(box->thing, i)); i++) {
+        uint32_t n = sutra_result_n_tables(result);
+        if (number >= 0 && number < n) {
+            const struct sutra_table *table = sutra_result_table(result, (uint32_t)number, &reason);
+            return table ? sutra_table_arrow(table, &job->stream, &job->error) : job_fail(job, SUTRA_DATA, reason);
+        }
+        number -= n;
+    }
+    return job_fail(job, SUTRA_DATA, reason);
 }
 
 /* Texts are names of columns, then of args; the first number tells how many are the former, below 0: the usual ones. */

@@ -75,12 +75,14 @@ PyObject *core_tables(PyObject *self, PyObject *object) {
     struct box *box = box_of(object);
     PyObject *list = box ? PyList_New(0) : NULL;
     (void)self;
-    for (int i = 0; list && i < box->kind->n_tables; i++) {
-        const char *reason;
-        const struct sutra_table *table = box->kind->table(box->thing, i, &reason);
-        if (table)
-            list = list_add(list, Py_BuildValue("(is)", i, sutra_table_name(table)));
-    }
+    const struct sutra_result *result;
+    unsigned number = 0;
+    for (size_t i = 0; list && box->kind->result && (result = box->kind->result(box->thing, i)); i++)
+        for (uint32_t id = 0; list && id < sutra_result_n_tables(result); id++, number++) {
+            const struct sutra_table *table = sutra_result_table(result, id, NULL);
+            if (table)
+                list = list_add(list, Py_BuildValue("(Is)", number, sutra_table_name(table)));
+        }
     box_leave(box);
     return list;
 }

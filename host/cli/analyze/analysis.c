@@ -60,6 +60,14 @@ enum sutra_status analysis_write_table(struct analysis *analysis, const struct s
     return status;
 }
 
+enum sutra_status analysis_write_tables(struct analysis *analysis, const struct sutra_result *result, int64_t rank,
+                                        struct sutra_error *error) {
+    enum sutra_status status = SUTRA_OK;
+    for (uint32_t id = 0; id < sutra_result_n_tables(result) && !status; id++)
+        status = analysis_write_table(analysis, sutra_result_table(result, id, NULL), rank, error);
+    return status;
+}
+
 /* ---- The directory of the results; sutra nests directories at most two deep, so recursion is safe ---- */
 
 #define FOLDER_DEPTH_MAX 8

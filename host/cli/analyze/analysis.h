@@ -185,9 +185,12 @@ struct result_path {
 enum sutra_status result_file_path(const struct analysis *analysis, const char *name, int64_t rank,
                                    const char *extension, struct result_path *path, struct sutra_error *error);
 
-/* Writes a table (may be NULL) to NAME.csv, or NAME.rank3.csv, in the directory of the results. */
+/* Write a table (may be NULL), or all tables of a result, to NAME.csv, or NAME.rank3.csv, in the directory of the
+ * results. */
 enum sutra_status analysis_write_table(struct analysis *analysis, const struct sutra_table *table, int64_t rank,
                                        struct sutra_error *error);
+enum sutra_status analysis_write_tables(struct analysis *analysis, const struct sutra_result *result, int64_t rank,
+                                        struct sutra_error *error);
 
 /*
  * Ranks shared between processes.

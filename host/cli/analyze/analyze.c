@@ -251,17 +251,11 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     if (status || !job->output)
         return status;
     /* The tables that cover all ranks: of this analysis, of operators, and of HTA. */
-    const struct sutra_operators_ranks *operators = sutra_overview_operators(self->overview);
-    const struct sutra_hta_ranks *hta = sutra_overview_hta(self->overview);
-    for (int id = 0; id < SUTRA_OVERVIEW_N_TABLES && !status; id++)
-        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(self->overview), (uint32_t)id, NULL),
-                                      RANK_ALL, error);
-    for (int id = 0; id < SUTRA_OPERATORS_N_TABLES && !status; id++)
-        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(operators), (uint32_t)id, NULL),
-                                      RANK_ALL, error);
-    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
-        status =
-            analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(hta), (uint32_t)id, NULL), RANK_ALL, error);
+    const struct sutra_result *const results[] = {SUTRA_RESULT(self->overview),
+                                                  SUTRA_RESULT(sutra_overview_operators(self->overview)),
+                                                  SUTRA_RESULT(sutra_overview_hta(self->overview))};
+    for (size_t i = 0; i < COUNT_OF(results) && !status; i++)
+        status = analysis_write_tables(analysis, results[i], RANK_ALL, error);
     if (!status && !analysis->no_report)
         status = sutra_report_write_overview(job->context, self->overview, analysis->results.path, &n_bytes, error);
     job->figures.output_bytes += n_bytes;

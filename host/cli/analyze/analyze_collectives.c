@@ -160,11 +160,9 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     self->options.restriction = &analysis->restriction;
     enum sutra_status status =
         sutra_collectives_run(job->context, job->inputs, job->n_inputs, &self->options, &self->collectives, error);
-    if (!job->output)
+    if (status || !job->output)
         return status;
-    for (int id = 0; id < SUTRA_COLLECTIVES_N_TABLES && !status; id++)
-        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(self->collectives), (uint32_t)id, NULL),
-                                      RANK_ALL, error);
+    status = analysis_write_tables(analysis, SUTRA_RESULT(self->collectives), RANK_ALL, error);
     if (!status && !analysis->no_report && !self->compat)
         status =
             sutra_report_write_collectives(job->context, self->collectives, analysis->results.path, &n_bytes, error);

@@ -378,9 +378,7 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
         sutra_hta_ranks_run(job->context, job->inputs, job->n_inputs, &ranks_options, &self->ranks, error);
     if (status || !job->output)
         return status;
-    for (int id = 0; id < SUTRA_HTA_N_TABLES && !status; id++)
-        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(self->ranks), (uint32_t)id, NULL),
-                                      RANK_ALL, error);
+    status = analysis_write_tables(analysis, SUTRA_RESULT(self->ranks), RANK_ALL, error);
     /* The rules; and for comparison HTA's lists. */
     for (size_t i = 0; i < (self->options.compat ? COUNT_OF(lists) : 1) && !status; i++) {
         struct result_path path;

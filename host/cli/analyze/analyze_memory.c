@@ -175,9 +175,8 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     self->options.tables = job->output || (self->options.against && self->format != MEMORY_JSON);
     enum sutra_status status =
         sutra_memory_run(job->context, job->inputs, job->n_inputs, &self->options, &self->memory, error);
-    for (int id = 0; job->output && id < SUTRA_MEMORY_N_TABLES && !status; id++)
-        status = analysis_write_table(analysis, sutra_result_table(SUTRA_RESULT(self->memory), (uint32_t)id, NULL),
-                                      RANK_ALL, error);
+    if (!status && job->output)
+        status = analysis_write_tables(analysis, SUTRA_RESULT(self->memory), RANK_ALL, error);
     if (!status && job->output && !analysis->no_report && !self->options.against) {
         uint64_t n_bytes = 0;
         status = sutra_report_write_memory(job->context, self->memory, analysis->results.path, &n_bytes, error);
