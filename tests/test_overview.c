@@ -2,7 +2,7 @@
  * test_overview.c - the time of a window row by row: on traces so small that the answer is plain, and on random ones
  * that all of the window is there once.
  */
-#include "analyze/overview/ranks.h"
+#include "analyze/overview/straggler.h"
 #include "generate/burst.h"
 #include "overview_trace.h"
 

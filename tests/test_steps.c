@@ -2,7 +2,7 @@
  * test_steps.c - steps of a window and what they consist of: on traces so small that the answer is plain, and on random
  * ones that the parts of a step are its time.
  */
-#include "analyze/overview/ranks.h"
+#include "analyze/overview/overview.h"
 #include "analyze/overview/steps.h"
 #include "generate/burst.h"
 #include "overview_trace.h"

@@ -170,4 +170,18 @@ op_maker tracelens_timeline, tracelens_operators, tracelens_arguments, tracelens
     operators_by_arguments, operators_by_category, operators_by_module, operators_by_annotation, operators_by_path,
     operators_rates, operators_kernels;
 
+/* ---- Many ranks (ranks.c) ---- */
+
+struct rank_tasks;
+struct codec;
+
+/* Joins tables of ranks that another analysis made: moves the struct sutra_operators * at `offset` in each result of
+ * the tasks, which must live longer. */
+enum sutra_status operators_ranks_join(const struct rank_tasks *tasks, size_t offset,
+                                       struct sutra_operators_ranks **ranks, struct sutra_error *error);
+
+/* The partial result of a rank; a decoded one gets the options, and is the caller's to free (NULL after a failure). */
+void operators_codec(struct codec *codec, const struct sutra_operators_options *options,
+                     struct sutra_operators **operators);
+
 #endif

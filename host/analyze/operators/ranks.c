@@ -3,7 +3,8 @@
  */
 #include <stdlib.h>
 
-#include "analyze/operators/ranks.h"
+#include "analyze/operators/operators.h"
+#include "analyze/ranks.h"
 #include "base/error.h"
 #include "base/options.h"
 

@@ -7,7 +7,6 @@
 #include "analyze/launches/busy.h"
 #include "analyze/operators/operators.h"
 #include "analyze/overview/overview.h"
-#include "analyze/overview/ranks.h"
 #include "base/error.h"
 #include "columns/hash_tables.h"
 #include "columns/strings.h"

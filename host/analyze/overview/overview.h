@@ -30,6 +30,8 @@
 #define ANALYZE_OVERVIEW_OVERVIEW_H
 
 #include "analyze/launches/launches.h"
+#include "analyze/table.h"
+#include "sutra/overview.h"
 
 #define NOT_STARTED_NS 200000
 #define SLOW_CALL_NS   1000000
@@ -137,5 +139,12 @@ enum sutra_status overview_idle_attribute(struct sutra_context *context, struct 
 
 /* Sorts rows of hosts by start, equal ones by row. */
 void sort_hosts_by_start(const struct host_rows *hosts, row_t *rows, row_t n);
+
+/* Names and columns of all tables (ranks.c). */
+extern const struct table_spec overview_table_specs[];
+
+/* The activity of each stream in the window. Leaves `scratch` as it was. */
+enum sutra_status overview_streams_add(const struct overview *overview, const struct values *values, int64_t rank,
+                                       struct arena *scratch, struct sutra_table *table, struct sutra_error *error);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "analyze/hta/hta.h"
 #include "analyze/hta/ranks.h"
-#include "analyze/operators/ranks.h"
-#include "analyze/overview/ranks.h"
+#include "analyze/operators/operators.h"
+#include "analyze/overview/overview.h"
 #include "analyze/overview/steps.h"
 #include "analyze/overview/straggler.h"
 #include "analyze/ranks.h"
