@@ -131,7 +131,7 @@ void argument_append(struct buffer *out, const char *json, size_t length) {
             buffer_append(out, at, n);
             break;
         case '"': {
-            /* A string alone is decoded; others get Python's quotes, and are decoded after the place of their
+            /* A string alone is decoded; others get Python's quotes, and are decoded after their
              * repr(). */
             n = value_length(at, end);
             char *to = buffer_reserve(out, n * 5 + 64);
@@ -314,7 +314,7 @@ bool collective_is_message(const char *what) {
     return strcmp(what, "send") == 0 || strcmp(what, "recv") == 0;
 }
 
-/* Replaces a string id + 1 of `from` by that of `to`; 0 stays. False: out of memory. */
+/* Translates a string id + 1 of `from` to `to`; 0 stays. False: out of memory. */
 static bool translate_string(struct collective_calls *to, const struct collective_calls *from, uint32_t *string) {
     if (*string == 0)
         return true;

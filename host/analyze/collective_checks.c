@@ -183,8 +183,8 @@ static bool is_usable(const struct checker *c, int64_t rank) {
     return i != SIZE_MAX && !c->foreign[i];
 }
 
-/* Lists the members with traces: those that the group records, else those of its largest match. Then finds the range of
- * numbers that all of them recorded. */
+/* Lists the members with traces: the recorded members of the group, else the ranks of its largest match. Then finds the
+ * range of numbers that all of them recorded. */
 static void find_members(struct group_check *g) {
     const struct checker *c = g->c;
     size_t n_members = c->n_members[g->group], capacity;
@@ -335,7 +335,7 @@ static bool adds_up(const int64_t *parts, size_t n, int64_t total) {
     return n == 0 || sum == total;
 }
 
-/* Compares the parts that each rank sends with those that the receiving ranks expect. */
+/* Compares the split sizes of senders and receivers. */
 static void check_splits(const struct checker *c, const struct collective_match *match, uint64_t *n_bad) {
     struct arena *arena = c->arena;
     const int64_t *members = c->members[match->group];

@@ -46,7 +46,7 @@
 struct align_call {
     int64_t end_ns;
     uint32_t token;    /* kind, data type and size */
-    row_t number;      /* output: index among those of all ranks */
+    row_t number;      /* output: index in the common sequence */
     bool ends_at_once; /* on all ranks */
 };
 
@@ -499,8 +499,8 @@ enum sutra_status collective_matches_find(const struct collective_calls *calls, 
     if (arena->failed)
         return error_memory(error);
 
-    /* A group is numbered by order if a call lacks a number; its messages also if there are more than two members, each
-     * of which counts for itself. */
+    /* A group is numbered by order if a call lacks a number; its messages also if there are more than two members, as
+     * each member counts for itself. */
     for (uint64_t i = 0; i < calls->n_groups; i++)
         messages_by_order[i] = calls->groups[i].size != 2;
     for (row_t row = 0; row < n; row++) {

@@ -22,7 +22,7 @@ struct collective_match {
     row_t first, n;   /* its rows of the table are order[first] .. order[first + n - 1], by rank */
     int64_t number;   /* in the group */
     int64_t from, to; /* of a message; CALL_UNKNOWN: not recorded */
-    row_t turn;       /* among those of this number, from 0 */
+    row_t turn;       /* among matches of this number, from 0 */
     bool is_message;
 };
 

@@ -161,7 +161,7 @@ static struct rank_clock *list_ranks(const struct collective_calls *calls, struc
     return clocks;
 }
 
-/* Whether the ends of a match relate the clocks of its ranks. *rough: they may lie apart, as ends of messages that wait
+/* Whether the ends of a match relate the clocks of its ranks. *rough: they may differ, as ends of messages that wait
  * in a buffer. */
 static bool relates_clocks(const struct collective_calls *calls, const struct collective_matches *matches,
                            const struct collective_match *match, bool *rough) {

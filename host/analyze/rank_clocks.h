@@ -1,11 +1,11 @@
 /*
- * rank_clocks.h - offsets and drifts of the clocks of ranks, from collectives that end on all ranks at once; and waits
- * of ranks for each other, with the rule for a straggler.
+ * rank_clocks.h - offsets and drifts of the clocks of ranks, from collectives that end on all ranks simultaneously; and
+ * waits of ranks for each other, with the rule for a straggler.
  *
  *     ends of each collective, less the end on its smallest rank --line through medians--> edges between ranks
  *     --shortest path--> the clock of each rank against the smallest rank with which it is connected
  *
- * Messages and exchanges of uneven parts, whose ends may lie apart, connect only ranks that collectives do not connect.
+ * Messages and exchanges of uneven parts, whose ends may differ, connect only ranks that collectives do not connect.
  *
  * Cost: O(n log n).
  */

@@ -1,5 +1,6 @@
 /*
- * table.c - making tables: values are appended to the columns one after the other.
+ * table.c - implements table.h: building tables, writing them as CSV or JSON, and statistics as pandas and numpy round
+ * them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,15 +15,14 @@
 #include "write/sink.h"
 #include "write/text.h"
 
-/*
- * A table as CSV or JSON.
+/* ---- CSV and JSON ----
  *
- * CSV is what pandas writes: numbers as Python's repr() has them, nothing for NaN, text in quotes only where it has to
- * be. Except in tables of other tools, ' precedes text that a spreadsheet would run as a formula. Cost: O(bytes
- * written), in pieces of some rows, which all threads make; memory for a piece of a megabyte or so of each.
+ * CSV is as pandas writes it: numbers as Python's repr(), nothing for NaN, quotes only if needed. Except in tables of
+ * other tools, ' precedes text that a spreadsheet would run as a formula. All threads write pieces of rows, about a
+ * megabyte each. O(bytes written).
  */
 
-/* What a number takes in the text, about. */
+/* Estimated size of a number in the text. */
 #define NUMBER_BYTES 16
 
 static void csv_value(struct text_out *text, const struct sutra_table *table, uint32_t column, uint64_t row) {
@@ -41,8 +41,7 @@ static void csv_value(struct text_out *text, const struct sutra_table *table, ui
     }
 }
 
-/* Headings of the group: it stands above its columns; below it are the names of these, and below those of the
- * others. */
+/* Lines of a heading with a group: the group above its columns; their names; the names of the other columns. */
 enum csv_heading { HEADING_GROUP, HEADING_IN_GROUP, HEADING_INDEX, HEADING_ALL };
 
 static void csv_line(struct text_out *text, const struct sutra_table *table, enum csv_heading heading, uint32_t first) {
@@ -56,19 +55,6 @@ static void csv_line(struct text_out *text, const struct sutra_table *table, enu
     out_add(text, "\n");
 }
 
-/* Without rows, pandas has one column before the group, without a name. */
-static void csv_group_head(struct text_out *text, const struct sutra_table *table) {
-    uint32_t first = table->n_rows ? 0 : table->n_index - 1;
-    csv_line(text, table, HEADING_GROUP, first);
-    csv_line(text, table, HEADING_IN_GROUP, first);
-    if (table->n_rows)
-        csv_line(text, table, HEADING_INDEX, 0);
-}
-
-static void csv_head(struct text_out *text, const struct sutra_table *table) {
-    csv_line(text, table, HEADING_ALL, 0);
-}
-
 static void csv_row(struct text_out *text, const struct sutra_table *table, uint64_t row) {
     for (uint32_t i = 0; i < table->n_columns; i++) {
         if (i)
@@ -78,42 +64,27 @@ static void csv_row(struct text_out *text, const struct sutra_table *table, uint
     out_add(text, "\n");
 }
 
-static void json_value(struct text_out *text, const struct sutra_table *table, uint32_t column, uint64_t row) {
-    size_t length;
-    if (table->columns[column].spec.kind == SUTRA_COLUMN_TEXT) {
-        const char *bytes = table_get_text(table, column, row, &length);
-        out_string(text, bytes, length);
-    } else if (!isfinite(table_get_real(table, column, row))) {
-        out_add(text, "null");
-    } else {
-        csv_value(text, table, column, row);
-    }
-}
-
 static void json_row(struct text_out *text, const struct sutra_table *table, uint64_t row) {
     out_add(text, row ? "},\n {" : "\n {");
     for (uint32_t i = 0; i < table->n_columns; i++) {
         out_add(text, i ? ", \"" : "\"");
         out_add(text, table->columns[i].spec.name);
         out_add(text, "\": ");
-        json_value(text, table, i, row);
+        if (table->columns[i].spec.kind == SUTRA_COLUMN_TEXT) {
+            size_t length;
+            const char *bytes = table_get_text(table, i, row, &length);
+            out_string(text, bytes, length);
+        } else if (!isfinite(table_get_real(table, i, row))) {
+            out_add(text, "null");
+        } else {
+            csv_value(text, table, i, row);
+        }
     }
-}
-
-/* ---- The file ---- */
-
-/* Rows of a piece, from what they take on average. */
-static uint64_t rows_of_piece(const struct sutra_table *table) {
-    uint64_t n_bytes = table->n_rows * table->n_columns * NUMBER_BYTES;
-    for (uint32_t i = 0; i < table->n_columns; i++)
-        n_bytes += table->columns[i].bytes.length;
-    uint64_t n_pieces = n_bytes / PIECE_BYTES + 1;
-    return table->n_rows / n_pieces + 1;
 }
 
 struct table_pieces {
     const struct sutra_table *table;
-    uint64_t n_rows; /* of each, but for the last */
+    uint64_t n_rows; /* of each piece except the last */
     size_t n;
     enum sutra_table_format format;
 };
@@ -122,10 +93,18 @@ static void write_rows(const struct table_pieces *pieces, size_t number, struct 
     const struct sutra_table *table = pieces->table;
     uint64_t first = number * pieces->n_rows, end = first + pieces->n_rows;
     bool json = pieces->format == SUTRA_TABLE_JSON;
-    if (number == 0 && json)
+    if (number == 0 && json) {
         out_add(text, "[");
-    else if (number == 0)
-        (table->group ? csv_group_head : csv_head)(text, table);
+    } else if (number == 0 && !table->group) {
+        csv_line(text, table, HEADING_ALL, 0);
+    } else if (number == 0) {
+        /* Without rows, pandas writes one column before the group, without a name. */
+        uint32_t first_column = table->n_rows ? 0 : table->n_index - 1;
+        csv_line(text, table, HEADING_GROUP, first_column);
+        csv_line(text, table, HEADING_IN_GROUP, first_column);
+        if (table->n_rows)
+            csv_line(text, table, HEADING_INDEX, 0);
+    }
     for (uint64_t row = first; row < end && row < table->n_rows; row++)
         (json ? json_row : csv_row)(text, table, row);
     if (number + 1 == pieces->n && json)
@@ -141,69 +120,39 @@ static void fill_piece(const void *arg, size_t number, struct buffer *out) {
 enum sutra_status sutra_table_write(struct sutra_context *context, const struct sutra_table *table,
                                     enum sutra_table_format format, const char *path, uint64_t *n_bytes,
                                     struct sutra_error *error) {
-    struct table_pieces pieces = {.table = table, .n_rows = rows_of_piece(table), .format = format};
+    uint64_t size = table->n_rows * table->n_columns * NUMBER_BYTES;
+    for (uint32_t i = 0; i < table->n_columns; i++)
+        size += table->columns[i].bytes.length;
+    struct table_pieces pieces = {
+        .table = table, .n_rows = table->n_rows / (size / PIECE_BYTES + 1) + 1, .format = format};
     pieces.n = (size_t)(table->n_rows / pieces.n_rows + 1);
     return pieces_write(context, path, pieces.n, fill_piece, &pieces, n_bytes, error);
 }
 
-bool table_write_csv(const void *of, struct text_out *text) {
-    const struct sutra_table *table = of;
+bool table_write_csv(const void *arg, struct text_out *text) {
+    const struct sutra_table *table = arg;
     write_rows(&(struct table_pieces){.table = table, .n_rows = table->n_rows, .n = 1}, 0, text);
     return true;
 }
 
-/*
- * Distributions of values in groups: sorted by value, then dealt out to their groups, where the quartiles
- * are then at known places.
+/* ---- Distributions of values in groups ----
+ *
+ * Values are sorted, then distributed to their groups, in which the quartiles are at known indices.
  */
 
 double quantile_of(const double *sorted, uint64_t n, double at) {
-    double place = at * (double)(n - 1), below = floor(place), part = place - below;
+    double index = at * (double)(n - 1), below = floor(index), fraction = index - below;
     uint64_t low = (uint64_t)below, high = low + 1 < n ? low + 1 : low;
     double step = sorted[high] - sorted[low];
-    return part < 0.5 ? sorted[low] + step * part : sorted[high] - step * (1 - part);
+    return fraction < 0.5 ? sorted[low] + step * fraction : sorted[high] - step * (1 - fraction);
 }
 
-/* Values of each group in rising order: those of group g are value[i] for i from first[g] to first[g + 1]. */
-struct dealt {
-    row_t *first;
-    double *value;
-};
-
-/* order[] has the rows by rising value. */
-static void deal(struct dealt *dealt, const uint32_t *groups, const row_t *order, const double *values, row_t n,
-                 uint32_t n_groups) {
-    row_t *next = dealt->first + 1; /* the place of the next value of each group, until all are dealt out */
-    for (row_t i = 0; i < n; i++)
-        next[groups[i] + 1]++;
-    for (uint32_t g = 0; g < n_groups; g++)
-        next[g + 1] += next[g];
-    for (row_t i = 0; i < n; i++)
-        dealt->value[next[groups[order[i]]]++] = values[order[i]];
-}
-
-static void put_quartiles(const struct dealt *dealt, uint32_t n_groups, struct description *descriptions) {
-    for (uint32_t g = 0; g < n_groups; g++) {
-        struct description *d = &descriptions[g];
-        const double *sorted = dealt->value + dealt->first[g];
-        row_t n = dealt->first[g + 1] - dealt->first[g];
-        *d = (struct description){.count = n, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-        if (n == 0)
-            continue;
-        d->min = sorted[0];
-        d->max = sorted[n - 1];
-        d->q25 = quantile_of(sorted, n, 0.25);
-        d->q50 = quantile_of(sorted, n, 0.5);
-        d->q75 = quantile_of(sorted, n, 0.75);
-    }
-}
-
-/* All but mean and deviation; keys[] orders as the values do. */
-static enum sutra_status describe_sorted(const struct engine *engine, struct arena *arena, const uint32_t *groups,
-                                         uint64_t *keys, const double *values, row_t n, uint32_t n_groups,
-                                         struct description *descriptions, struct sutra_error *error) {
-    struct dealt dealt = {.first = arena_zeros(arena, (size_t)n_groups + 2, sizeof *dealt.first),
-                          .value = arena_take(arena, n, sizeof *dealt.value)};
+/* Sets all but mean and deviation; keys[] order as the values do. */
+static enum sutra_status describe_order(const struct engine *engine, struct arena *arena, const uint32_t *groups,
+                                        uint64_t *keys, const double *values, row_t n, uint32_t n_groups,
+                                        struct description *descriptions, struct sutra_error *error) {
+    row_t *first = arena_zeros(arena, (size_t)n_groups + 2, sizeof *first), *next = first + 1;
+    double *by_group = arena_take(arena, n, sizeof *by_group); /* values of group g, ascending, from first[g] on */
     row_t *order = arena_take(arena, n, sizeof *order);
     if (arena->failed)
         return error_memory(error);
@@ -212,20 +161,26 @@ static enum sutra_status describe_sorted(const struct engine *engine, struct are
     enum sutra_status status = engine->sort_keys(engine->state, &(struct sort_keys_step){keys, order, n}, error);
     if (status)
         return status;
-    deal(&dealt, groups, order, values, n, n_groups);
-    put_quartiles(&dealt, n_groups, descriptions);
-    return SUTRA_OK;
-}
-
-/* Mean and deviation of integers, whose sums are exact. */
-static void put_exact_moments(const struct moments *moments, uint32_t n_groups, double scale,
-                              struct description *descriptions) {
+    for (row_t i = 0; i < n; i++)
+        next[groups[i] + 1]++;
+    for (uint32_t g = 0; g < n_groups; g++)
+        next[g + 1] += next[g];
+    for (row_t i = 0; i < n; i++)
+        by_group[next[groups[order[i]]]++] = values[order[i]];
     for (uint32_t g = 0; g < n_groups; g++) {
-        if (moments[g].n == 0)
+        struct description *d = &descriptions[g];
+        const double *sorted = by_group + first[g];
+        row_t count = first[g + 1] - first[g];
+        *d = (struct description){.count = count, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+        if (count == 0)
             continue;
-        descriptions[g].mean = (double)moments[g].sum / scale / (double)moments[g].n;
-        descriptions[g].std = moments_deviation(&moments[g], scale);
+        d->min = sorted[0];
+        d->max = sorted[count - 1];
+        d->q25 = quantile_of(sorted, count, 0.25);
+        d->q50 = quantile_of(sorted, count, 0.5);
+        d->q75 = quantile_of(sorted, count, 0.75);
     }
+    return SUTRA_OK;
 }
 
 enum sutra_status describe_integers(const struct engine *engine, struct arena *arena, const uint32_t *groups,
@@ -241,33 +196,18 @@ enum sutra_status describe_integers(const struct engine *engine, struct arena *a
         scaled[i] = (double)values[i] / scale;
     }
     if (!status)
-        status = describe_sorted(engine, arena, groups, keys, scaled, n, n_groups, descriptions, error);
+        status = describe_order(engine, arena, groups, keys, scaled, n, n_groups, descriptions, error);
     if (!status)
         status =
             engine->sums_by_key(engine->state, &(struct sums_by_key_step){groups, values, n, n_groups, moments}, error);
-    if (!status)
-        put_exact_moments(moments, n_groups, scale, descriptions);
+    for (uint32_t g = 0; g < n_groups && !status; g++) {
+        if (moments[g].n == 0)
+            continue;
+        descriptions[g].mean = (double)moments[g].sum / scale / (double)moments[g].n;
+        descriptions[g].std = moments_deviation(&moments[g], scale);
+    }
     arena_release(arena, mark);
     return status;
-}
-
-/* Mean and deviation of real numbers: two walks over the rows. */
-static void put_moments(const uint32_t *groups, const double *values, row_t n, uint32_t n_groups, double *sums,
-                        struct description *descriptions) {
-    for (row_t i = 0; i < n; i++)
-        sums[groups[i]] += values[i];
-    for (uint32_t g = 0; g < n_groups; g++) {
-        if (descriptions[g].count > 0)
-            descriptions[g].mean = sums[g] / descriptions[g].count;
-        sums[g] = 0;
-    }
-    for (row_t i = 0; i < n; i++) {
-        double off = values[i] - descriptions[groups[i]].mean;
-        sums[groups[i]] += off * off;
-    }
-    for (uint32_t g = 0; g < n_groups; g++)
-        if (descriptions[g].count > 1)
-            descriptions[g].std = sqrt(sums[g] / (descriptions[g].count - 1));
 }
 
 enum sutra_status describe_reals(const struct engine *engine, struct arena *arena, const uint32_t *groups,
@@ -276,28 +216,34 @@ enum sutra_status describe_reals(const struct engine *engine, struct arena *aren
     struct arena_mark mark = arena_mark(arena);
     uint64_t *keys = arena_take(arena, n, sizeof *keys);
     double *sums = arena_zeros(arena, n_groups, sizeof *sums);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < n && !status; i++)
+    if (arena->failed)
+        return error_memory(error);
+    for (row_t i = 0; i < n; i++)
         keys[i] = double_sort_key(values[i]);
-    if (!status)
-        status = describe_sorted(engine, arena, groups, keys, values, n, n_groups, descriptions, error);
-    if (!status)
-        put_moments(groups, values, n, n_groups, sums, descriptions);
+    enum sutra_status status = describe_order(engine, arena, groups, keys, values, n, n_groups, descriptions, error);
+    if (status)
+        return status;
+
+    /* Mean and deviation, in two passes over the rows. */
+    for (row_t i = 0; i < n; i++)
+        sums[groups[i]] += values[i];
+    for (uint32_t g = 0; g < n_groups; g++) {
+        if (descriptions[g].count > 0)
+            descriptions[g].mean = sums[g] / descriptions[g].count;
+        sums[g] = 0;
+    }
+    for (row_t i = 0; i < n; i++) {
+        double deviation = values[i] - descriptions[groups[i]].mean;
+        sums[groups[i]] += deviation * deviation;
+    }
+    for (uint32_t g = 0; g < n_groups; g++)
+        if (descriptions[g].count > 1)
+            descriptions[g].std = sqrt(sums[g] / (descriptions[g].count - 1));
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
-/*
- * Sums of leaves in the order of their trees.
- */
-
-static bool push(struct ordered_sums *sums, struct ordered_sum *sum, uint32_t depth) {
-    if (sums->n == UINT32_MAX - 1 || !column_grow(&sums->list, sums->n, &sums->capacity, sizeof *sums->list))
-        return false;
-    sums->list[sums->n] = (struct waiting_sum){sum->last, depth, sum->top};
-    sum->top = ++sums->n;
-    return true;
-}
+/* ---- Sums of leaves in the order of their trees ---- */
 
 bool ordered_sum_add(struct ordered_sums *sums, struct ordered_sum *sum, uint32_t depth, double us) {
     if (sum->begun) {
@@ -308,8 +254,12 @@ bool ordered_sum_add(struct ordered_sums *sums, struct ordered_sum *sum, uint32_
         }
         if (sum->top && sums->list[sum->top - 1].depth == depth)
             sums->list[sum->top - 1].us += sum->last;
-        else if (!push(sums, sum, depth))
-            return false;
+        else {
+            if (sums->n == UINT32_MAX - 1 || !column_grow(&sums->list, sums->n, &sums->capacity, sizeof *sums->list))
+                return false;
+            sums->list[sums->n] = (struct waiting_sum){sum->last, depth, sum->top};
+            sum->top = ++sums->n;
+        }
     }
     sum->begun = true;
     sum->last = us;
@@ -323,9 +273,7 @@ double ordered_sum_total(const struct ordered_sums *sums, const struct ordered_s
     return total;
 }
 
-/*
- * Sums and spreads as numpy and pandas round them. O(n log n), for the median.
- */
+/* ---- Sums and deviations as numpy and pandas round them ---- */
 
 /* Values that numpy adds with eight partial sums. */
 #define PAIRWISE_BLOCK 128
@@ -354,8 +302,8 @@ double numpy_sum(const double *values, uint64_t n) {
     return sum;
 }
 
-/* Of n values in `sorted`, which get sorted. */
-static void add_order(struct value_stats *stats, double *sorted) {
+/* Adds the statistics of sorted values; sorts the n values. */
+static void add_order_statistics(struct value_stats *stats, double *sorted) {
     uint64_t n = stats->n;
     stats->median = stats->min = stats->max = NAN;
     if (n == 0)
@@ -374,7 +322,7 @@ struct value_stats numpy_stats(const double *values, uint64_t n, double *scratch
     stats.std = sqrt(numpy_sum(scratch, n) / (double)n);
     for (uint64_t i = 0; i < n; i++)
         scratch[i] = values[i];
-    add_order(&stats, scratch);
+    add_order_statistics(&stats, scratch);
     return stats;
 }
 
@@ -385,20 +333,16 @@ enum group_order pandas_group_order(const uint32_t *groups, uint64_t n, const ui
     return GROUPS_SORTED;
 }
 
-/* Adds a value to a sum; `lost` is the rounding error of the sum so far. */
-static void add_compensated(double *sum, double *lost, double value) {
-    double added = value - *lost, next = *sum + added;
-    *lost = next - *sum - added;
-    *lost = isnan(*lost) ? 0 : *lost;
-    *sum = next;
-}
-
 double pandas_sum(const double *values, uint64_t n, enum group_order order) {
     double sum = 0, lost = 0;
     if (n && order == GROUPS_SORTED)
         return values[0] + numpy_sum(values + 1, n - 1);
-    for (uint64_t i = 0; i < n; i++)
-        add_compensated(&sum, &lost, values[i]);
+    for (uint64_t i = 0; i < n; i++) { /* Kahan's sum; `lost` is its rounding error */
+        double added = values[i] - lost, next = sum + added;
+        lost = next - sum - added;
+        lost = isnan(lost) ? 0 : lost;
+        sum = next;
+    }
     return sum;
 }
 
@@ -416,9 +360,11 @@ struct value_stats pandas_stats(const double *values, uint64_t n, enum group_ord
     stats.sum = pandas_sum(scratch, stats.n, order);
     stats.mean = stats.n ? stats.sum / (double)stats.n : (double)NAN;
     stats.std = stats.n > 1 ? sqrt(squares / (double)(stats.n - 1)) : (double)NAN;
-    add_order(&stats, scratch);
+    add_order_statistics(&stats, scratch);
     return stats;
 }
+
+/* ---- Building tables ---- */
 
 void table_init(struct sutra_table *table, const char *name, const struct column_spec *specs, uint32_t n_columns) {
     *table = (struct sutra_table){.name = name, .columns = calloc((size_t)n_columns + 1, sizeof *table->columns)};
@@ -505,21 +451,21 @@ void table_add_texts(struct sutra_table *table, const char *name, const char *co
     table->failed |= column && (column->values.failed || column->bytes.failed);
 }
 
-/* ---- Columns that others hold ---- */
+/* ---- Shared columns ---- */
 
 struct table_memory *table_memory_of(const struct sutra_table *table) {
-    struct table_memory **place = (struct table_memory **)&table->memory, *there = NULL;
-    if (__atomic_load_n(place, __ATOMIC_ACQUIRE))
+    struct table_memory **memory = (struct table_memory **)&table->memory, *other = NULL;
+    if (__atomic_load_n(memory, __ATOMIC_ACQUIRE))
         return table->memory;
     struct table_memory *made = calloc(1, sizeof *made + table->n_columns * sizeof *made->columns);
     if (!made)
         return NULL;
     made->n_columns = table->n_columns;
     memcpy(made->columns, table->columns, table->n_columns * sizeof *made->columns);
-    if (__atomic_compare_exchange_n(place, &there, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (__atomic_compare_exchange_n(memory, &other, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return made;
     free(made);
-    return there;
+    return other;
 }
 
 void table_memory_leave(struct table_memory *memory) {
@@ -529,8 +475,8 @@ void table_memory_leave(struct table_memory *memory) {
     free(memory);
 }
 
-/* Appends eight bytes to the column whose turn it is. */
-static void put(struct sutra_table *table, const void *value) {
+/* Appends eight bytes to the next column. */
+static void append_bytes(struct sutra_table *table, const void *value) {
     if (table->failed)
         return;
     struct column *column = &table->columns[table->next_column];
@@ -543,14 +489,14 @@ static void put(struct sutra_table *table, const void *value) {
 }
 
 void table_real(struct sutra_table *table, double value) {
-    put(table, &value);
+    append_bytes(table, &value);
 }
 
 void table_integer(struct sutra_table *table, int64_t value) {
     if (!table->failed && table->columns[table->next_column].spec.kind == SUTRA_COLUMN_REAL)
         table_real(table, (double)value);
     else
-        put(table, &value);
+        append_bytes(table, &value);
 }
 
 void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string) {
@@ -580,7 +526,7 @@ void table_text(struct sutra_table *table, const char *bytes, size_t length) {
     buffer_append(text, bytes, length);
     buffer_append(text, "", 1);
     uint64_t end = text->length;
-    put(table, &end);
+    append_bytes(table, &end);
 }
 
 int64_t table_get_integer(const struct sutra_table *table, uint32_t column, uint64_t row) {
@@ -599,34 +545,8 @@ const char *table_get_text(const struct sutra_table *table, uint32_t column, uin
     return table->columns[column].bytes.bytes + starts[row];
 }
 
-/* The column becomes one of real numbers, in place: both take eight bytes. */
-static void make_real(struct sutra_table *table, uint32_t number) {
-    struct column *column = &table->columns[number];
-    for (uint64_t row = 0; row < table->n_rows; row++) {
-        double real = (double)table_get_integer(table, number, row);
-        memcpy(column->values.bytes + row * sizeof real, &real, sizeof real);
-    }
-    column->spec.kind = SUTRA_COLUMN_REAL;
-}
-
-static void append_value(struct sutra_table *table, const struct sutra_table *from, uint32_t column, uint64_t row) {
-    size_t length;
-    switch (from->columns[column].spec.kind) {
-    case SUTRA_COLUMN_INTEGER:
-        table_integer(table, table_get_integer(from, column, row));
-        break;
-    case SUTRA_COLUMN_REAL:
-        table_real(table, table_get_real(from, column, row));
-        break;
-    case SUTRA_COLUMN_TEXT: {
-        const char *text = table_get_text(from, column, row, &length);
-        table_text(table, text, length);
-    }
-    }
-}
-
-/* The text of n rows behind what there is: their bytes, then where each ends. */
-static void append_text(struct column *to, const struct column *from, uint64_t n) {
+/* Appends the texts of n rows: their bytes, and where each ends. */
+static void append_texts(struct column *to, const struct column *from, uint64_t n) {
     uint64_t *ends = (uint64_t *)(void *)buffer_reserve(&to->values, n * sizeof *ends);
     const uint64_t *starts = (const uint64_t *)(const void *)from->values.bytes;
     uint64_t begin = to->bytes.length;
@@ -636,7 +556,7 @@ static void append_text(struct column *to, const struct column *from, uint64_t n
     to->values.length += ends ? n * sizeof *ends : 0;
 }
 
-/* Integers of n rows as real numbers behind what there is. */
+/* Appends the integers of n rows as real numbers. */
 static void append_as_reals(struct column *to, const struct column *from, uint64_t n) {
     double *reals = (double *)(void *)buffer_reserve(&to->values, n * sizeof *reals);
     const int64_t *integers = (const int64_t *)(const void *)from->values.bytes;
@@ -650,10 +570,16 @@ void table_append(struct sutra_table *table, const struct sutra_table *from) {
     for (uint32_t i = 0; i < table->n_columns && !table->failed && from->n_rows > 0; i++) {
         struct column *to = &table->columns[i];
         const struct column *added = &from->columns[i];
-        if (to->spec.kind == SUTRA_COLUMN_INTEGER && added->spec.kind == SUTRA_COLUMN_REAL)
-            make_real(table, i);
+        if (to->spec.kind == SUTRA_COLUMN_INTEGER && added->spec.kind == SUTRA_COLUMN_REAL) {
+            /* The column becomes one of real numbers, in place: both take eight bytes. */
+            for (uint64_t row = 0; row < table->n_rows; row++) {
+                double real = (double)table_get_integer(table, i, row);
+                memcpy(to->values.bytes + row * sizeof real, &real, sizeof real);
+            }
+            to->spec.kind = SUTRA_COLUMN_REAL;
+        }
         if (to->spec.kind == SUTRA_COLUMN_TEXT)
-            append_text(to, added, from->n_rows);
+            append_texts(to, added, from->n_rows);
         else if (to->spec.kind == added->spec.kind)
             buffer_append(&to->values, added->values.bytes, from->n_rows * sizeof(int64_t));
         else
@@ -665,7 +591,19 @@ void table_append(struct sutra_table *table, const struct sutra_table *from) {
 
 void table_append_row(struct sutra_table *table, const struct sutra_table *from, uint64_t row) {
     for (uint32_t i = 0; i < from->n_columns; i++)
-        append_value(table, from, i, row);
+        switch (from->columns[i].spec.kind) {
+        case SUTRA_COLUMN_INTEGER:
+            table_integer(table, table_get_integer(from, i, row));
+            break;
+        case SUTRA_COLUMN_REAL:
+            table_real(table, table_get_real(from, i, row));
+            break;
+        case SUTRA_COLUMN_TEXT: {
+            size_t length;
+            const char *text = table_get_text(from, i, row, &length);
+            table_text(table, text, length);
+        }
+        }
 }
 
 void table_reorder(struct sutra_table *table, const uint64_t *order) {

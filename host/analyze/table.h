@@ -1,5 +1,5 @@
 /*
- * table.h - inside of struct sutra_table and of struct sutra_result (all tables of an analysis), and making them.
+ * table.h - the columns of struct sutra_table and struct sutra_result (all tables of an analysis), and building them.
  *
  *     static const struct table_spec specs[] = {[SUTRA_HTA_TEMPORAL] = {"temporal_breakdown", ...}, ...};
  *
@@ -8,7 +8,7 @@
  *     for each row: table_integer(), table_real() or table_text() once for each column, in their order
  *     result_status(&hta->result)
  *
- * Out of memory sets `failed`, after which nothing more is added; check it once, at the end.
+ * Out of memory sets `failed`, after which no value is added; the caller checks it once, at the end.
  */
 #ifndef ANALYZE_TABLE_H
 #define ANALYZE_TABLE_H
@@ -26,13 +26,13 @@
 #include "write/text.h"
 
 /*
- * Distributions of values in groups, as pandas describe() has them: count, mean, standard deviation of a
- * sample, least, quartiles (between two values on the straight line), most.
+ * Distributions of values in groups, as pandas' describe(): count, mean, sample standard deviation, minimum, quartiles
+ * (interpolated linearly), maximum.
  */
 
 #define DESCRIPTION_N 8
 
-/* NaN where there is no value; the deviation also for one value. */
+/* NaN without values; the deviation also for one value. */
 struct description {
     double count, mean, std, min, q25, q50, q75, max;
 };
@@ -48,7 +48,7 @@ enum sutra_status describe_reals(const struct engine *engine, struct arena *aren
                                  const double *values, row_t n, uint32_t n_groups, struct description *descriptions,
                                  struct sutra_error *error);
 
-/* The quantile of rising values, 0 <= at <= 1; n > 0. */
+/* The quantile of ascending values, 0 <= at <= 1; n > 0. */
 double quantile_of(const double *sorted, uint64_t n, double at);
 
 /*
@@ -56,14 +56,14 @@ double quantile_of(const double *sorted, uint64_t n, double at);
  *
  *            a                sum of the leaves x, y, z of one key:   x + (y + z), not (x + y) + z
  *          /   \
- *         x     b             Only nodes with several children that have leaves of the key matter: x and y meet in a,
- *              / \            depth 0; y and z in b, depth 1. Sums that still wait for their next leaf lie on a stack
- *             y   z           per key, deeper ones on top: O(1) amortised a leaf.
+ *         x     b             Only nodes with several children that have leaves of the key matter: x and y join in a,
+ *              / \            depth 0; y and z in b, depth 1. Unfinished sums are on a stack per key, deeper ones on
+ *             y   z           top: O(1) amortised per leaf.
  */
 
 struct waiting_sum {
     double us;
-    uint32_t depth, below; /* place of the next one on the stack + 1, or 0 */
+    uint32_t depth, below; /* index of the next one on the stack + 1, or 0 */
 };
 
 struct ordered_sums {
@@ -74,12 +74,12 @@ struct ordered_sums {
 
 /* One key's sum. Zero-initialise. */
 struct ordered_sum {
-    double last;  /* the leaf or finished subtree that was seen last */
+    double last;  /* the last leaf or finished subtree */
     uint32_t top; /* of its stack + 1, or 0 */
     bool begun;
 };
 
-/* Adds a leaf that meets the one before it at `depth`. False: out of memory. */
+/* Adds a leaf, whose common ancestor with the last one is at `depth`. False: out of memory. */
 bool ordered_sum_add(struct ordered_sums *sums, struct ordered_sum *sum, uint32_t depth, double us);
 
 double ordered_sum_total(const struct ordered_sums *sums, const struct ordered_sum *sum);
@@ -96,7 +96,7 @@ double ordered_sum_total(const struct ordered_sums *sums, const struct ordered_s
  * The rules match numpy 2.4 and pandas 3.1.
  */
 
-/* NaN where there are too few values; the sum of no values is 0. */
+/* NaN for too few values; the sum of no values is 0. */
 struct value_stats {
     uint64_t n;
     double sum, mean, median, std, min, max;
@@ -108,7 +108,7 @@ double numpy_sum(const double *values, uint64_t n);
 /* numpy.sum() and so on of n values, none of them NaN. `scratch` has room for n. O(n log n). */
 struct value_stats numpy_stats(const double *values, uint64_t n, double *scratch);
 
-/* How the rows of a column that is grouped follow each other. */
+/* The order of the rows of a grouped column. */
 enum group_order { GROUPS_MIXED, GROUPS_SORTED };
 
 /* SORTED: group numbers never descend. By group, `rank` is the position of its key among the sorted keys; NULL: groups
@@ -118,14 +118,13 @@ enum group_order pandas_group_order(const uint32_t *groups, uint64_t n, const ui
 /* The sum of a group, none of whose values is NaN. */
 double pandas_sum(const double *values, uint64_t n, enum group_order order);
 
-/* The same as pandas' groupby() has them of a group; values that are NaN are skipped. `order`: MIXED where any value
- * of the column is NaN. */
+/* Statistics of a group as in pandas' groupby(), without NaN. `order`: MIXED if any value of the column is NaN. */
 struct value_stats pandas_stats(const double *values, uint64_t n, enum group_order order, double *scratch);
 
-/* Most columns of a table that is set up from a list in the program. */
+/* Columns of a table in the program at most. */
 #define TABLE_COLUMNS_MAX 32
 
-/* What a column is called and holds; the name must outlive the table. */
+/* The name must outlive the table. */
 struct column_spec {
     const char *name;
     enum sutra_column_kind kind;
@@ -137,7 +136,7 @@ struct column {
     struct buffer bytes;  /* of text */
 };
 
-/* The columns of a table that were given away: its memory from then on. */
+/* Shared columns of a finished table, which own its memory. */
 struct table_memory {
     struct holders holders;
     uint32_t n_columns;
@@ -146,38 +145,36 @@ struct table_memory {
 
 struct sutra_table {
     const char *name;
-    uint64_t n_rows; /* whole ones */
+    uint64_t n_rows; /* complete rows */
     uint32_t n_columns, next_column;
     bool failed;
-    /* In CSV, columns from `n_index` on have this heading above their names, as pandas has it for describe(). NULL:
-     * none. */
+    /* CSV has this heading above the names of the columns from `n_index` on, as pandas' describe(). NULL: none. */
     const char *group;
     uint32_t n_index;
-    bool verbatim; /* CSV keeps text that begins as a formula does: the table of another tool */
+    bool verbatim; /* CSV does not mark text that begins like a formula: a table of another tool */
     struct column *columns;
-    struct table_memory *memory; /* NULL: it is the table's alone */
+    struct table_memory *memory; /* NULL: not shared */
 };
 
-/* `specs` are copied. The table needs table_free() from then on. */
+/* Copies `specs`. The table needs table_free() in any case. */
 void table_init(struct sutra_table *table, const char *name, const struct column_spec *specs, uint32_t n_columns);
 void table_free(struct sutra_table *table);
 
-/* The memory of a table that is finished, for others to hold; NULL: out of memory. Threads may ask at the same time. */
+/* Shares the columns of a finished table; NULL: out of memory. Thread-safe. */
 struct table_memory *table_memory_of(const struct sutra_table *table);
 void table_memory_leave(struct table_memory *memory);
 
-/* Has a column hold something else, as long as there are no rows. */
+/* Changes the kind of a column of a table without rows. */
 void table_retype(struct sutra_table *table, uint32_t column, enum sutra_column_kind kind);
 
-/* Turns a finished column of real numbers into integers if it has nothing but integers. */
+/* Converts a finished column of real numbers to integers if all values are integers. */
 void table_make_integers(struct sutra_table *table, uint32_t column);
 
-/* Adds a column to a finished table that no one holds: an integer or a text for each row. The name must outlive the
- * table. */
+/* Adds a column to a finished table that is not shared: a value for each row. The name must outlive the table. */
 void table_add_integers(struct sutra_table *table, const char *name, const int64_t *values);
 void table_add_texts(struct sutra_table *table, const char *name, const char *const *values);
 
-/* The next value of the row, which goes into a column of the same kind; an integer may go into a real column. */
+/* Appends the next value of the row, of the kind of its column; integers also to real columns. */
 void table_integer(struct sutra_table *table, int64_t value);
 void table_real(struct sutra_table *table, double value);
 void table_text(struct sutra_table *table, const char *bytes, size_t length);
@@ -185,28 +182,28 @@ void table_text(struct sutra_table *table, const char *bytes, size_t length);
 /* A string, STRING_NONE as "". */
 void table_string(struct sutra_table *table, const struct strings *strings, uint32_t string);
 
-/* The same of a whole string. */
+/* A C string. */
 static inline void table_words(struct sutra_table *table, const char *words) {
     table_text(table, words, strlen(words));
 }
 
-/* The name of a file, whose bytes that are not UTF-8 become \xff. */
+/* A file name; bytes that are not UTF-8 become \xff. */
 void table_file_name(struct sutra_table *table, const char *path);
 
-/* A number into a column of either kind; into one of integers without its fraction. */
+/* A number for a column of either kind; integers lose its fraction. */
 void table_number(struct sutra_table *table, double value);
 
-/* Adds the rows of `from`, which has the same columns, though a column may hold integers in one table and real numbers
- * in the other; then it holds real numbers. */
+/* Appends the rows of `from`, with the same columns. A column of integers and real numbers becomes one of real
+ * numbers. */
 void table_append(struct sutra_table *table, const struct sutra_table *from);
 
-/* Adds one row of `from`, which has columns of the same kinds. */
+/* Appends one row of `from`, with columns of the same kinds. */
 void table_append_row(struct sutra_table *table, const struct sutra_table *from, uint64_t row);
 
 /* An empty table with the name and the columns of another. */
 void table_init_like(struct sutra_table *table, const struct sutra_table *like);
 
-/* Puts row order[i] to place i; order[] has each row once. */
+/* Moves row order[i] to i; order[] is a permutation. */
 void table_reorder(struct sutra_table *table, const uint64_t *order);
 
 /* ---- The tables of a result ---- */
@@ -256,12 +253,12 @@ enum sutra_status result_status(const struct sutra_result *result, struct sutra_
 
 /* ---- Values and text ---- */
 
-/* Values as they lie. */
+/* Stored values. */
 int64_t table_get_integer(const struct sutra_table *table, uint32_t column, uint64_t row);
 double table_get_real(const struct sutra_table *table, uint32_t column, uint64_t row);
 const char *table_get_text(const struct sutra_table *table, uint32_t column, uint64_t row, size_t *length);
 
-/* Appends a struct sutra_table as sutra_table_write() does. */
+/* Writes a struct sutra_table as sutra_table_write() does. */
 bool table_write_csv(const void *table, struct text_out *text);
 
 #endif
