@@ -98,8 +98,7 @@ void hub_tree_alloc(struct hub_tree *tree, const struct hubs *hubs, const double
 uint32_t hub_tree_remove(struct hub_tree *tree, node_t end, const struct hub_source *source);
 
 /* The farthest of the ordered kernel ends that lead to the hub, of equal ends the one of the first stream; or
- * NODE_NONE.
- */
+ * NODE_NONE. */
 node_t hub_tree_farthest(const struct hub_tree *tree, uint32_t hub);
 
 #endif
