@@ -5,7 +5,7 @@
  *                    above[k]                                parent operator, for CPU operators
  *     edge e         from[e], to[e], weight[e], type[e]      in the order of their addition
  *     into v         into[into_start[v]] ... into[into_start[v + 1] - 1]    edges that end at v, in edge order
- *     out of u       out[out_start[u]] ...                   likewise, without hubs (see hubs.h), which edges_from() adds
+ *     out of u       out[out_start[u]] ...                likewise, without hubs (see hubs.h); edges_from() adds them
  *
  * An edge that is added twice keeps its first number and its last weight and type. Cost: O(nodes + edges) time and
  * memory.

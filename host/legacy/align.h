@@ -1,15 +1,12 @@
 /*
- * align.h - matching the operators of two call trees: as many as possible with equal tokens, so that order and
- * nesting are kept.
+ * align.h - matches the operators of two call trees: as many as possible with equal tokens, keeping order and nesting.
  *
- * Operators may be missing on either side: what is below a missing operator counts as below the next one above. The
- * way:
+ * Operators may be missing on either side: the children of a missing operator belong to its parent. Steps:
  *
- *   1. anchors: subtrees, then runs of 32, 16 and 8 operators that occur once on both sides, as far as their order
- *      agrees
- *   2. the gaps between anchors: an optimal alignment of the two sequences if they are short, else one that stays near
- *      the diagonal; among equals, pairs with equal parents, equal subtrees and equal neighbours are preferred
- *   3. pairs that contradict the nesting of others are dropped
+ *   1. anchors: subtrees, then runs of 32, 16 and 8 operators that occur once on both sides, if their order agrees
+ * 2. gaps between anchors: an optimal alignment of short sequences, an alignment near the diagonal of long ones; pairs
+ *      with equal parents, equal subtrees and equal neighbors are preferred
+ *   3. pairs that contradict the nesting of other pairs are dropped
  *
  * O(n log n) for the anchors, at most O(n * SPAN) for the gaps.
  */
@@ -21,28 +18,14 @@
 #include "legacy/match.h"
 #include "sutra/error.h"
 
-/* match[i] = the position in `b` of position i of `a`, or ROW_NONE. What the caller has matched already (rising on both
- * sides; else ROW_NONE) is kept unless it contradicts the nesting. SUTRA_SYSTEM: out of memory. */
+/* match[i] = the position in `b` of position i of `a`, or ROW_NONE. Existing matches (ascending on both sides, else
+ * ROW_NONE) are kept unless they contradict the nesting. SUTRA_SYSTEM: out of memory. */
 enum sutra_status tree_align(const struct call_tree *a, const struct call_tree *b, struct pool *pool, row_t *match,
                              struct sutra_error *error);
 
-/* ---- For the files of the alignment ---- */
-
-/* A stretch without matches on both sides: positions from a (b) on, n_a (n_b) of them. */
-struct align_gap {
-    row_t a, n_a, b, n_b;
-};
-
-/* Longest side of a gap that is aligned optimally. */
-#define SPAN 256
-
-/*
- * Matches that ids give: operators of both sides with one record-function id.
- */
-
-/* Sets match[] for positions of `a` whose id a position of `b` has too, with an equal token, as far as their order
- * agrees; others stay as they are. id_a[] and id_b[] are per position. Ids are trusted only if most of those that both
- * sides have belong to equal tokens. O(n log n). */
+/* Matches positions with equal record-function ids and equal tokens, if their order agrees; other entries of match[]
+ * are unchanged. id_a[] and id_b[] are per position. Ids are used only if most common ids have equal tokens. O(n log
+ * n). */
 enum sutra_status id_anchors(struct sutra_context *context, const struct call_tree *a, const value_key *id_a,
                              const struct call_tree *b, const value_key *id_b, row_t *match, struct sutra_error *error);
 

@@ -1,11 +1,17 @@
 /*
- * device_ops.c - sorting and filtering events, choosing a segment, putting in the markers. O(n log n) to sort, else
- * O(n).
+ * device_ops.c - implements device_ops.h: sorts and filters the events, selects a segment, adds the markers, and groups
+ * GPU operators by CPU operator.
  *
  *     CPU operators by start   a b [DataLoader] c d e [DataLoader] f g h
- *     segments                 |      0       |        1         |  2  |    a segment ends with the first operator that
- *                                                                           begins when an annotated one has ended
- *     the chosen one, listed   process thread c d e ...                     a marker before each thread's first operator
+ * segments                 |      0       |        1         |  2  |    a segment ends before the first operator that
+ *                                                                           starts after the end of an annotated one
+ * the selected one, listed process thread c d e ...                     a marker before each thread's first operator
+ *
+ *     GPU operator  --"External id"--> launch, or else a flow --> end of the launch
+ *     that time     --runs then-->     CPU operator of the segment --"Ev Idx"--> its group
+ *
+ * A GPU operator without a launch, or whose CPU operator has no "Ev Idx", is an error (lenient: skipped and counted). A
+ * GPU operator without a CPU operator is skipped and reported. Cost: O(n log n) to sort, else O(n).
  */
 #include <string.h>
 
@@ -19,30 +25,22 @@
 #include "text/numbers.h"
 #include "text/strings.h"
 
-/*
- * Finding launches by external id and the CPU operators that run when they end. O(n log n).
- *
- *     GPU operator  --"External id"--> launch, or else a flow --> the moment when the launch ended
- *     moment        --runs then-->     CPU operator of the segment --"Ev Idx"--> its group
- *
- * What lacks a link of this chain is an error (lenient: counted), or, without a CPU operator, told and left out.
- */
+/* ---- Groups of GPU operators ---- */
 
-/* The fields that tell who belongs to whom. */
+/* Ids that connect events. */
 static const struct asked_field external_id = {"External id", ASK_KEY, false}, event_index = {"Ev Idx", ASK_KEY, false},
                                 flow_id = {"id", ASK_KEY, true};
 
-/* GPU operators with the moment of their launch; then with the CPU operator that they found. */
+/* GPU operators with the end of their launch, then with the CPU operator that ran at that time. */
 struct launched {
     row_t *event;
-    struct number_column at;
-    row_t *found;     /* operator of the segment */
-    row_t *parent;    /* the CPU operator's event */
-    value_key *index; /* its "Ev Idx" */
+    struct number_column at; /* end of the launch */
+    row_t *found;            /* operator of the segment */
+    value_key *index;        /* the CPU operator's "Ev Idx" */
     row_t n;
 };
 
-/* A map from ids to the last event that has each, as the older program fills its dictionaries. */
+/* A map from ids to the last event with each id, as a Python dictionary. */
 struct event_map {
     const row_t *event;
     struct key_index index;
@@ -60,7 +58,7 @@ struct grouping {
     struct event_map launches, starts, finishes;
 };
 
-/* (*ids)[event] = the field of each of the events, as Python has it (5 and "5" are different there). */
+/* (*ids)[event] = the field of each event. As in Python, 5 and "5" differ. */
 static enum sutra_status ask_ids(struct sutra_context *context, const struct sutra_device_trace *trace,
                                  struct asked_field field, const row_t *event, row_t n, const value_key **ids,
                                  struct sutra_error *error) {
@@ -94,16 +92,7 @@ static row_t map_find(const struct event_map *map, value_key key) {
     return found == ROW_NONE ? ROW_NONE : map->event[found];
 }
 
-/* Flows are only looked at when an operator has no launch. */
-static enum sutra_status map_flows(struct grouping *grouping) {
-    const struct device_side *side = grouping->side;
-    if (grouping->starts.made)
-        return SUTRA_OK;
-    enum sutra_status status = map_events(grouping, &grouping->starts, flow_id, side->flow_start, side->n_flow_start);
-    return status ? status : map_events(grouping, &grouping->finishes, flow_id, side->flow_finish, side->n_flow_finish);
-}
-
-/* An operator that cannot be placed: an error, or left out and counted. */
+/* Skips and counts an event that cannot be linked (lenient), or fails. */
 static enum sutra_status refuse(struct grouping *grouping, row_t event, const char *why) {
     if (grouping->context->options.lenient) {
         grouping->report->n_gpu_without_launch++;
@@ -114,49 +103,47 @@ static enum sutra_status refuse(struct grouping *grouping, row_t event, const ch
                         why);
 }
 
-/* When the launch of a GPU operator ended; false if none is known. */
-static bool launch_moment(const struct grouping *grouping, value_key external, struct number *at) {
-    const struct device_events *events = &grouping->side->trace->events;
-    row_t event = map_find(&grouping->launches, external);
-    if (event != ROW_NONE) {
-        *at = number_add(number_at(events->ts, event), number_at(events->dur, event));
-        return true;
-    }
-    event = map_find(&grouping->starts, external);
-    if (event == ROW_NONE)
-        event = map_find(&grouping->finishes, external);
-    if (event == ROW_NONE)
-        return false;
-    *at = number_at(events->ts, event);
-    return true;
-}
-
-static enum sutra_status find_moments(struct grouping *grouping) {
+/* Finds the launch of each GPU operator by external id, or else its flow. Flows are mapped on first use. */
+static enum sutra_status find_launches(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
     const struct device_side *side = grouping->side;
+    const struct device_events *events = &side->trace->events;
     const value_key *ids = NULL;
     enum sutra_status status =
         ask_ids(grouping->context, side->trace, external_id, side->gpu, side->n_gpu, &ids, grouping->error);
     for (row_t i = 0; i < side->n_gpu && !status; i++) {
-        struct number at;
         value_key external = ids[side->gpu[i]];
         if (external == KEY_ABSENT || external == KEY_UNHASHABLE) {
             status = refuse(grouping, side->gpu[i], "this GPU activity has no args[\"External id\"]");
             continue;
         }
-        if (map_find(&grouping->launches, external) == ROW_NONE && (status = map_flows(grouping)))
-            break;
-        if (!launch_moment(grouping, external, &at)) {
+        row_t launch = map_find(&grouping->launches, external), flow = ROW_NONE;
+        if (launch == ROW_NONE && !grouping->starts.made) {
+            status = map_events(grouping, &grouping->starts, flow_id, side->flow_start, side->n_flow_start);
+            if (!status)
+                status = map_events(grouping, &grouping->finishes, flow_id, side->flow_finish, side->n_flow_finish);
+            if (status)
+                return status;
+        }
+        if (launch == ROW_NONE)
+            flow = map_find(&grouping->starts, external);
+        if (launch == ROW_NONE && flow == ROW_NONE)
+            flow = map_find(&grouping->finishes, external);
+        if (launch == ROW_NONE && flow == ROW_NONE) {
             status =
                 refuse(grouping, side->gpu[i], "no launch and no flow event has the external id of this GPU activity");
             continue;
         }
+        struct number at = launch == ROW_NONE
+                               ? number_at(events->ts, flow)
+                               : number_add(number_at(events->ts, launch), number_at(events->dur, launch));
         gpu->event[gpu->n] = side->gpu[i];
         number_put(gpu->at, gpu->n++, at);
     }
     return status;
 }
 
+/* Finds the CPU operator of the segment that ran at the end of each launch. */
 static enum sutra_status find_parents(struct grouping *grouping) {
     const struct device_side *side = grouping->side;
     const struct device_events *events = &side->trace->events;
@@ -178,7 +165,7 @@ static enum sutra_status find_parents(struct grouping *grouping) {
     return status;
 }
 
-/* An id as Python's str() has it. */
+/* Logs an id as Python's str() does. */
 static void log_id(const struct grouping *grouping, struct json_place place) {
     const char *text = grouping->side->trace->document.source.bytes + place.at;
     struct buffer value = {0};
@@ -199,66 +186,61 @@ static void log_id(const struct grouping *grouping, struct json_place place) {
     buffer_free(&value);
 }
 
-static void log_discarded(const struct grouping *grouping, row_t i, struct json_place external) {
-    struct legacy_log *log = grouping->log;
-    const struct sutra_device_trace *trace = grouping->side->trace;
-    uint32_t name = trace->events.name[grouping->gpu.event[i]];
-    log_text(log, "Warning! the parent cpu_op for the following gpu_op is not foundand hence it is discarded. gpu_op "
-                  "name: ");
-    log_bytes(log, strings_text(&trace->strings, name), strings_length(&trace->strings, name));
-    log_text(log, ", ts: ");
-    log_number(log, number_at(grouping->gpu.at, i));
-    log_text(log, ", external_id: ");
-    log_id(grouping, external);
-    log_end(log, SUTRA_LEGACY_DISCARDED);
-}
-
-/* Counts the operators that found no CPU operator, and names them. */
-static enum sutra_status tell_lost(struct grouping *grouping) {
+/* Counts and logs the operators without a CPU operator. */
+static enum sutra_status report_unmatched(struct grouping *grouping) {
     const struct asked_field field = {external_id.name, ASK_PLACE, external_id.outside};
+    const struct sutra_device_trace *trace = grouping->side->trace;
     const struct launched *gpu = &grouping->gpu;
+    struct legacy_log *log = grouping->log;
     struct asked_column column;
-    row_t n = 0, *lost = arena_take(grouping->scratch, gpu->n, sizeof *lost);
-    for (row_t i = 0; i < gpu->n && lost; i++)
+    row_t n = 0, *unmatched = arena_take(grouping->scratch, gpu->n, sizeof *unmatched);
+    for (row_t i = 0; i < gpu->n && unmatched; i++)
         if (gpu->found[i] == ROW_NONE)
-            lost[n++] = gpu->event[i];
+            unmatched[n++] = gpu->event[i];
     grouping->report->n_gpu_without_parent += n;
     enum sutra_status status = arena_status(grouping->scratch, grouping->error);
-    if (status || n == 0 || !grouping->log->line)
+    if (status || n == 0 || !log->line)
         return status;
-    status = event_columns_ask(grouping->context, grouping->side->trace, &field, 1, lost, n, &column, grouping->error);
-    for (row_t i = 0; i < gpu->n && !status; i++)
-        if (gpu->found[i] == ROW_NONE)
-            log_discarded(grouping, i, column.place[gpu->event[i]]);
+    status = event_columns_ask(grouping->context, trace, &field, 1, unmatched, n, &column, grouping->error);
+    for (row_t i = 0; i < gpu->n && !status; i++) {
+        if (gpu->found[i] != ROW_NONE)
+            continue;
+        uint32_t name = trace->events.name[gpu->event[i]];
+        log_text(log,
+                 "Warning! the parent cpu_op for the following gpu_op is not foundand hence it is discarded. gpu_op "
+                 "name: ");
+        log_bytes(log, strings_text(&trace->strings, name), strings_length(&trace->strings, name));
+        log_text(log, ", ts: ");
+        log_number(log, number_at(gpu->at, i));
+        log_text(log, ", external_id: ");
+        log_id(grouping, column.place[gpu->event[i]]);
+        log_end(log, SUTRA_LEGACY_DISCARDED);
+    }
     return status;
 }
 
-/* Keeps the operators that found a CPU operator. */
-static void keep_found(struct grouping *grouping) {
+/* Keeps the operators with a CPU operator, and reads the "Ev Idx" of the CPU operators. */
+static enum sutra_status read_indexes(struct grouping *grouping) {
     struct launched *gpu = &grouping->gpu;
-    row_t n = 0;
+    const row_t *segment = grouping->side->cpu + grouping->side->segment;
+    row_t n_found = 0, n = 0, *parent = arena_take(grouping->scratch, gpu->n, sizeof *parent);
+    const value_key *ids = NULL;
+    enum sutra_status status = arena_status(grouping->scratch, grouping->error);
+    if (status)
+        return status;
     for (row_t i = 0; i < gpu->n; i++) {
         if (gpu->found[i] == ROW_NONE)
             continue;
-        gpu->parent[n] = grouping->side->cpu[grouping->side->segment + gpu->found[i]];
-        gpu->event[n] = gpu->event[i];
-        number_put(gpu->at, n++, number_at(gpu->at, i));
+        parent[n_found] = segment[gpu->found[i]];
+        gpu->event[n_found] = gpu->event[i];
+        number_put(gpu->at, n_found++, number_at(gpu->at, i));
     }
-    gpu->n = n;
-}
-
-/* Reads the "Ev Idx" of the CPU operators; those without one are refused. */
-static enum sutra_status read_indexes(struct grouping *grouping) {
-    struct launched *gpu = &grouping->gpu;
-    const value_key *ids = NULL;
-    enum sutra_status status =
-        ask_ids(grouping->context, grouping->side->trace, event_index, gpu->parent, gpu->n, &ids, grouping->error);
-    row_t n = 0;
-    for (row_t i = 0; i < gpu->n && !status; i++) {
-        value_key index = ids[gpu->parent[i]];
+    status = ask_ids(grouping->context, grouping->side->trace, event_index, parent, n_found, &ids, grouping->error);
+    for (row_t i = 0; i < n_found && !status; i++) {
+        value_key index = ids[parent[i]];
         if (index == KEY_ABSENT || index == KEY_UNHASHABLE) {
-            status = refuse(grouping, gpu->parent[i],
-                            "this CPU operator launches GPU activities but has no args[\"Ev Idx\"]");
+            status =
+                refuse(grouping, parent[i], "this CPU operator launches GPU activities but has no args[\"Ev Idx\"]");
             continue;
         }
         gpu->event[n] = gpu->event[i];
@@ -269,7 +251,7 @@ static enum sutra_status read_indexes(struct grouping *grouping) {
     return status;
 }
 
-/* Sorts by launch, then into groups. */
+/* Sorts the operators by launch, then by group. */
 static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_groups *groups) {
     struct launched *gpu = &grouping->gpu;
     const struct engine *engine = &grouping->context->engine;
@@ -297,30 +279,6 @@ static enum sutra_status fill_groups(struct grouping *grouping, struct gpu_group
     return SUTRA_OK;
 }
 
-static struct launched launched_take(row_t n, struct arena *arena) {
-    return (struct launched){.event = arena_take(arena, n, sizeof(row_t)),
-                             .at = numbers_take(arena, n),
-                             .found = arena_take(arena, n, sizeof(row_t)),
-                             .parent = arena_take(arena, n, sizeof(row_t)),
-                             .index = arena_take(arena, n, sizeof(value_key))};
-}
-
-static enum sutra_status build(struct grouping *grouping, struct gpu_groups *groups) {
-    const struct device_side *side = grouping->side;
-    enum sutra_status status = map_events(grouping, &grouping->launches, external_id, side->launch, side->n_launches);
-    if (!status)
-        status = find_moments(grouping);
-    if (!status)
-        status = find_parents(grouping);
-    if (!status)
-        status = tell_lost(grouping);
-    if (!status) {
-        keep_found(grouping);
-        status = read_indexes(grouping);
-    }
-    return status ? status : fill_groups(grouping, groups);
-}
-
 enum sutra_status gpu_groups_build(struct gpu_groups *groups, struct sutra_context *context,
                                    const struct device_side *side, struct legacy_log *log,
                                    struct sutra_legacy_report *report, struct arena *arena, struct sutra_error *error) {
@@ -332,12 +290,27 @@ enum sutra_status gpu_groups_build(struct gpu_groups *groups, struct sutra_conte
                                 .report = report,
                                 .scratch = &scratch,
                                 .error = error,
-                                .gpu = launched_take(n, &scratch)};
+                                .gpu = {.event = arena_take(&scratch, n, sizeof(row_t)),
+                                        .at = numbers_take(&scratch, n),
+                                        .found = arena_take(&scratch, n, sizeof(row_t)),
+                                        .index = arena_take(&scratch, n, sizeof(value_key))}};
     *groups = (struct gpu_groups){.event = arena_take(arena, n, sizeof *groups->event),
                                   .ts = numbers_take(arena, n),
                                   .start = arena_zeros(arena, (size_t)n + 3, sizeof *groups->start),
                                   .group_of = arena_take(arena, n, sizeof *groups->group_of)};
-    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : build(&grouping, groups);
+    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;
+    if (!status)
+        status = map_events(&grouping, &grouping.launches, external_id, side->launch, side->n_launches);
+    if (!status)
+        status = find_launches(&grouping);
+    if (!status)
+        status = find_parents(&grouping);
+    if (!status)
+        status = report_unmatched(&grouping);
+    if (!status)
+        status = read_indexes(&grouping);
+    if (!status)
+        status = fill_groups(&grouping, groups);
     key_index_free(&grouping.launches.index);
     key_index_free(&grouping.starts.index);
     key_index_free(&grouping.finishes.index);
@@ -359,108 +332,67 @@ enum sutra_status gpu_groups_find(const struct gpu_groups *groups, struct sutra_
     return status;
 }
 
-/* Host operators that the device trace lacks, as the older program takes it: a process and two threads. */
+/* ---- Segments and markers ---- */
+
+/* Host operators without an event, as the older program assumes: a process and two threads. */
 #define MARKERS_EXPECTED 3
-
-static bool is_launch(uint32_t category, uint32_t name) {
-    return category & CATEGORY_CALL && name & NAME_LAUNCH;
-}
-
-static void take_event(struct device_side *side, const struct string_roles *roles, row_t event) {
-    const struct device_events *events = &side->trace->events;
-    uint32_t category = category_roles(events, roles, event), name = name_roles(events, roles, event);
-    if (name & NAME_STEP)
-        side->step[side->n_steps++] = event;
-    else if (category & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
-        side->cpu[side->n_cpu++] = event;
-    else if (category & CATEGORY_LINKED_WORK)
-        side->gpu[side->n_gpu++] = event;
-    else if (category & CATEGORY_SET)
-        side->n_memory_sets++;
-    else if (category & CATEGORY_LAUNCH_FLOW && events->phase[event] == 's')
-        side->flow_start[side->n_flow_start++] = event;
-    else if (category & CATEGORY_LAUNCH_FLOW && events->phase[event] == 'f')
-        side->flow_finish[side->n_flow_finish++] = event;
-    else if (is_launch(category, name))
-        side->launch[side->n_launches++] = event;
-}
-
-static struct device_side side_take(const struct sutra_device_trace *trace, struct arena *arena) {
-    row_t n = trace->events.n;
-    return (struct device_side){.trace = trace,
-                                .cpu = arena_take(arena, n, sizeof(row_t)),
-                                .launch = arena_take(arena, n, sizeof(row_t)),
-                                .gpu = arena_take(arena, n, sizeof(row_t)),
-                                .step = arena_take(arena, n, sizeof(row_t)),
-                                .flow_start = arena_take(arena, n, sizeof(row_t)),
-                                .flow_finish = arena_take(arena, n, sizeof(row_t))};
-}
 
 enum sutra_status device_side_read(struct device_side *side, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, bool all_launches, struct arena *arena,
                                    struct sutra_error *error) {
-    row_t n = trace->events.n;
-    *side = side_take(trace, arena);
+    const struct device_events *events = &trace->events;
+    row_t n = events->n;
+    *side = (struct device_side){.trace = trace,
+                                 .cpu = arena_take(arena, n, sizeof(row_t)),
+                                 .launch = arena_take(arena, n, sizeof(row_t)),
+                                 .gpu = arena_take(arena, n, sizeof(row_t)),
+                                 .step = arena_take(arena, n, sizeof(row_t)),
+                                 .flow_start = arena_take(arena, n, sizeof(row_t)),
+                                 .flow_finish = arena_take(arena, n, sizeof(row_t))};
     struct arena_mark mark = arena_mark(arena);
     row_t *order = arena_take(arena, n, sizeof *order);
     enum reader reader = all_launches ? READER_LINKER : READER_OLDER_LINKER;
     struct string_roles *roles = names_find(&trace->strings, reader, arena);
-    struct sort_numbers_step by_start = {trace->events.ts, n, order};
+    struct sort_numbers_step by_start = {events->ts, n, order};
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = context->engine.sort_numbers(context->engine.state, &by_start, error);
-    for (row_t i = 0; i < n && !status; i++)
-        take_event(side, roles, order[i]);
+    for (row_t i = 0; i < n && !status; i++) {
+        row_t event = order[i];
+        uint32_t category = category_roles(events, roles, event), name = name_roles(events, roles, event);
+        if (name & NAME_STEP)
+            side->step[side->n_steps++] = event;
+        else if (category & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
+            side->cpu[side->n_cpu++] = event;
+        else if (category & CATEGORY_LINKED_WORK)
+            side->gpu[side->n_gpu++] = event;
+        else if (category & CATEGORY_SET)
+            side->n_memory_sets++;
+        else if (category & CATEGORY_LAUNCH_FLOW && events->phase[event] == 's')
+            side->flow_start[side->n_flow_start++] = event;
+        else if (category & CATEGORY_LAUNCH_FLOW && events->phase[event] == 'f')
+            side->flow_finish[side->n_flow_finish++] = event;
+        else if (category & CATEGORY_CALL && name & NAME_LAUNCH)
+            side->launch[side->n_launches++] = event;
+    }
     arena_release(arena, mark);
     return status;
 }
 
-/* The segments while they are cut, and the best so far. */
-struct cutting {
-    struct device_side *side;
-    row_t begin;     /* of the open segment */
-    uint64_t wanted; /* operators, MARKERS_EXPECTED more than the best would have */
-    uint64_t off_by; /* of the best */
-};
-
-static void close_segment(struct cutting *cutting, row_t end) {
-    struct device_side *side = cutting->side;
-    uint64_t length = (uint64_t)(end - cutting->begin) + MARKERS_EXPECTED;
-    uint64_t off_by = length > cutting->wanted ? length - cutting->wanted : cutting->wanted - length;
-    if (side->n_segments == 0 || off_by < cutting->off_by) {
-        cutting->off_by = off_by;
-        side->segment = cutting->begin;
-        side->n_segment = end - cutting->begin;
+/* Ends the segment that starts at `begin`; *off_by is the difference of the best segment's length to `n_wanted`. */
+static void close_segment(struct device_side *side, row_t begin, row_t end, uint64_t n_wanted, uint64_t *off_by) {
+    uint64_t length = (uint64_t)(end - begin) + MARKERS_EXPECTED;
+    uint64_t difference = length > n_wanted ? length - n_wanted : n_wanted - length;
+    if (side->n_segments == 0 || difference < *off_by) {
+        *off_by = difference;
+        side->segment = begin;
+        side->n_segment = end - begin;
     }
     side->n_segments++;
-    cutting->begin = end;
 }
 
-/* A segment ends with the first operator that begins when an annotated one has ended; the rest is one more. */
-static void cut_segments(struct cutting *cutting, const uint8_t *annotated) {
-    struct device_side *side = cutting->side;
-    const struct device_events *events = &side->trace->events;
-    const struct number zero = number_integer(0);
-    struct number end = number_integer(-1);
-    bool seen = false;
-    for (row_t i = 0; i < side->n_cpu; i++) {
-        row_t event = side->cpu[i];
-        struct number ts = number_at(events->ts, event);
-        if (number_compare(end, zero) > 0 && number_compare(ts, end) >= 0) {
-            close_segment(cutting, i);
-            end = number_integer(-1);
-        }
-        if (annotated[events->name[event]]) {
-            end = number_add(ts, number_at(events->dur, event));
-            seen = true;
-        }
-    }
-    if (seen)
-        close_segment(cutting, side->n_cpu);
-}
-
-/* The mean of the durations of all profiler steps, summed as Python does: exactly while there are integers only. The
- * order of the sum is that of the sorted trace. */
+/* Logs the mean duration of all profiler steps. The sum is computed as in Python, in the order of the sorted trace:
+ * exactly while all durations are integers. */
 static void log_latency(const struct device_side *side, struct legacy_log *log) {
     const struct number_column dur = side->trace->events.dur;
     __extension__ __int128 whole = 0;
@@ -486,8 +418,27 @@ static void log_latency(const struct device_side *side, struct legacy_log *log) 
 
 void device_side_choose(struct device_side *side, const struct legacy_names *names, const char *annotation,
                         row_t n_host_ops, struct legacy_log *log) {
-    struct cutting cutting = {.side = side, .wanted = n_host_ops};
-    cut_segments(&cutting, names->annotated);
+    const struct device_events *events = &side->trace->events;
+    const struct number zero = number_integer(0);
+    struct number end = number_integer(-1); /* of the last annotated operator; negative after a segment ended */
+    bool any_annotated = false;
+    row_t begin = 0;
+    uint64_t off_by = 0;
+    for (row_t i = 0; i < side->n_cpu; i++) {
+        row_t event = side->cpu[i];
+        struct number ts = number_at(events->ts, event);
+        if (number_compare(end, zero) > 0 && number_compare(ts, end) >= 0) {
+            close_segment(side, begin, i, n_host_ops, &off_by);
+            begin = i;
+            end = number_integer(-1);
+        }
+        if (names->annotated[events->name[event]]) {
+            end = number_add(ts, number_at(events->dur, event));
+            any_annotated = true;
+        }
+    }
+    if (any_annotated) /* the rest is a segment too */
+        close_segment(side, begin, side->n_cpu, n_host_ops, &off_by);
     log_info(log, "Kineto trace has %u segments", side->n_segments);
     if (side->n_segments == 0) {
         side->n_segment = side->n_cpu;
@@ -501,29 +452,25 @@ void device_side_choose(struct device_side *side, const struct legacy_names *nam
     log_latency(side, log);
 }
 
-/* A thread as its operators in the segment show it. */
+/* The operators of a thread in the segment. */
 struct thread_span {
     row_t first; /* operator of the segment */
     struct number end;
 };
 
-static struct number op_end(const struct device_side *side, row_t event) {
-    const struct device_events *events = &side->trace->events;
-    return number_add(number_at(events->ts, event), number_at(events->dur, event));
-}
-
-/* Numbers the threads of the segment as they are first seen and finds where each ends. */
+/* Numbers the threads of the segment in order of first use, and finds the first operator and the end of each. */
 static enum sutra_status find_threads(struct device_side *side, struct sutra_context *context, struct arena *scratch,
                                       row_t *thread, struct thread_span *spans, struct sutra_error *error) {
+    const struct device_events *events = &side->trace->events;
     const row_t *ops = side->cpu + side->segment;
     struct key_index index = {0};
-    enum sutra_status status = threads_number(&side->trace->events, ops, side->n_segment, &context->engine, scratch,
-                                              &index, thread, &side->n_threads, error);
-    for (row_t i = 0, n_seen = 0; i < side->n_segment && !status; i++) {
-        struct number end = op_end(side, ops[i]);
+    enum sutra_status status = threads_number(events, ops, side->n_segment, &context->engine, scratch, &index, thread,
+                                              &side->n_threads, error);
+    for (row_t i = 0, n_threads = 0; i < side->n_segment && !status; i++) {
+        struct number end = number_add(number_at(events->ts, ops[i]), number_at(events->dur, ops[i]));
         struct thread_span *span = &spans[thread[i]];
-        if (thread[i] == n_seen)
-            spans[n_seen++] = (struct thread_span){i, end};
+        if (thread[i] == n_threads)
+            spans[n_threads++] = (struct thread_span){i, end};
         else if (number_compare(end, span->end) > 0)
             span->end = end;
     }
@@ -532,8 +479,8 @@ static enum sutra_status find_threads(struct device_side *side, struct sutra_con
 }
 
 /* Appends to the list. */
-static void put(struct device_side *side, uint32_t name, row_t event, row_t thread, struct number ts,
-                struct number dur) {
+static void append_op(struct device_side *side, uint32_t name, row_t event, row_t thread, struct number ts,
+                      struct number dur) {
     row_t i = side->n++;
     side->name[i] = name;
     side->event[i] = event;
@@ -542,35 +489,11 @@ static void put(struct device_side *side, uint32_t name, row_t event, row_t thre
     number_put(side->dur, i, dur);
 }
 
-static void fill_list(struct device_side *side, const struct legacy_names *names, const row_t *thread,
-                      const struct thread_span *spans) {
+static enum sutra_status list_ops(struct device_side *side, struct sutra_context *context,
+                                  const struct legacy_names *names, struct arena *scratch, struct arena *arena,
+                                  struct sutra_error *error) {
     const struct device_events *events = &side->trace->events;
     const row_t *ops = side->cpu + side->segment;
-    struct number begin = number_at(events->ts, ops[0]), end = number_integer(-1);
-    for (row_t i = 0; i < side->n_threads; i++)
-        if (number_compare(spans[i].end, end) > 0)
-            end = spans[i].end;
-    put(side, names->process, ROW_NONE, ROW_NONE, begin, number_subtract(end, begin));
-    for (row_t i = 0; i < side->n_segment; i++) {
-        struct number ts = number_at(events->ts, ops[i]);
-        const struct thread_span *span = &spans[thread[i]];
-        if (span->first == i)
-            put(side, names->thread, ROW_NONE, thread[i], ts, number_subtract(span->end, ts));
-        put(side, events->name[ops[i]], ops[i], thread[i], ts, number_at(events->dur, ops[i]));
-    }
-}
-
-static void list_take(struct device_side *side, row_t n, struct arena *arena) {
-    side->name = arena_take(arena, n, sizeof *side->name);
-    side->event = arena_take(arena, n, sizeof *side->event);
-    side->thread = arena_take(arena, n, sizeof *side->thread);
-    side->ts = numbers_take(arena, n);
-    side->dur = numbers_take(arena, n);
-}
-
-static enum sutra_status make_list(struct device_side *side, struct sutra_context *context,
-                                   const struct legacy_names *names, struct arena *scratch, struct arena *arena,
-                                   struct sutra_error *error) {
     row_t *thread = arena_take(scratch, side->n_segment, sizeof *thread);
     struct thread_span *spans = arena_take(scratch, side->n_segment, sizeof *spans);
     enum sutra_status status = arena_status(scratch, error);
@@ -580,10 +503,28 @@ static enum sutra_status make_list(struct device_side *side, struct sutra_contex
         status = error_file(error, SUTRA_DATA, side->trace->document.source.name, "too many operators: cut the trace");
     if (status)
         return status;
-    list_take(side, side->n_segment + side->n_threads + 1, arena);
-    if (!arena->failed)
-        fill_list(side, names, thread, spans);
-    return arena_status(arena, error);
+    row_t n = side->n_segment + side->n_threads + 1;
+    side->name = arena_take(arena, n, sizeof *side->name);
+    side->event = arena_take(arena, n, sizeof *side->event);
+    side->thread = arena_take(arena, n, sizeof *side->thread);
+    side->ts = numbers_take(arena, n);
+    side->dur = numbers_take(arena, n);
+    if (arena->failed)
+        return error_memory(error);
+
+    struct number begin = number_at(events->ts, ops[0]), end = number_integer(-1);
+    for (row_t i = 0; i < side->n_threads; i++)
+        if (number_compare(spans[i].end, end) > 0)
+            end = spans[i].end;
+    append_op(side, names->process, ROW_NONE, ROW_NONE, begin, number_subtract(end, begin));
+    for (row_t i = 0; i < side->n_segment; i++) {
+        struct number ts = number_at(events->ts, ops[i]);
+        const struct thread_span *span = &spans[thread[i]];
+        if (span->first == i)
+            append_op(side, names->thread, ROW_NONE, thread[i], ts, number_subtract(span->end, ts));
+        append_op(side, events->name[ops[i]], ops[i], thread[i], ts, number_at(events->dur, ops[i]));
+    }
+    return SUTRA_OK;
 }
 
 enum sutra_status device_side_list(struct device_side *side, struct sutra_context *context,
@@ -592,7 +533,7 @@ enum sutra_status device_side_list(struct device_side *side, struct sutra_contex
     if (side->n_segment == 0)
         return error_file(error, SUTRA_DATA, side->trace->document.source.name,
                           "there are no CPU operators (category cpu_op or user_annotation): record with CPU activity");
-    enum sutra_status status = make_list(side, context, names, &scratch, arena, error);
+    enum sutra_status status = list_ops(side, context, names, &scratch, arena, error);
     arena_free(&scratch);
     return status;
 }

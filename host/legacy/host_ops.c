@@ -1,14 +1,14 @@
 /*
- * host_ops.c - reading the nodes' names and choosing an iteration.
+ * host_ops.c - implements host_ops.h: the table of names, and the selection of an iteration.
  *
  * Nodes whose names contain the annotation cut the ids into iterations:
  *
  *     ids     1 ........ 7 ........ 29 ........ 50 ........ 71 ....
  *     marks   |          |          |           |           |
- *     iteration    0           1          2           3        (what follows the last mark is none)
+ *     iteration    0           1          2           3        (nodes after the last mark are in no iteration)
  *
- * With more than one the iteration 2 is taken, or the last if there are but two, along with all nodes right below the
- * root. An operator whose parent is cut away is hung below the node of its thread. O(n log n).
+ * With more than one iteration, iteration 2 is selected, or the last of two, with all children of the root. An operator
+ * whose parent is not in the iteration gets the node of its thread as its parent. O(n log n).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,9 +20,7 @@
 #include "legacy/output.h"
 #include "read/document.h"
 
-/*
- * The table of names. O(bytes of different names).
- */
+/* ---- Names: O(bytes of different names) ---- */
 
 bool names_begin(struct legacy_names *names, const struct strings *device) {
     *names = (struct legacy_names){0};
@@ -41,7 +39,7 @@ static const char *find(const char *text, size_t length, const char *part) {
     return memmem(text, length, part, strlen(part));
 }
 
-/* The number of a name after the replacement; itself where there is nothing to replace. */
+/* The number of a name after the replacement; its own number if there is nothing to replace. */
 static uint32_t rename_graph(struct legacy_names *names, uint32_t name, struct buffer *text) {
     static const char before[] = "execution_graph", after[] = "execution_trace";
     _Static_assert(sizeof before == sizeof after, "names are replaced in place");
@@ -57,39 +55,37 @@ static uint32_t rename_graph(struct legacy_names *names, uint32_t name, struct b
     return strings_intern(&names->table, text->bytes, length);
 }
 
-static bool rename_all(struct legacy_names *names, uint32_t n) {
-    struct buffer text = {0};
-    bool ok = true;
-    for (uint32_t i = 0; i < n && ok; i++)
-        ok = (names->renamed[i] = rename_graph(names, i, &text)) != STRING_NONE;
-    buffer_free(&text);
-    for (uint32_t i = n; i < names->table.n && ok; i++) /* a replaced name is its own */
-        names->renamed[i] = i;
-    return ok;
-}
-
 bool names_finish(struct legacy_names *names, const char *annotation, struct arena *arena) {
     uint32_t n = names->table.n;
     names->renamed = arena_take(arena, (size_t)n * 2, sizeof *names->renamed);
     names->annotated = arena_take(arena, (size_t)n * 2, 1);
     names->iteration = arena_take(arena, (size_t)n * 2, 1);
-    if (arena->failed || !rename_all(names, n))
+    if (arena->failed)
         return false;
-    for (uint32_t i = 0; i < names->table.n; i++) {
+    struct buffer text = {0};
+    bool ok = true;
+    for (uint32_t i = 0; i < n && ok; i++)
+        ok = (names->renamed[i] = rename_graph(names, i, &text)) != STRING_NONE;
+    buffer_free(&text);
+    for (uint32_t i = 0; i < names->table.n && ok; i++) {
         const char *name = strings_text(&names->table, i);
         size_t length = strings_length(&names->table, i);
         names->annotated[i] = find(name, length, annotation) != NULL;
         names->iteration[i] = find(name, length, "iteration#") != NULL;
+        if (i >= n) /* a new name is its own replacement */
+            names->renamed[i] = i;
     }
-    return true;
+    return ok;
 }
+
+/* ---- Nodes ---- */
 
 #define ROOT_ID 1
 
-/* Nodes that one task reads. */
+/* Nodes per task. */
 #define BLOCK 512
 
-/* Where the names stand, read in parallel. */
+/* Positions of the names in the file, read in parallel. */
 struct name_reading {
     struct host_side *side;
     struct json_place *place;
@@ -124,34 +120,26 @@ static enum sutra_status intern_names(struct host_side *side, struct sutra_conte
     return status;
 }
 
-/* Ids are counted up, so they must be integers. */
-static enum sutra_status check_ids(const struct sutra_host_trace *trace, struct sutra_error *error) {
-    bool root = false;
-    for (row_t node = 0; node < trace->nodes.n; node++) {
-        if (!key_is_integer(trace->nodes.id[node]))
-            return source_error(&trace->document.source, error, trace->nodes.text[node],
-                                "node %u: field 'id': a 64-bit integer was expected, which new ids are numbered after",
-                                node);
-        root |= trace->nodes.id[node] == ROOT_ID;
-    }
-    if (root)
-        return SUTRA_OK;
-    return error_file(error, SUTRA_DATA, trace->document.source.name,
-                      "there is no root (a node with id 1) above the operators");
-}
-
 enum sutra_status host_side_read(struct host_side *side, struct sutra_context *context,
                                  const struct sutra_host_trace *trace, struct legacy_names *names, struct arena *arena,
                                  struct sutra_error *error) {
     size_t n = trace->nodes.n;
-    enum sutra_status status = check_ids(trace, error);
-    if (status)
-        return status;
+    bool has_root = false;
+    for (row_t node = 0; node < n; node++) {
+        if (!key_is_integer(trace->nodes.id[node]))
+            return source_error(&trace->document.source, error, trace->nodes.text[node],
+                                "node %u: field 'id': a 64-bit integer was expected, which new ids are numbered after",
+                                node);
+        has_root |= trace->nodes.id[node] == ROOT_ID;
+    }
+    if (!has_root)
+        return error_file(error, SUTRA_DATA, trace->document.source.name,
+                          "there is no root (a node with id 1) above the operators");
     *side = (struct host_side){
         .trace = trace, .name = arena_take(arena, n, sizeof *side->name), .has_category = arena_take(arena, n, 1)};
     struct arena_mark mark = arena_mark(arena);
     struct name_reading reading = {side, arena_take(arena, n, sizeof *reading.place)};
-    status = arena_status(arena, error);
+    enum sutra_status status = arena_status(arena, error);
     if (!status) {
         pool_run(context->pool, (n + BLOCK - 1) / BLOCK, read_block, &reading);
         status = intern_names(side, context, reading.place, names, error);
@@ -160,7 +148,9 @@ enum sutra_status host_side_read(struct host_side *side, struct sutra_context *c
     return status ? status : host_ops_build(&side->units, context, trace, arena, error);
 }
 
-/* Scratch of choosing; all columns are per unit. */
+/* ---- Iterations ---- */
+
+/* Input and scratch of host_side_choose(); columns are per unit. */
 struct choice {
     struct host_side *side;
     struct sutra_context *context;
@@ -168,12 +158,12 @@ struct choice {
     struct legacy_log *log;
     struct arena *scratch;
     struct sutra_error *error;
-    row_t *parent;  /* the unit above, or ROW_NONE */
+    row_t *parent;  /* the parent unit, or ROW_NONE */
     uint8_t *state; /* enum reach */
     row_t *path;
-    row_t *op; /* the operator's number */
+    row_t *op; /* index of the operator */
     bool trimmed, old_names;
-    uint8_t *kept; /* belongs to the iteration */
+    uint8_t *kept; /* is in the iteration */
 };
 
 static const struct host_nodes *nodes_of(const struct choice *choice) {
@@ -192,7 +182,7 @@ static uint32_t unit_name(const struct choice *choice, row_t unit) {
     return choice->side->name[unit_node(&choice->side->units, unit)];
 }
 
-/* The marks, the first being the root's id: *n of them. */
+/* Lists the marks, of which the first is the root's id. */
 static value_key *list_marks(struct choice *choice, row_t *n) {
     row_t n_units = choice->side->units.n_units;
     value_key *marks = arena_take(choice->scratch, (size_t)n_units + 1, sizeof *marks);
@@ -262,8 +252,8 @@ static enum sutra_status list_threads(struct choice *choice, struct thread_nodes
                            choice->error);
 }
 
-/* Hangs an operator below the node of its thread. */
-static enum sutra_status rehang(struct choice *choice, const struct thread_nodes *threads, row_t unit) {
+/* Replaces the parent of an operator by the node of its thread. */
+static enum sutra_status replace_parent(struct choice *choice, const struct thread_nodes *threads, row_t unit) {
     value_key tid;
     log_info(choice->log, "Fixing parent for node id = %" PRId64 ", parent = %" PRId64, unit_id(choice, unit),
              unit_parent_id(choice, unit));
@@ -283,7 +273,7 @@ static enum sutra_status rehang(struct choice *choice, const struct thread_nodes
     return SUTRA_OK;
 }
 
-/* Keeps the ids from begin to end and what is right below the root. */
+/* Keeps the ids from begin to end, the root and its children. */
 static enum sutra_status trim(struct choice *choice, value_key begin, value_key end) {
     const struct host_ops *units = &choice->side->units;
     struct thread_nodes threads = {0};
@@ -294,11 +284,11 @@ static enum sutra_status trim(struct choice *choice, value_key begin, value_key 
         n_kept += choice->kept[unit];
     }
     enum sutra_status status = list_threads(choice, &threads);
-    for (row_t node = 0; node < units->n_nodes && !status; node++) { /* messages come in the file's order */
+    for (row_t node = 0; node < units->n_nodes && !status; node++) { /* messages are in file order */
         row_t unit = key_index_find(&units->ids, nodes_of(choice)->id[node]), above = choice->parent[unit];
         bool cut = choice->kept[unit] && above != ROW_NONE && !choice->kept[above] && above != unit;
         if (cut && units->node[units->unit_start[unit]] == node)
-            status = rehang(choice, &threads, unit);
+            status = replace_parent(choice, &threads, unit);
     }
     if (!status)
         log_info(choice->log, "Nodes trimmed ET = %u", n_kept);
@@ -323,7 +313,7 @@ static enum sutra_status choose_iteration(struct choice *choice) {
 
 enum reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
 
-/* Says which ids lead back to each other, from `unit` on. */
+/* Reports the ids of a cycle that contains `unit`. */
 static enum sutra_status cycle_error(const struct choice *choice, row_t unit) {
     char ids[200];
     size_t length = 0;
@@ -340,9 +330,9 @@ static enum sutra_status cycle_error(const struct choice *choice, row_t unit) {
                         unit_id(choice, unit));
 }
 
-/* Walks up from a unit to one whose answer is known, and hands it down the path. A node that is its own parent is
- * below nothing. */
-static enum sutra_status decide(struct choice *choice, row_t unit) {
+/* Follows the parents of a unit to a unit with a known state, and copies the state to the path. A node that is its own
+ * parent has no root. */
+static enum sutra_status find_reach(struct choice *choice, row_t unit) {
     row_t n = 0, at = unit;
     while (at != ROW_NONE && choice->state[at] == REACH_UNKNOWN) {
         choice->state[at] = REACH_WALKING;
@@ -358,51 +348,37 @@ static enum sutra_status decide(struct choice *choice, row_t unit) {
     return SUTRA_OK;
 }
 
-/* Lists the operators: what is kept and below the root. */
+/* Lists the kept units below the root. */
 static enum sutra_status list_operators(struct choice *choice) {
     struct host_side *side = choice->side;
     row_t n_units = side->units.n_units, root = key_index_find(&side->units.ids, ROOT_ID);
-    enum sutra_status status = SUTRA_OK;
     choice->state[root] = REACH_YES;
     for (row_t unit = 0; unit < n_units; unit++)
         if (choice->trimmed && !choice->kept[unit])
             choice->state[unit] = REACH_NO;
-    for (row_t unit = 0; unit < n_units && !status; unit++)
-        status = decide(choice, unit);
-    for (row_t unit = 0; unit < n_units && !status; unit++) {
+    for (row_t unit = 0; unit < n_units; unit++) {
+        enum sutra_status status = find_reach(choice, unit);
+        if (status)
+            return status;
+    }
+    for (row_t unit = 0; unit < n_units; unit++) {
         choice->op[unit] = ROW_NONE;
         if (choice->state[unit] != REACH_YES)
             continue;
         choice->op[unit] = side->n;
         side->unit[side->n++] = unit;
     }
-    for (row_t op = 0; op < side->n && !status; op++)
+    for (row_t op = 0; op < side->n; op++)
         side->parent[op] = side->unit[op] == root ? ROW_NONE : choice->op[choice->parent[side->unit[op]]];
-    return status;
-}
-
-static void find_unit_parents(struct choice *choice) {
-    const struct host_ops *units = &choice->side->units;
-    for (row_t unit = 0; unit < units->n_units; unit++)
-        choice->parent[unit] =
-            unit_id(choice, unit) == ROOT_ID ? ROW_NONE : key_index_find(&units->ids, unit_parent_id(choice, unit));
-}
-
-static enum sutra_status choose(struct choice *choice) {
-    find_unit_parents(choice);
-    enum sutra_status status = choose_iteration(choice);
-    if (!status)
-        status = list_operators(choice);
-    if (status)
-        return status;
-    log_info(choice->log, "Number of original ops in execution trace: %u", choice->side->n);
+    log_info(choice->log, "Number of original ops in execution trace: %u", side->n);
     return SUTRA_OK;
 }
 
 enum sutra_status host_side_choose(struct host_side *side, struct sutra_context *context,
                                    const struct legacy_names *names, bool old_names, struct legacy_log *log,
                                    struct arena *arena, struct sutra_error *error) {
-    row_t n = side->units.n_units;
+    const struct host_ops *units = &side->units;
+    row_t n = units->n_units;
     struct arena scratch = {0};
     struct choice choice = {.side = side,
                             .context = context,
@@ -418,7 +394,14 @@ enum sutra_status host_side_choose(struct host_side *side, struct sutra_context 
                             .kept = arena_take(&scratch, n, 1)};
     side->unit = arena_take(arena, n, sizeof *side->unit);
     side->parent = arena_take(arena, n, sizeof *side->parent);
-    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : choose(&choice);
+    enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;
+    for (row_t unit = 0; unit < n && !status; unit++)
+        choice.parent[unit] =
+            unit_id(&choice, unit) == ROOT_ID ? ROW_NONE : key_index_find(&units->ids, unit_parent_id(&choice, unit));
+    if (!status)
+        status = choose_iteration(&choice);
+    if (!status)
+        status = list_operators(&choice);
     arena_free(&scratch);
     return status;
 }

@@ -1,6 +1,11 @@
 /*
- * host_ops.h - the operators of a host trace that are to be matched: those of one iteration, in the order of their
- * ids.
+ * host_ops.h - the operators of a host trace that are matched: the operators of one iteration, ascending by id.
+ *
+ * Names of both traces are in one table, so that operators are compared by number. The facts about a name are computed
+ * once per name.
+ *
+ *     0 ... n - 1     the strings of the device trace, with their numbers
+ *     n ...           names of the host trace, and of the markers for process and threads
  */
 #ifndef LEGACY_HOST_OPS_H
 #define LEGACY_HOST_OPS_H
@@ -14,15 +19,6 @@
 #include "legacy/log.h"
 #include "link/host_ops.h"
 
-/*
- * The names of both traces in one table, so that operators are compared by number.
- *
- *     0 ... n - 1     the strings of the device trace, with the numbers that they have there
- *     n ...           names of the host trace and of the operators that are put in for process and threads
- *
- * What the rules ask about a name is worked out once for each.
- */
-
 #define PROCESS_NAME    "[pytorch|profiler|execution_trace|process]"
 #define THREAD_NAME     "[pytorch|profiler|execution_trace|thread]"
 #define OLD_THREAD_NAME "[pytorch|profiler|execution_graph|thread]"
@@ -31,31 +27,31 @@ struct legacy_names {
     struct strings table;
     uint32_t process, thread, old_thread; /* numbers of the three names above */
 
-    /* Per name, made by names_finish(), in its arena. */
+    /* Per name, computed by names_finish() in its arena. */
     uint8_t *annotated; /* contains the annotation */
     uint8_t *iteration; /* contains "iteration#" */
     uint32_t *renamed;  /* the name with each "execution_graph" replaced by "execution_trace" */
 };
 
-/* Begins the table with the strings of a device trace; false: out of memory. The table is the caller's to free. */
+/* Initializes the table with the strings of a device trace; false: out of memory. The caller frees the table. */
 bool names_begin(struct legacy_names *names, const struct strings *device);
 
-/* Works out what is asked about names; no name may be added after it. False: out of memory. */
+/* Computes the facts about names. No name may be added later. False: out of memory. */
 bool names_finish(struct legacy_names *names, const char *annotation, struct arena *arena);
 
-/* Whether a host and a device operator of these names, which stand at the same place, are the same. */
+/* Whether a host and a device operator with these names, at the same position, are the same. */
 static inline bool names_agree(const struct legacy_names *names, uint32_t host, uint32_t device) {
     return host == device || names->renamed[host] == device || (names->iteration[host] && names->iteration[device]);
 }
 
-/* Columns live in one arena; `units` is the owner's to free. */
+/* Columns are in one arena; the owner frees `units`. */
 struct host_side {
     const struct sutra_host_trace *trace;
     struct host_ops units; /* nodes by id; a unit's last node is the operator, as in `link` */
     uint32_t *name;        /* per node: its number in the table of names */
     uint8_t *has_category; /* per node: it has the field "cat" */
-    row_t *unit;           /* the operators, by rising id: rows of units */
-    row_t *parent;         /* per operator: the operator above it, or ROW_NONE (the root) */
+    row_t *unit;           /* the operators, ascending by id: rows of units */
+    row_t *parent;         /* per operator: its parent, or ROW_NONE (the root) */
     row_t n;
 };
 
@@ -64,13 +60,13 @@ enum sutra_status host_side_read(struct host_side *side, struct sutra_context *c
                                  const struct sutra_host_trace *trace, struct legacy_names *names, struct arena *arena,
                                  struct sutra_error *error);
 
-/* Chooses the iteration and lists its operators; `old_names`: threads may have their older name. SUTRA_DATA: parents
- * form a cycle, or an operator whose parent lies outside the iteration is on a thread that has no node. */
+/* Selects the iteration and lists its operators; `old_names`: threads may have their older name. SUTRA_DATA: parents
+ * form a cycle, or an operator whose parent is outside the iteration is on a thread without a node. */
 enum sutra_status host_side_choose(struct host_side *side, struct sutra_context *context,
                                    const struct legacy_names *names, bool old_names, struct legacy_log *log,
                                    struct arena *arena, struct sutra_error *error);
 
-/* The node that stands for an operator. */
+/* The node that represents an operator. */
 static inline row_t host_side_node(const struct host_side *side, row_t op) {
     return unit_node(&side->units, side->unit[op]);
 }

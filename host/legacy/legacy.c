@@ -1,12 +1,15 @@
 /*
- * legacy.c - the older linker's way from two traces to what the output holds.
+ * legacy.c - the stages of the older linker, from two traces to the nodes of the output; and its log lines.
  *
  *     host trace --host_side--> operators of an iteration  \
  *                                                           match --> assemble --> nodes and GPU nodes
  *     device trace --device_side--> operators of a segment /     \
  *                  --gpu_groups--> GPU operators by the CPU operator that launched them
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/options.h"
@@ -16,27 +19,59 @@
 #include "text/numbers.h"
 #include "write/sink.h"
 
-/*
- * Writing what was matched as one JSON object, {"1": 55, "2": 20}: durations by the ids of host
- * operators.
- */
+/* ---- Log lines (log.h) ---- */
 
-static void put_duration(struct buffer *out, int64_t id, struct number dur) {
-    char *to = buffer_reserve(out, 3 * NUMBER_TEXT_MAX);
-    if (!to)
-        return;
-    char *begin = to;
-    *to++ = '"';
-    to += integer_format(id, to);
-    *to++ = '"';
-    *to++ = ':';
-    *to++ = ' ';
-    to += number_is_double(dur) ? double_format(number_as_double(dur), to) : integer_format((int64_t)dur.bits, to);
-    out->length += (size_t)(to - begin);
+static void append_text(struct legacy_log *log, const char *format, va_list list) {
+    char text[512];
+    int n = vsnprintf(text, sizeof text, format, list);
+    if (n > 0)
+        buffer_append(&log->text, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
-/* A duration is what is between start and end, which for fractions is rounded. */
-static void put_all(const struct sutra_legacy *legacy, struct buffer *out) {
+void log_text(struct legacy_log *log, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    if (log->line)
+        append_text(log, format, list);
+    va_end(list);
+}
+
+void log_info(struct legacy_log *log, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    if (log->line)
+        append_text(log, format, list);
+    va_end(list);
+    log_end(log, SUTRA_LEGACY_INFO);
+}
+
+void log_bytes(struct legacy_log *log, const char *bytes, size_t n) {
+    if (log->line)
+        buffer_append(&log->text, bytes, n);
+}
+
+void log_number(struct legacy_log *log, struct number number) {
+    char text[NUMBER_TEXT_MAX];
+    if (number.kind == NUMBER_BOOLEAN)
+        log_text(log, "%s", number.bits ? "True" : "False");
+    else
+        log_bytes(log, text,
+                  number.kind == NUMBER_DOUBLE ? double_format(number_as_double(number), text)
+                                               : integer_format((int64_t)number.bits, text));
+}
+
+void log_end(struct legacy_log *log, enum sutra_legacy_line kind) {
+    if (log->line && !log->text.failed)
+        log->line(log->arg, kind, log->text.bytes, log->text.length);
+    log->text.length = 0;
+    log->text.failed = false;
+}
+
+/* ---- Durations ---- */
+
+/* Writes one JSON object, {"1": 55, "2": 20}: durations by the ids of host operators. A duration is end minus start,
+ * which rounds fractions. */
+static void format_durations(const struct sutra_legacy *legacy, struct buffer *out) {
     const struct device_side *device = &legacy->sides.device;
     const struct host_side *host = &legacy->sides.host;
     bool any = false;
@@ -46,9 +81,17 @@ static void put_all(const struct sutra_legacy *legacy, struct buffer *out) {
         if (entry == ROW_NONE)
             continue;
         struct number ts = number_at(device->ts, entry);
-        buffer_append(out, any ? ",\n    " : "\n    ", any ? 6 : 5);
-        put_duration(out, host_side_id(host, op), number_subtract(number_add(ts, number_at(device->dur, entry)), ts));
+        struct number dur = number_subtract(number_add(ts, number_at(device->dur, entry)), ts);
+        buffer_append(out, any ? ",\n    \"" : "\n    \"", any ? 7 : 6);
         any = true;
+        char *begin = buffer_reserve(out, 3 * NUMBER_TEXT_MAX), *to = begin;
+        if (!begin)
+            return;
+        to += integer_format(host_side_id(host, op), to);
+        memcpy(to, "\": ", 3);
+        to += 3;
+        to += number_is_double(dur) ? double_format(number_as_double(dur), to) : integer_format((int64_t)dur.bits, to);
+        out->length += (size_t)(to - begin);
     }
     buffer_append(out, any ? "\n}" : "}", any ? 2 : 1);
 }
@@ -58,7 +101,7 @@ enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, co
     struct buffer out = {0};
     struct sink *sink;
     stage_begin(context, "write", legacy->sides.host.n);
-    put_all(legacy, &out);
+    format_durations(legacy, &out);
     enum sutra_status status = out.failed ? error_memory(error) : sink_open(&sink, context, path, error);
     if (!status) {
         sink_write(sink, 0, out.bytes, out.length);
@@ -69,7 +112,9 @@ enum sutra_status sutra_legacy_write_durations(struct sutra_context *context, co
     return status;
 }
 
-/* A link on its way: where from, how, and who is told. */
+/* ---- Stages ---- */
+
+/* The inputs of a link, its log and report. */
 struct linking {
     struct sutra_context *context;
     const struct sutra_host_trace *host;
@@ -80,40 +125,37 @@ struct linking {
     struct sutra_error *error;
 };
 
-static enum sutra_status read_host(struct linking *linking, const char *annotation, struct legacy_sides *sides,
-                                   struct arena *arena) {
+/* Reads the operators of both traces. */
+static enum sutra_status read_sides(struct linking *linking, struct legacy_sides *sides, struct arena *arena) {
+    struct sutra_context *context = linking->context;
+    struct sutra_legacy_report *report = &linking->report;
     struct sutra_error *error = linking->error;
+    struct host_side *host = &sides->host;
+    struct device_side *device = &sides->device;
+    const char *annotation = linking->options->annotation ? linking->options->annotation : "DataLoader";
     if (!names_begin(&sides->names, &linking->device->strings))
         return error_memory(error);
-    enum sutra_status status =
-        host_side_read(&sides->host, linking->context, linking->host, &sides->names, arena, error);
+    enum sutra_status status = host_side_read(host, context, linking->host, &sides->names, arena, error);
     if (!status && !names_finish(&sides->names, annotation, arena))
         status = error_memory(error);
     if (!status)
-        status = host_side_choose(&sides->host, linking->context, &sides->names, !linking->options->exact,
-                                  &linking->log, arena, error);
-    linking->report.n_host_ops = sides->host.n;
-    return status;
-}
-
-static enum sutra_status read_device(struct linking *linking, const char *annotation, struct legacy_sides *sides,
-                                     struct arena *arena) {
-    struct device_side *side = &sides->device;
-    enum sutra_status status = device_side_read(side, linking->context, linking->device, linking->options->all_launches,
-                                                arena, linking->error);
+        status = host_side_choose(host, context, &sides->names, !linking->options->exact, &linking->log, arena, error);
+    report->n_host_ops = host->n;
+    if (!status)
+        status = device_side_read(device, context, linking->device, linking->options->all_launches, arena, error);
     if (status)
         return status;
-    device_side_choose(side, &sides->names, annotation, sides->host.n, &linking->log);
-    linking->report.n_segments = side->n_segments;
-    linking->report.n_gpu_ops = side->n_gpu + side->n_memory_sets;
-    linking->report.n_gpu_memory_sets = side->n_memory_sets;
-    status = device_side_list(side, linking->context, &sides->names, arena, linking->error);
-    linking->report.n_device_ops = side->n;
+    device_side_choose(device, &sides->names, annotation, host->n, &linking->log);
+    report->n_segments = device->n_segments;
+    report->n_gpu_ops = device->n_gpu + device->n_memory_sets;
+    report->n_gpu_memory_sets = device->n_memory_sets;
+    status = device_side_list(device, context, &sides->names, arena, error);
+    report->n_device_ops = device->n;
     return status;
 }
 
-/* Fewer device than host operators: the output has no times and no GPU operators, which a person would not notice. */
-static enum sutra_status judge_counts(const struct linking *linking) {
+/* With fewer device than host operators, the output has no times and no GPU operators: warn, or fail if strict. */
+static enum sutra_status check_counts(const struct linking *linking) {
     const struct sutra_legacy_report *report = &linking->report;
     const char *file = linking->host->document.source.name;
     if (!report->count_mismatch)
@@ -132,53 +174,46 @@ static enum sutra_status judge_counts(const struct linking *linking) {
     return SUTRA_OK;
 }
 
-/* Exact match without a word; *fits: each operator found one of its own. */
-static enum sutra_status try_exact(struct linking *linking, const struct legacy_sides *sides, row_t *match,
-                                   bool *fits) {
-    struct sutra_legacy_report report = linking->report;
-    struct legacy_log silent = {0};
-    enum sutra_status status = exact_match(sides, &silent, &report, match, linking->error);
-    *fits = !status && report.n_matched == sides->host.n && report.n_matched_twice == 0;
-    if (*fits)
-        linking->report = report;
-    return status == SUTRA_DATA ? SUTRA_OK : status;
-}
-
-static enum sutra_status match_any(struct linking *linking, const struct legacy_sides *sides, row_t *match) {
-    bool fits = false;
-    enum sutra_status status = linking->options->positional ? SUTRA_OK : try_exact(linking, sides, match, &fits);
-    if (status)
-        return status;
-    if (!fits)
-        return approximate_match(sides, linking->context, linking->options, &linking->log, &linking->report, match,
-                                 linking->error);
-    log_info(&linking->log, "Exact match fits");
-    return SUTRA_OK;
-}
-
+/* Matches the operators of both sides: exactly if selected, else exactly without a log if each operator has a partner
+ * of its own, else approximately. */
 static enum sutra_status match_sides(struct linking *linking, struct sutra_legacy *legacy) {
     const struct legacy_sides *sides = &legacy->sides;
-    legacy->match = arena_take(&legacy->arena, sides->host.n, sizeof *legacy->match);
-    if (!legacy->match)
-        return error_memory(linking->error);
+    const struct sutra_legacy_options *options = linking->options;
+    struct sutra_error *error = linking->error;
+    row_t *match = arena_take(&legacy->arena, sides->host.n, sizeof *match);
+    legacy->match = match;
+    if (!match)
+        return error_memory(error);
     enum sutra_status status = gpu_groups_build(&legacy->groups, linking->context, &sides->device, &linking->log,
-                                                &linking->report, &legacy->arena, linking->error);
-    if (!status && linking->options->exact)
-        status = exact_match(sides, &linking->log, &linking->report, legacy->match, linking->error);
-    else if (!status)
-        status = match_any(linking, sides, legacy->match);
-    return status ? status : judge_counts(linking);
+                                                &linking->report, &legacy->arena, error);
+    if (status)
+        return status;
+    if (options->exact) {
+        status = exact_match(sides, &linking->log, &linking->report, match, error);
+        return status ? status : check_counts(linking);
+    }
+    if (!options->positional) {
+        struct sutra_legacy_report report = linking->report;
+        struct legacy_log silent = {0};
+        status = exact_match(sides, &silent, &report, match, error);
+        if (!status && report.n_matched == sides->host.n && report.n_matched_twice == 0) {
+            linking->report = report;
+            log_info(&linking->log, "Exact match fits");
+            return check_counts(linking);
+        }
+        if (status && status != SUTRA_DATA)
+            return status;
+    }
+    status = approximate_match(sides, linking->context, options, &linking->log, &linking->report, match, error);
+    return status ? status : check_counts(linking);
 }
 
-static enum sutra_status link_all(struct linking *linking, struct sutra_legacy *legacy) {
+static enum sutra_status run_stages(struct linking *linking, struct sutra_legacy *legacy) {
     struct sutra_context *context = linking->context;
     struct legacy_sides *sides = &legacy->sides;
-    const char *annotation = linking->options->annotation ? linking->options->annotation : "DataLoader";
     linking->report.n_host_nodes = linking->host->nodes.n;
     stage_begin(context, "list operators", linking->host->nodes.n);
-    enum sutra_status status = read_host(linking, annotation, sides, &legacy->arena);
-    if (!status)
-        status = read_device(linking, annotation, sides, &legacy->arena);
+    enum sutra_status status = read_sides(linking, sides, &legacy->arena);
     stage_begin(context, "match", sides->host.n);
     if (!status)
         status = match_sides(linking, legacy);
@@ -195,17 +230,17 @@ enum sutra_status legacy_link(struct sutra_context *context, const struct sutra_
                               struct sutra_legacy_report *report, struct sutra_legacy **legacy,
                               struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_legacy_options, arg);
-    struct sutra_legacy_options taken;
-    enum sutra_status status = options_take(&form, options, &taken, error);
+    struct sutra_legacy_options chosen;
+    enum sutra_status status = options_take(&form, options, &chosen, error);
     if (status)
         return status;
     struct sutra_legacy *made = calloc(1, sizeof *made);
     if (!made)
         return error_memory(error);
-    struct linking linking = {.context = context, .host = host, .device = device, .options = &taken, .error = error};
-    linking.log = (struct legacy_log){.line = taken.line, .arg = taken.arg};
+    struct linking linking = {.context = context, .host = host, .device = device, .options = &chosen, .error = error};
+    linking.log = (struct legacy_log){.line = chosen.line, .arg = chosen.arg};
     context_expect(context, device->events.n);
-    status = link_all(&linking, made);
+    status = run_stages(&linking, made);
     buffer_free(&linking.log.text);
     report_give(report, &linking.report, sizeof linking.report);
     if (status)

@@ -1,5 +1,5 @@
 /*
- * legacy.h - inside of struct sutra_legacy: both sides, how their operators were matched, and what the output holds.
+ * legacy.h - internals of struct sutra_legacy: both sides, the match of their operators, and the nodes of the output.
  *
  *     host side, device side --exact or approximate match--> match --assembly--> nodes with new ids, GPU nodes
  */
@@ -10,7 +10,7 @@
 #include "legacy/host_ops.h"
 #include "sutra/legacy.h"
 
-/* What is matched: the operators of both traces, with names that are compared by number. */
+/* The operators of both traces, with names that are compared by number. */
 struct legacy_sides {
     struct legacy_names names;
     struct host_side host;
@@ -20,52 +20,52 @@ struct legacy_sides {
 /* A GPU node of the output. */
 struct gpu_node {
     row_t member; /* of the groups */
-    row_t node;   /* the host trace's node that it belongs to */
+    row_t node;   /* its parent, a node of the host trace */
     int64_t id;
 };
 
-/* What becomes of one node of the host trace. */
+/* Changes of one node of the host trace. */
 enum node_change {
     NODE_NEW_ID = 1,
     NODE_NEW_PARENT = 2,
 };
 
-/* What the output holds. */
+/* The nodes of the output. */
 struct legacy_nodes {
-    /* Per node of the host trace, in the file's order. */
+    /* Per node of the host trace, in file order. */
     uint8_t *change; /* bits of enum node_change */
     int64_t *id, *parent;
     row_t *match; /* entry of the device's list, or ROW_NONE */
 
-    struct gpu_node *gpu; /* behind all nodes */
+    struct gpu_node *gpu; /* after all nodes */
     row_t n_gpu;
 };
 
 struct sutra_legacy {
-    struct arena arena; /* holds what follows */
+    struct arena arena; /* contains all columns */
     struct legacy_sides sides;
     struct gpu_groups groups;
     row_t *match; /* per host operator: the entry of the device's list, or ROW_NONE */
     struct legacy_nodes nodes;
 };
 
-/* sutra_legacy_link() without a word on whether the traces belong together. */
+/* sutra_legacy_link() without warnings about traces that do not belong together. */
 enum sutra_status legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
                               const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
                               struct sutra_legacy_report *report, struct sutra_legacy **legacy,
                               struct sutra_error *error);
 
-/* Fills `match` by names and positions. SUTRA_DATA: operators that do not agree, with report->mismatch. */
+/* Fills `match` by names and positions. SUTRA_DATA: operators do not match; report->mismatch is set. */
 enum sutra_status exact_match(const struct legacy_sides *sides, struct legacy_log *log,
                               struct sutra_legacy_report *report, row_t *match, struct sutra_error *error);
 
-/* Fills `match` by the call trees. SUTRA_DATA: less than the share `min_match` of the operators is matched. */
+/* Fills `match` by the call trees. SUTRA_DATA: the share of matched operators is below `min_match`. */
 enum sutra_status approximate_match(const struct legacy_sides *sides, struct sutra_context *context,
                                     const struct sutra_legacy_options *options, struct legacy_log *log,
                                     struct sutra_legacy_report *report, row_t *match, struct sutra_error *error);
 
-/* From matches to what the output holds, in the arena. SUTRA_DATA: a parent that is no node, a node that lacks a field
- * which GPU nodes below it take from it, an output of `most_bytes` or more (0: of any length). */
+/* Assembles the nodes of the output, in the arena. SUTRA_DATA: a parent that is no node, a node without a field that
+ * its GPU nodes copy, or an output of at least `most_bytes` (0: no limit). */
 enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *context, const struct legacy_sides *sides,
                            const struct gpu_groups *groups, const row_t *match, uint64_t most_bytes,
                            struct sutra_legacy_report *report, struct arena *arena, struct sutra_error *error);

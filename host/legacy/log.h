@@ -1,7 +1,7 @@
 /*
- * log.h - the lines that the older program logs, put together piece by piece and handed to the caller.
+ * log.h - the log lines of the older program, assembled in pieces and passed to the caller.
  *
- * A line is begun by its first piece and ended by log_end(). Without a callback nothing is done at all.
+ * log_end() ends a line. Without a callback, all functions return at once.
  */
 #ifndef LEGACY_LOG_H
 #define LEGACY_LOG_H
@@ -13,7 +13,7 @@
 #include "columns/numbers.h"
 #include "sutra/legacy.h"
 
-/* The text is the owner's to free. */
+/* The owner frees the text. */
 struct legacy_log {
     void (*line)(void *arg, enum sutra_legacy_line kind, const char *text, size_t length);
     void *arg;
@@ -23,13 +23,13 @@ struct legacy_log {
 __attribute__((format(printf, 2, 3))) void log_text(struct legacy_log *log, const char *format, ...);
 void log_bytes(struct legacy_log *log, const char *bytes, size_t n);
 
-/* A number as Python's str() has it. */
+/* Appends a number as Python's str() formats it. */
 void log_number(struct legacy_log *log, struct number number);
 
-/* Hands the line over. Lines that found no memory are left out. */
+/* Passes the line to the callback. Lines without memory are skipped. */
 void log_end(struct legacy_log *log, enum sutra_legacy_line kind);
 
-/* Ends a line with this text, and hands it over as SUTRA_LEGACY_INFO. */
+/* Ends a line with this text, as SUTRA_LEGACY_INFO. */
 __attribute__((format(printf, 2, 3))) void log_info(struct legacy_log *log, const char *format, ...);
 
 #endif

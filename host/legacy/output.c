@@ -1,11 +1,20 @@
 /*
- * output.c - writing what was assembled: the nodes of the host trace in their order, then the GPU nodes, in pieces that
- * threads make in parallel.
+ * output.c - assembles and writes the output: the nodes of the host trace in file order, then the GPU nodes.
  *
- *     head of the host trace's file | node node ... | GPU node ... | tail       a sink puts the pieces in order
+ *     head of the host trace's file | node node ... | GPU node ... | tail       a sink orders the pieces
  *
- *     node       its text, with new id and parent, duration and start of its match
- *     GPU node   the text of its event, with inputs and outputs of the node above it
+ *     node       its text, with new id and parent, and the duration and start of its match
+ *     GPU node   the text of its event, with inputs and outputs of its parent
+ *
+ * Threads write pieces of nodes in parallel.
+ *
+ * Ids: the nodes up to the first node with a category get ids in file order. Each gets the smallest free id that is at
+ * least its own, and then its GPU nodes get theirs, so that later nodes move up:
+ *
+ *     ids before    3          4     5
+ *     ids after     3 [4 5]    6     7        two GPU nodes below 3
+ *
+ * The first node of an id is the parent of the GPU nodes and of the children. O(n log n).
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -23,9 +32,7 @@
 #include "write/json_copy.h"
 #include "write/sink.h"
 
-/*
- * Walking a node. O(bytes of its text).
- */
+/* ---- Fields of a node: O(bytes of its text) ---- */
 
 static const struct {
     const char *key;
@@ -36,21 +43,20 @@ static const struct {
 #undef X
 };
 
+/* The field with this key; N_PLACED: another field. Keys with escapes are compared decoded. */
 static enum placed_field field_of(const struct json_walker *walker, struct json_place key) {
     const char *raw = walker->text + key.at + 1;
     size_t length = key.end - key.at - 1;
+    bool escaped = memchr(raw, '\\', length) != NULL;
     for (int field = 0; field < N_PLACED; field++)
-        if (fields[field].length == length && memcmp(fields[field].key, raw, length) == 0)
-            return (enum placed_field)field;
-    if (!memchr(raw, '\\', length))
-        return N_PLACED;
-    for (int field = 0; field < N_PLACED; field++)
-        if (place_is(walker->source, key, fields[field].key))
+        if ((fields[field].length == length && memcmp(fields[field].key, raw, length) == 0) ||
+            (escaped && place_is(walker->source, key, fields[field].key)))
             return (enum placed_field)field;
     return N_PLACED;
 }
 
-static void walk_attributes(struct json_walker *walker, struct json_place *tid) {
+/* Finds the last tid among the attributes. */
+static void find_tid(struct json_walker *walker, struct json_place *tid) {
     if (walk_char(walker) != '[') {
         walk_value(walker);
         return;
@@ -73,7 +79,7 @@ void node_places_read(const struct sutra_host_trace *host, row_t node, struct no
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker);
         if (!host->flat && place_is(walker.source, key, "attrs")) {
-            walk_attributes(&walker, &attribute);
+            find_tid(&walker, &attribute);
             continue;
         }
         enum placed_field field = field_of(&walker, key);
@@ -85,15 +91,12 @@ void node_places_read(const struct sutra_host_trace *host, row_t node, struct no
         places->field[PLACED_TID] = attribute;
 }
 
-/* The field's key in the file. */
-static const char *placed_field_key(enum placed_field field) {
-    return fields[field].key;
-}
+/* ---- Writing ---- */
 
-/* Entries (nodes and GPU nodes) of a piece. */
+/* Nodes and GPU nodes per piece. */
 #define PIECE_ENTRIES 64
 
-/* What most of them take. */
+/* Size of most nodes. */
 #define ENTRY_BYTES 512
 
 struct legacy_output {
@@ -130,7 +133,7 @@ static void write_host_node(struct node_rewriter *rewriter, const struct sutra_l
     node_rewrite(rewriter, &trace->document, trace->nodes.text[node], changes, n, out);
 }
 
-/* A GPU node is its event, with inputs and outputs of the node above it. */
+/* A GPU node is its event, with the inputs and outputs of its parent. */
 static void write_gpu_node(struct node_rewriter *rewriter, const struct sutra_legacy *legacy,
                            const struct gpu_node *gpu, struct buffer *out) {
     static const enum placed_field copied[] = {PLACED_INPUTS,  PLACED_INPUT_SHAPES,  PLACED_INPUT_TYPES,
@@ -148,7 +151,7 @@ static void write_gpu_node(struct node_rewriter *rewriter, const struct sutra_le
     for (size_t i = 0; i < sizeof copied / sizeof *copied; i++)
         if (places.field[copied[i]].at)
             changes[n++] = (struct member_change){
-                .key = placed_field_key(copied[i]), .document = &host->document, .at = places.field[copied[i]].at};
+                .key = fields[copied[i]].key, .document = &host->document, .at = places.field[copied[i]].at};
     row_t event = legacy->groups.event[gpu->member];
     node_rewrite(rewriter, &device->document, device->events.text[event], changes, n, out);
 }
@@ -164,7 +167,7 @@ static void write_piece(void *arg, size_t number) {
     uint64_t begin = (uint64_t)number * PIECE_ENTRIES, end = begin + PIECE_ENTRIES;
     struct node_rewriter rewriter = {0};
     struct buffer out = {0};
-    buffer_reserve(&out, (size_t)PIECE_ENTRIES * ENTRY_BYTES); /* seldom moved */
+    buffer_reserve(&out, (size_t)PIECE_ENTRIES * ENTRY_BYTES); /* rarely moved */
     for (uint64_t i = begin; i < end && i < n_entries(legacy) && !sink_failed(output->sink); i++) {
         buffer_append(&out, ",", i > 0);
         emit_newline(&out, 2);
@@ -208,9 +211,7 @@ enum sutra_status sutra_legacy_write(struct sutra_context *context, const struct
     return status;
 }
 
-/*
- * Open addressing, at most half full, and paths that are made shorter when they are walked.
- */
+/* ---- Free ids: open addressing, at most half full, with path compression ---- */
 
 static size_t slot_of(const struct free_ids *ids, int64_t id) {
     size_t mask = ids->n_slots - 1, slot = (size_t)hash_pair((uint64_t)id, 0, 0) & mask;
@@ -273,17 +274,7 @@ void free_ids_free(struct free_ids *ids) {
     *ids = (struct free_ids){0};
 }
 
-/*
- * What the output holds: new ids, parents, and GPU nodes.
- *
- * Nodes are walked in the file's order up to the first that has a category. Each takes the smallest free id from its
- * own on, and then its GPU nodes take theirs, so that later nodes move up:
- *
- *     ids before    3          4     5
- *     ids after     3 [4 5]    6     7        two GPU nodes below 3
- *
- * GPU nodes go behind all nodes. The first node of an id gives the GPU nodes and is what children refer to. O(n log n).
- */
+/* ---- Assembly ---- */
 
 struct assembly {
     struct legacy_nodes *made;
@@ -293,34 +284,29 @@ struct assembly {
     struct sutra_error *error;
     struct free_ids ids;
     int64_t *unit_id;    /* per unit: the new id of its first node */
-    uint8_t *unit_known; /* per unit: that node was walked */
+    uint8_t *unit_known; /* per unit: its first node has a new id */
     row_t *unit_match;   /* per unit: as `match` */
-    row_t *unit_group;   /* per unit: the group of GPU operators below its operator */
+    row_t *unit_group;   /* per unit: the group of GPU operators of its operator */
 };
 
 static const struct host_nodes *nodes_of(const struct assembly *assembly) {
     return &assembly->host->trace->nodes;
 }
 
-static enum sutra_status node_error(const struct assembly *assembly, row_t node, const char *what) {
+static enum sutra_status node_error(const struct assembly *assembly, row_t node, const char *message) {
     return source_error(&assembly->host->trace->document.source, assembly->error, nodes_of(assembly)->text[node],
-                        "node %u: %s", node, what);
+                        "node %u: %s", node, message);
 }
 
-static enum sutra_status take_id(struct assembly *assembly, row_t node, int64_t wanted, int64_t *given) {
-    switch (free_ids_take(&assembly->ids, wanted, given)) {
-    case FREE_ID_GIVEN:
-        return SUTRA_OK;
-    case FREE_ID_NONE:
+static enum sutra_status assign_id(struct assembly *assembly, row_t node, int64_t wanted, int64_t *given) {
+    enum free_ids_result result = free_ids_take(&assembly->ids, wanted, given);
+    if (result == FREE_ID_NONE)
         return node_error(assembly, node, "field 'id': no higher id is free");
-    case FREE_ID_MEMORY:
-        break;
-    }
-    return error_memory(assembly->error);
+    return result == FREE_ID_MEMORY ? error_memory(assembly->error) : SUTRA_OK;
 }
 
-/* Fields of the node that its GPU nodes get. */
-static enum sutra_status check_inputs(const struct assembly *assembly, row_t node) {
+/* Adds the GPU nodes of a group below a node, which must have the fields that GPU nodes copy. */
+static enum sutra_status add_gpu_nodes(struct assembly *assembly, row_t node, row_t group) {
     static const enum placed_field flat[] = {PLACED_INPUTS,  PLACED_INPUT_SHAPES,  PLACED_INPUT_TYPES,
                                              PLACED_OUTPUTS, PLACED_OUTPUT_SHAPES, PLACED_OUTPUT_TYPES},
                                    nested[] = {PLACED_INPUTS, PLACED_OUTPUTS};
@@ -333,53 +319,49 @@ static enum sutra_status check_inputs(const struct assembly *assembly, row_t nod
         if (!places.field[needed[i]].at)
             return source_error(&trace->document.source, assembly->error, trace->nodes.text[node],
                                 "node %u: field '%s' is missing: the GPU operators that the node launches need it",
-                                node, placed_field_key(needed[i]));
+                                node, fields[needed[i]].key);
+    struct legacy_nodes *made = assembly->made;
+    const struct gpu_groups *groups = assembly->groups;
+    for (row_t member = groups->start[group]; member < groups->start[group + 1]; member++) {
+        struct gpu_node *gpu = &made->gpu[made->n_gpu++];
+        *gpu = (struct gpu_node){.member = member, .node = node};
+        enum sutra_status status = assign_id(assembly, node, trace->nodes.id[node], &gpu->id);
+        if (status)
+            return status;
+    }
     return SUTRA_OK;
 }
 
-static enum sutra_status add_gpu_nodes(struct assembly *assembly, row_t node, row_t group) {
-    struct legacy_nodes *made = assembly->made;
-    const struct gpu_groups *groups = assembly->groups;
-    enum sutra_status status = check_inputs(assembly, node);
-    for (row_t member = groups->start[group]; member < groups->start[group + 1] && !status; member++) {
-        struct gpu_node *gpu = &made->gpu[made->n_gpu++];
-        *gpu = (struct gpu_node){.member = member, .node = node};
-        status = take_id(assembly, node, nodes_of(assembly)->id[node], &gpu->id);
-    }
-    return status;
-}
-
-static enum sutra_status number_node(struct assembly *assembly, row_t node) {
-    struct legacy_nodes *made = assembly->made;
-    int64_t id = nodes_of(assembly)->id[node];
-    row_t unit = key_index_find(&assembly->host->units.ids, id);
-    enum sutra_status status = take_id(assembly, node, id, &made->id[node]);
-    made->change[node] |= NODE_NEW_ID;
-    made->match[node] = assembly->unit_match[unit];
-    if (status || assembly->unit_known[unit])
-        return status;
-    assembly->unit_known[unit] = 1;
-    assembly->unit_id[unit] = made->id[node];
-    row_t group = assembly->unit_group[unit];
-    return group == ROW_NONE ? SUTRA_OK : add_gpu_nodes(assembly, node, group);
-}
-
+/* Assigns the ids of the nodes before the first node with a category, and of their GPU nodes. */
 static enum sutra_status number_nodes(struct assembly *assembly) {
-    enum sutra_status status = SUTRA_OK;
-    for (row_t node = 0; node < nodes_of(assembly)->n && !assembly->host->has_category[node] && !status; node++)
-        status = number_node(assembly, node);
-    return status;
+    struct legacy_nodes *made = assembly->made;
+    const struct host_nodes *nodes = nodes_of(assembly);
+    for (row_t node = 0; node < nodes->n && !assembly->host->has_category[node]; node++) {
+        row_t unit = key_index_find(&assembly->host->units.ids, nodes->id[node]), group = assembly->unit_group[unit];
+        enum sutra_status status = assign_id(assembly, node, nodes->id[node], &made->id[node]);
+        if (status)
+            return status;
+        made->change[node] |= NODE_NEW_ID;
+        made->match[node] = assembly->unit_match[unit];
+        if (assembly->unit_known[unit])
+            continue;
+        assembly->unit_known[unit] = 1;
+        assembly->unit_id[unit] = made->id[node];
+        status = group == ROW_NONE ? SUTRA_OK : add_gpu_nodes(assembly, node, group);
+        if (status)
+            return status;
+    }
+    return SUTRA_OK;
 }
 
-/* A parent that has no new id. */
+/* Fails because the parent of a node has no new id, unless lenient. */
 static enum sutra_status unknown_parent(const struct assembly *assembly, row_t node) {
-    char text[200];
+    char text[200], id[24] = "";
     value_key parent = nodes_of(assembly)->parent[node];
     if (assembly->context->options.lenient)
         return SUTRA_OK;
     if (parent == KEY_ABSENT)
         return node_error(assembly, node, "field 'parent' is missing (--lenient omits it)");
-    char id[24] = "";
     if (key_is_integer(parent))
         snprintf(id, sizeof id, " %" PRId64, parent);
     snprintf(text, sizeof text, "its parent%s is not a node before the first node with a category (--lenient keeps it)",
@@ -406,9 +388,9 @@ static enum sutra_status number_parents(struct assembly *assembly) {
     return status;
 }
 
-/* Hands matches, and the groups of GPU operators below matched operators, to the units. */
-static enum sutra_status take_matches(struct assembly *assembly, const struct device_side *device, const row_t *match,
-                                      struct arena *scratch) {
+/* Sets the match and the group of GPU operators of each unit. */
+static enum sutra_status set_matches(struct assembly *assembly, const struct device_side *device, const row_t *match,
+                                     struct arena *scratch) {
     row_t n = assembly->host->n, *group = rows_none(scratch, n), *event = arena_take(scratch, n, sizeof *event);
     enum sutra_status status = arena_status(scratch, assembly->error);
     if (!status && assembly->groups->n_groups) {
@@ -423,101 +405,91 @@ static enum sutra_status take_matches(struct assembly *assembly, const struct de
     return status;
 }
 
-/* GPU nodes per GPU operator, and nodes, beyond which the output's size is told before it is made. */
+/* GPU nodes per GPU operator, and number of nodes, above which the size of the output is reported. */
 #define MANY_COPIES 10
 #define MANY_NODES  10000
 
-/* About how many bytes a GPU node takes below a unit: as many as the text that it takes inputs and outputs from. */
-static uint64_t gpu_node_bytes(const struct assembly *assembly, row_t unit) {
-    const struct host_nodes *nodes = nodes_of(assembly);
-    const struct host_ops *units = &assembly->host->units;
-    row_t node = units->node[units->unit_start[unit]];
-    size_t end = node + 1 < nodes->n ? nodes->text[node + 1] : assembly->host->trace->document.source.size;
-    return end - nodes->text[node];
-}
-
-/* Host operators that are matched with device operators of one Ev Idx have a node each for every GPU operator of it:
- * the output can grow with the square of the input. */
-static enum sutra_status judge_size(const struct assembly *assembly, uint64_t n_gpu, uint64_t bytes, uint64_t most) {
+/* Allocates the GPU nodes. Host operators that match device operators with the same Ev Idx have one node each per GPU
+ * operator, so the output can grow with the square of the input: warn, or fail beyond `max_bytes`. */
+static enum sutra_status allocate_gpu_nodes(struct assembly *assembly, uint64_t max_bytes, struct arena *arena) {
     static const char text[] =
         "the output %s %llu nodes, about %.1f MB or more, for %llu GPU activities: many host operators match device "
         "operators with the same Ev Idx";
-    unsigned long long n_nodes = n_gpu + nodes_of(assembly)->n, n_ops = assembly->groups->n;
-    bool grows = n_gpu > MANY_COPIES * n_ops && n_nodes > MANY_NODES;
-    bytes += assembly->host->trace->document.source.size;
-    if (most && bytes >= most && !grows)
+    const struct host_nodes *nodes = nodes_of(assembly);
+    const struct host_ops *units = &assembly->host->units;
+    const row_t *start = assembly->groups->start;
+    size_t file_size = assembly->host->trace->document.source.size;
+    uint64_t n = 0, bytes = file_size;
+    for (row_t unit = 0; unit < units->n_units; unit++) {
+        row_t group = assembly->unit_group[unit], n_members = group == ROW_NONE ? 0 : start[group + 1] - start[group];
+        if (n_members == 0)
+            continue;
+
+        /* A GPU node has about the size of the node whose inputs and outputs it copies. */
+        row_t node = units->node[units->unit_start[unit]];
+        size_t end = node + 1 < nodes->n ? nodes->text[node + 1] : file_size;
+        n += n_members;
+        bytes += n_members * (end - nodes->text[node]);
+    }
+    unsigned long long n_nodes = n + nodes->n, n_ops = assembly->groups->n;
+    bool grows = n > MANY_COPIES * n_ops && n_nodes > MANY_NODES;
+    if (max_bytes && bytes >= max_bytes && !grows)
         return error_set(assembly->error, SUTRA_DATA, "the output would have about %.1f MB", (double)bytes / 1e6);
-    if (most && bytes >= most)
+    if (max_bytes && bytes >= max_bytes)
         return error_set(assembly->error, SUTRA_DATA, text, "would have", n_nodes, (double)bytes / 1e6, n_ops);
     if (grows)
         context_warn(assembly->context, text, "has", n_nodes, (double)bytes / 1e6, n_ops);
-    return SUTRA_OK;
-}
-
-/* Room for as many GPU nodes as there may be. */
-static enum sutra_status take_gpu_nodes(struct assembly *assembly, uint64_t most, struct arena *arena) {
-    const row_t *start = assembly->groups->start;
-    uint64_t n = 0, bytes = 0;
-    for (row_t unit = 0; unit < assembly->host->units.n_units; unit++) {
-        row_t group = assembly->unit_group[unit], members = group == ROW_NONE ? 0 : start[group + 1] - start[group];
-        n += members;
-        bytes += members ? members * gpu_node_bytes(assembly, unit) : 0;
-    }
-    enum sutra_status status = judge_size(assembly, n, bytes, most);
-    if (status)
-        return status;
-    if (n + nodes_of(assembly)->n > ROW_LIMIT)
+    if (n_nodes > ROW_LIMIT)
         return error_set(assembly->error, SUTRA_DATA, "the output would have more than %u nodes", ROW_LIMIT);
     assembly->made->gpu = arena_take(arena, n, sizeof *assembly->made->gpu);
     return arena_status(arena, assembly->error);
 }
 
-/* GPU operators whose group no host operator has. `taken` are zeros, one for each group. */
-static uint64_t count_unmatched_gpu(const struct assembly *assembly, uint8_t *taken) {
+/* Counts the GPU operators whose group has no host operator. used[]: zeros, one per group. */
+static uint64_t count_unmatched_gpu(const struct assembly *assembly, uint8_t *used) {
     const struct gpu_groups *groups = assembly->groups;
     uint64_t n = 0;
     for (row_t i = 0; i < assembly->made->n_gpu; i++) {
         value_key id = nodes_of(assembly)->id[assembly->made->gpu[i].node];
-        taken[assembly->unit_group[key_index_find(&assembly->host->units.ids, id)]] = 1;
+        used[assembly->unit_group[key_index_find(&assembly->host->units.ids, id)]] = 1;
     }
     for (row_t group = 0; group < groups->n_groups; group++)
-        n += taken[group] ? 0 : groups->start[group + 1] - groups->start[group];
+        n += used[group] ? 0 : groups->start[group + 1] - groups->start[group];
     return n;
-}
-
-static void take_columns(struct assembly *assembly, struct arena *scratch, struct arena *arena) {
-    row_t n_nodes = nodes_of(assembly)->n, n_units = assembly->host->units.n_units;
-    *assembly->made = (struct legacy_nodes){.change = arena_zeros(arena, n_nodes, 1),
-                                            .id = arena_take(arena, n_nodes, sizeof(int64_t)),
-                                            .parent = arena_take(arena, n_nodes, sizeof(int64_t)),
-                                            .match = rows_none(arena, n_nodes)};
-    assembly->unit_id = arena_take(scratch, n_units, sizeof *assembly->unit_id);
-    assembly->unit_known = arena_zeros(scratch, n_units, 1);
-    assembly->unit_match = rows_none(scratch, n_units);
-    assembly->unit_group = rows_none(scratch, n_units);
 }
 
 enum sutra_status assemble(struct legacy_nodes *nodes, struct sutra_context *context, const struct legacy_sides *sides,
                            const struct gpu_groups *groups, const row_t *match, uint64_t most_bytes,
                            struct sutra_legacy_report *report, struct arena *arena, struct sutra_error *error) {
+    row_t n_nodes = sides->host.trace->nodes.n, n_units = sides->host.units.n_units;
     struct arena scratch = {0};
-    struct assembly assembly = {
-        .made = nodes, .context = context, .host = &sides->host, .groups = groups, .error = error};
-    take_columns(&assembly, &scratch, arena);
-    uint8_t *taken = arena_zeros(&scratch, groups->n_groups, 1);
+    struct assembly assembly = {.made = nodes,
+                                .context = context,
+                                .host = &sides->host,
+                                .groups = groups,
+                                .error = error,
+                                .unit_id = arena_take(&scratch, n_units, sizeof *assembly.unit_id),
+                                .unit_known = arena_zeros(&scratch, n_units, 1),
+                                .unit_match = rows_none(&scratch, n_units),
+                                .unit_group = rows_none(&scratch, n_units)};
+    *nodes = (struct legacy_nodes){.change = arena_zeros(arena, n_nodes, 1),
+                                   .id = arena_take(arena, n_nodes, sizeof(int64_t)),
+                                   .parent = arena_take(arena, n_nodes, sizeof(int64_t)),
+                                   .match = rows_none(arena, n_nodes)};
+    uint8_t *used = arena_zeros(&scratch, groups->n_groups, 1);
     enum sutra_status status = scratch.failed || arena->failed ? error_memory(error) : SUTRA_OK;
     if (!status)
-        status = take_matches(&assembly, &sides->device, match, &scratch);
+        status = set_matches(&assembly, &sides->device, match, &scratch);
     if (!status)
-        status = take_gpu_nodes(&assembly, most_bytes, arena);
+        status = allocate_gpu_nodes(&assembly, most_bytes, arena);
     if (!status)
         status = number_nodes(&assembly);
     if (!status)
         status = number_parents(&assembly);
     if (!status)
-        report->n_gpu_unmatched += count_unmatched_gpu(&assembly, taken);
+        report->n_gpu_unmatched += count_unmatched_gpu(&assembly, used);
     report->n_gpu_nodes = nodes->n_gpu;
-    report->n_nodes = (uint64_t)nodes_of(&assembly)->n + nodes->n_gpu;
+    report->n_nodes = (uint64_t)n_nodes + nodes->n_gpu;
     free_ids_free(&assembly.ids);
     arena_free(&scratch);
     return status;

@@ -1,5 +1,5 @@
 /*
- * output.h - where the fields of a host trace's node stand that only the older linker reads.
+ * output.h - fields of a host trace's node that only the older linker reads, and free ids.
  */
 #ifndef LEGACY_OUTPUT_H
 #define LEGACY_OUTPUT_H
@@ -32,28 +32,28 @@ enum placed_field {
 };
 
 struct node_places {
-    struct json_place field[N_PLACED]; /* `at` is 0 where the field is absent */
+    struct json_place field[N_PLACED]; /* `at` is 0 if the field is absent */
 };
 
-/* Walks a node's text. The tid of later schemas stands among the attributes. */
+/* Finds the fields of a node. In later schemas, the tid is an attribute. */
 void node_places_read(const struct sutra_host_trace *host, row_t node, struct node_places *places);
 
 /*
- * Handing out ids: the smallest one that is still free from a wanted one on.
+ * The smallest free id that is at least a wanted id.
  *
- * A table of the ids that are taken, each with a guess where the next free one is; guesses are improved on the way, so
- * that runs of taken ids are jumped over. O(log n) amortised for an id, memory for those that were given only.
+ * A table of the used ids, each with a lower bound of the next free id. Searches raise the bounds, so that runs of used
+ * ids are skipped. O(log n) amortized per id; memory only for the assigned ids.
  */
 
 struct free_ids {
-    int64_t *id, *next; /* a taken id, and an id that all before it, from this one on, are taken */
+    int64_t *id, *next; /* a used id, and an id below which all ids from this one are used */
     uint8_t *taken;
     size_t n_slots, n;
 };
 
 enum free_ids_result { FREE_ID_GIVEN, FREE_ID_NONE, FREE_ID_MEMORY };
 
-/* Zero-initialise. FREE_ID_NONE: there is no such id below 2^63. */
+/* Zero-initialize. FREE_ID_NONE: no id below 2^63 is free. */
 enum free_ids_result free_ids_take(struct free_ids *ids, int64_t wanted, int64_t *given);
 void free_ids_free(struct free_ids *ids);
 

@@ -1,7 +1,10 @@
 /*
- * log.c - putting lines together.
+ * advise.c - sutra_advise(): which way of linking fits a pair of traces.
+ *
+ * Ids if both traces have some in common, else the best of a few matches by name. The annotations to try are common
+ * ones and the names of the device trace's user annotations, at most MAX_TRIES. Cost: one match per try; the traces
+ * are not read again.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,26 +12,17 @@
 #include "base/options.h"
 #include "facts/names.h"
 #include "legacy/legacy.h"
-#include "legacy/log.h"
 #include "link/link.h"
-#include "text/numbers.h"
 
-/*
- * Which way of linking fits a pair of traces: ids in common, else the best of a few matches by names.
- *
- * Annotations to try are those that people use and the names of the device trace's user annotations, as many as TRIES.
- * Costs a match for each try; the traces are not read again.
- */
+#define MAX_TRIES 8
 
-#define TRIES 8
-
-/* Least share of host operators that a match by names must have to be advised. */
+/* Minimum share of matched host operators. */
 #define SHARE_MIN 0.5
 
-/* What does not fit about the pair, in words. */
+/* Describes why the traces do not fit. */
 static enum sutra_status find_cause(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
                                     struct sutra_advice *advice, struct sutra_error *error) {
-    _Static_assert(sizeof advice->cause == PAIRING_TEXT, "a text has room");
+    _Static_assert(sizeof advice->cause == PAIRING_TEXT, "the text fits");
     struct pairing pairing;
     enum sutra_status status = pairing_look(host, device, &pairing, error);
     if (status)
@@ -67,9 +61,9 @@ static enum sutra_status count_ids(struct sutra_context *context, const struct s
     return status;
 }
 
-/* Annotations to try, without repetition; texts belong to the trace. */
+/* Different annotations to try; the texts belong to the trace. */
 struct tries {
-    const char *text[TRIES];
+    const char *text[MAX_TRIES];
     size_t n;
 };
 
@@ -77,7 +71,7 @@ static void add_try(struct tries *tries, const char *text) {
     for (size_t i = 0; i < tries->n; i++)
         if (strcmp(tries->text[i], text) == 0)
             return;
-    if (tries->n < TRIES && *text && strlen(text) < sizeof(((struct sutra_advice *)0)->annotation))
+    if (tries->n < MAX_TRIES && *text && strlen(text) < sizeof(((struct sutra_advice *)0)->annotation))
         tries->text[tries->n++] = text;
 }
 
@@ -86,14 +80,14 @@ static void list_tries(const struct sutra_device_trace *device, struct tries *tr
     uint32_t annotation = strings_find(&device->strings, "user_annotation", 15);
     add_try(tries, "DataLoader");
     add_try(tries, STEP_NAME);
-    for (row_t i = 0; i < events->n && tries->n < TRIES && annotation != STRING_NONE; i++) {
+    for (row_t i = 0; i < events->n && tries->n < MAX_TRIES && annotation != STRING_NONE; i++) {
         const char *name = strings_text(&device->strings, events->name[i]);
         if (events->category[i] == annotation && !strstr(name, STEP_NAME))
             add_try(tries, name);
     }
 }
 
-/* Matches with one annotation; takes the result if it is better than the best before. */
+/* Matches with one annotation, and keeps the result if it is the best so far. */
 static enum sutra_status try_annotation(struct sutra_context *context, const struct sutra_host_trace *host,
                                         const struct sutra_device_trace *device, const char *annotation,
                                         struct sutra_advice *advice, struct sutra_error *error) {
@@ -136,50 +130,4 @@ enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra
     if (!status)
         report_give(advice, &found, sizeof found);
     return status;
-}
-
-static void add_text(struct legacy_log *log, const char *format, va_list list) {
-    char text[512];
-    int n = vsnprintf(text, sizeof text, format, list);
-    if (n > 0)
-        buffer_append(&log->text, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
-}
-
-void log_text(struct legacy_log *log, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    if (log->line)
-        add_text(log, format, list);
-    va_end(list);
-}
-
-void log_info(struct legacy_log *log, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    if (log->line)
-        add_text(log, format, list);
-    va_end(list);
-    log_end(log, SUTRA_LEGACY_INFO);
-}
-
-void log_bytes(struct legacy_log *log, const char *bytes, size_t n) {
-    if (log->line)
-        buffer_append(&log->text, bytes, n);
-}
-
-void log_number(struct legacy_log *log, struct number number) {
-    char text[NUMBER_TEXT_MAX];
-    if (number.kind == NUMBER_BOOLEAN)
-        log_text(log, "%s", number.bits ? "True" : "False");
-    else
-        log_bytes(log, text,
-                  number.kind == NUMBER_DOUBLE ? double_format(number_as_double(number), text)
-                                               : integer_format((int64_t)number.bits, text));
-}
-
-void log_end(struct legacy_log *log, enum sutra_legacy_line kind) {
-    if (log->line && !log->text.failed)
-        log->line(log->arg, kind, log->text.bytes, log->text.length);
-    log->text.length = 0;
-    log->text.failed = false;
 }
