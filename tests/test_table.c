@@ -123,9 +123,9 @@ static void files_are_the_same_by_any_number_of_threads(void **state) {
         }
 }
 
-static const struct table_spec specs[] = {{"of_job", OF_JOB, {{"rank", SUTRA_COLUMN_INTEGER}}},
-                                          {"of_rank", OF_RANK, {{"ts", SUTRA_COLUMN_TEXT + 1}}},
-                                          {"unused", OF_JOB, {{0}}}};
+static const struct table_spec specs[] = {{"of_job", .columns = {{"rank", SUTRA_COLUMN_INTEGER}}},
+                                          {"of_rank", OF_RANK, .columns = {{"ts", SUTRA_COLUMN_TEXT + 1}}},
+                                          {.name = "unused"}};
 
 static void missing_tables_have_a_reason(void **state) {
     (void)state;
