@@ -205,17 +205,10 @@ static void show_sizes(struct page *page, const void *of) {
 
 /* ---- Tables ---- */
 
-static void show_table(struct page *page, const struct collectives_source *source, enum sutra_collectives_table id,
-                       const char *caption, const char *why) {
-    const struct sutra_table *table = table_of(source, id);
-    if (table)
-        page_table(page, table, caption, sutra_table_name(table));
-    else
-        page_missing(page, caption, why);
-}
-
 static void show_groups(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_COLLECTIVES_GROUPS, "Groups", "the traces have no collectives");
+    const struct collectives_source *source = of;
+    page_result_table(page, SUTRA_RESULT(source->collectives), SUTRA_COLLECTIVES_GROUPS, "Groups",
+                      "the traces have no collectives");
 }
 
 static void show_clocks(struct page *page, const void *of) {
@@ -234,13 +227,14 @@ static void show_clocks(struct page *page, const void *of) {
              shown_figure(summary->clock_residual_us, UNIT_US).text, summary->n_clocks_set, summary->n_impossible,
              summary->n_impossible_aligned);
     page_words(page, words);
-    show_table(page, source, SUTRA_COLLECTIVES_HOSTS, "Clocks of hosts",
-               "the traces do not record the number of GPUs per host");
+    page_result_table(page, SUTRA_RESULT(source->collectives), SUTRA_COLLECTIVES_HOSTS, "Clocks of hosts",
+                      "the traces do not record the number of GPUs per host");
     page_table(page, table_of(source, SUTRA_COLLECTIVES_CLOCKS), "Clocks of ranks", "collective_clocks");
 }
 
 static void show_checks(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_COLLECTIVES_CHECKS, "Checks", "no errors");
+    const struct collectives_source *source = of;
+    page_result_table(page, SUTRA_RESULT(source->collectives), SUTRA_COLLECTIVES_CHECKS, "Checks", "no errors");
 }
 
 static const struct page_section sections[] = {

@@ -12,15 +12,6 @@
 /* Bars of one chart. */
 #define BARS_SHOWN 16
 
-void hta_table_show(struct page *page, const struct hta_source *source, enum sutra_hta_table id, const char *caption) {
-    const char *reason;
-    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->ranks), id, &reason);
-    if (table && table->n_rows > 0)
-        page_table(page, table, caption, sutra_table_name(table));
-    else
-        page_missing(page, caption, table ? "the traces have none" : reason);
-}
-
 /* ---- Time ---- */
 
 void hta_time_show(struct page *page, const void *of) {
@@ -267,6 +258,7 @@ static void show_queue_chart(struct page *page, const struct hta_source *source)
 void hta_queues_show(struct page *page, const void *of) {
     const struct hta_source *source = of;
     show_queue_chart(page, source);
-    hta_table_show(page, source, SUTRA_HTA_QUEUE_SUMMARY, "Queue length after each change");
-    hta_table_show(page, source, SUTRA_HTA_BLOCKED, "Time with a full queue");
+    page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_HTA_QUEUE_SUMMARY, "Queue length after each change",
+                      NULL);
+    page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_HTA_BLOCKED, "Time with a full queue", NULL);
 }

@@ -266,18 +266,22 @@ static void hta_cards_show(struct page *page, const struct hta_source *source) {
 
 /* ---- Sections ---- */
 
-void hta_launches_show(struct page *page, const void *source) {
-    hta_table_show(page, source, SUTRA_HTA_LAUNCH_CALLS, "Launch calls");
-    hta_table_show(page, source, SUTRA_HTA_LAUNCH_HISTOGRAM, "Launch outliers by duration (µs)");
+void hta_launches_show(struct page *page, const void *of) {
+    const struct hta_source *source = of;
+    page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_HTA_LAUNCH_CALLS, "Launch calls", NULL);
+    page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_HTA_LAUNCH_HISTOGRAM, "Launch outliers by duration (µs)",
+                      NULL);
 }
 
-void hta_copies_show(struct page *page, const void *source) {
-    hta_table_show(page, source, SUTRA_HTA_BANDWIDTH, "Bandwidth, GB/s");
+void hta_copies_show(struct page *page, const void *of) {
+    const struct hta_source *source = of;
+    page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_HTA_BANDWIDTH, "Bandwidth, GB/s", NULL);
 }
 
-static void show_annotations(struct page *page, const void *source) {
-    hta_table_show(page, source, SUTRA_HTA_GPU_ANNOTATIONS, "Annotations on streams");
-    hta_table_show(page, source, SUTRA_HTA_ANNOTATIONS, "Annotations on the CPU");
+static void show_annotations(struct page *page, const void *of) {
+    const struct hta_source *source = of;
+    page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_HTA_GPU_ANNOTATIONS, "Annotations on streams", NULL);
+    page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_HTA_ANNOTATIONS, "Annotations on the CPU", NULL);
 }
 
 /* A table of the first rank that has it. */

@@ -61,7 +61,4 @@ void hta_queues_show(struct page *page, const void *of);
 void hta_launches_show(struct page *page, const void *source);
 void hta_copies_show(struct page *page, const void *source);
 
-/* A table of the analysis, or why there is none. */
-void hta_table_show(struct page *page, const struct hta_source *source, enum sutra_hta_table id, const char *caption);
-
 #endif

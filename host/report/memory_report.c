@@ -160,28 +160,21 @@ static void show_peak(struct page *page, const void *of) {
 
 /* ---- Tables ---- */
 
-static void show_table(struct page *page, const void *of, enum sutra_memory_table id, const char *caption,
-                       const char *why) {
-    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(of), id, NULL);
-    if (table && table->n_rows)
-        page_table(page, table, caption, sutra_table_name(table));
-    else
-        page_missing(page, caption, why);
-}
-
 static void show_steps(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_MEMORY_STEPS, "Steps", "no ProfilerStep and no optimizer step is recorded");
-    show_table(page, of, SUTRA_MEMORY_GROWTH, "Growing frames", "no frame grows with every step");
+    page_result_table(page, SUTRA_RESULT(of), SUTRA_MEMORY_STEPS, "Steps",
+                      "no ProfilerStep and no optimizer step is recorded");
+    page_result_table(page, SUTRA_RESULT(of), SUTRA_MEMORY_GROWTH, "Growing frames", "no frame grows with every step");
 }
 
 static void show_segments(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_MEMORY_SEGMENTS, "Segments", "Kineto traces do not record segments");
-    show_table(page, of, SUTRA_MEMORY_OOMS, "Out-of-memory events", "no allocation failed");
+    page_result_table(page, SUTRA_RESULT(of), SUTRA_MEMORY_SEGMENTS, "Segments",
+                      "Kineto traces do not record segments");
+    page_result_table(page, SUTRA_RESULT(of), SUTRA_MEMORY_OOMS, "Out-of-memory events", "no allocation failed");
 }
 
 static void show_lifetimes(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_MEMORY_LIFETIMES, "Lifetimes", "no allocations");
-    show_table(page, of, SUTRA_MEMORY_NOT_FREED, "Never freed", "all allocations are freed");
+    page_result_table(page, SUTRA_RESULT(of), SUTRA_MEMORY_LIFETIMES, "Lifetimes", "no allocations");
+    page_result_table(page, SUTRA_RESULT(of), SUTRA_MEMORY_NOT_FREED, "Never freed", "all allocations are freed");
 }
 
 static void show_findings(struct page *page, const void *of) {

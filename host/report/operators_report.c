@@ -275,15 +275,6 @@ static const struct sutra_table *table_of(const struct operators_source *source,
     return table && table->n_rows ? table : NULL;
 }
 
-static void show_table(struct page *page, const struct operators_source *source, enum sutra_operators_table id,
-                       const char *caption, const char *why) {
-    const struct sutra_table *table = table_of(source, id);
-    if (table)
-        page_table(page, table, caption, sutra_table_name(table));
-    else
-        page_missing(page, caption, why);
-}
-
 void operators_show_warnings(struct page *page, const struct sutra_operators_ranks *ranks) {
     const struct sutra_operators_rank *rank;
     size_t n = 0;
@@ -403,7 +394,9 @@ void operators_show_operators(struct page *page, const void *of) {
 }
 
 void operators_show_categories(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_OPERATORS_BY_CATEGORY, "Categories", "no GPU activity is attributed to operators");
+    const struct operators_source *source = of;
+    page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_BY_CATEGORY, "Categories",
+                      "no GPU activity is attributed to operators");
 }
 
 void operators_show_modules(struct page *page, const void *of) {
@@ -425,8 +418,9 @@ void operators_show_modules(struct page *page, const void *of) {
 }
 
 void operators_show_arguments(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_OPERATORS_BY_ARGUMENTS, "Operators by arguments",
-               "no GPU activity is attributed to operators");
+    const struct operators_source *source = of;
+    page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_BY_ARGUMENTS, "Operators by arguments",
+                      "no GPU activity is attributed to operators");
 }
 
 void operators_show_rates(struct page *page, const void *of) {
@@ -435,7 +429,9 @@ void operators_show_rates(struct page *page, const void *of) {
 }
 
 void operators_show_annotations(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_OPERATORS_BY_ANNOTATION, "Annotations", "the traces have no annotations");
+    const struct operators_source *source = of;
+    page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_BY_ANNOTATION, "Annotations",
+                      "the traces have no annotations");
 }
 
 void operators_show_kernels(struct page *page, const void *of) {
@@ -480,8 +476,9 @@ void operators_show_durations(struct page *page, const void *of) {
 }
 
 void operators_show_configurations(struct page *page, const void *of) {
-    show_table(page, of, SUTRA_KERNELS_BY_CONFIGURATION, "Kernels by launch configuration",
-               "the traces have no kernels");
+    const struct operators_source *source = of;
+    page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_KERNELS_BY_CONFIGURATION,
+                      "Kernels by launch configuration", "the traces have no kernels");
 }
 
 static const struct page_section of_operators[] = {

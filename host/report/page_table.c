@@ -267,3 +267,13 @@ void page_table(struct page *page, const struct sutra_table *table, const char *
         out_add(out, "</details>\n");
     views_free(&views);
 }
+
+void page_result_table(struct page *page, const struct sutra_result *result, uint32_t id, const char *caption,
+                       const char *why) {
+    const char *reason;
+    const struct sutra_table *table = sutra_result_table(result, id, &reason);
+    if (table && table->n_rows > 0)
+        page_table(page, table, caption, sutra_table_name(table));
+    else
+        page_missing(page, caption, why ? why : table ? "the traces have none" : reason);
+}
