@@ -20,51 +20,36 @@
 
 #include "base/error.h"
 #include "context/context.h"
+#include "link/et_plus.h"
 #include "link/link.h"
 #include "read/event_fields.h"
 #include "text/strings.h"
 #include "write/json_copy.h"
 #include "write/sink.h"
 
-/* Fields that linking sets, in the order in which they are appended to nodes that lack them. X(name, key) */
-#define NODE_FIELDS(X)                                                                                                 \
-    X(INCLUSIVE_DUR, "inclusive_dur")                                                                                  \
-    X(EXCLUSIVE_DUR, "exclusive_dur")                                                                                  \
-    X(TS, "ts")                                                                                                        \
-    X(INTER_THREAD_DEP, "inter_thread_dep")                                                                            \
-    X(ID, "id")                                                                                                        \
-    X(CTRL_DEPS, "ctrl_deps")                                                                                          \
-    X(CATEGORY, "cat")                                                                                                 \
-    X(NAME, "name")                                                                                                    \
-    X(PHASE, "ph")                                                                                                     \
-    X(STREAM, "stream")                                                                                                \
-    X(PROCESS_GROUP, "pg_name")                                                                                        \
-    X(SYNC_DEP, "sync_dep")
-
-enum node_field {
-#define X(name, key) NODE_##name,
-    NODE_FIELDS(X)
-#undef X
-        NODE_N_FIELDS
+/* Fields that linking sets, in the order in which they are appended to nodes that lack them. */
+static const uint8_t linked_fields[] = {
+    PLUS_INCLUSIVE_DUR, PLUS_EXCLUSIVE_DUR, PLUS_TS,    PLUS_INTER_THREAD_DEP, PLUS_ID,      PLUS_CTRL_DEPS,
+    PLUS_CATEGORY,      PLUS_NAME,          PLUS_PHASE, PLUS_STREAM,           PLUS_PG_NAME, PLUS_SYNC_DEP,
 };
+enum { N_LINKED_FIELDS = sizeof linked_fields };
 
-#define NODE_OTHER     NODE_N_FIELDS
-#define BIT(name)      ((uint32_t)1 << NODE_##name)
+#define BIT(name)      PLUS_BIT(PLUS_##name)
 #define KEY_DECORATION 4 /* bytes around a key: two quotes, colon, blank */
 
 static const struct {
     const char *text; /* "key":_ */
     size_t length;
-} node_keys[NODE_N_FIELDS] = {
-#define X(name, key) {"\"" key "\": ", sizeof key - 1 + KEY_DECORATION},
-    NODE_FIELDS(X)
+} node_keys[PLUS_N_FIELDS] = {
+#define X(constant, key, attribute, expected) {"\"" key "\": ", sizeof key - 1 + KEY_DECORATION},
+    PLUS_FIELDS(X)
 #undef X
 };
 
 struct node_template {
     struct buffer text;
     struct json_emitter emitter; /* its members are the node's */
-    uint8_t *field;              /* per member: enum node_field, or NODE_OTHER */
+    uint8_t *field;              /* per member: enum plus_field; PLUS_N_FIELDS: not set by linking */
     size_t field_capacity;
     struct buffer values; /* scratch for values that are copied from the text of the device trace */
     bool failed;          /* out of memory */
@@ -73,7 +58,7 @@ struct node_template {
 /* The values of the fields of one node. */
 struct node_values {
     const struct sutra_linked *linked;
-    uint32_t set;                     /* a bit per enum node_field */
+    uint32_t set;                     /* a bit per enum plus_field */
     int64_t id, ctrl_deps, waits_for; /* waits_for below 0: null */
     struct number inclusive, exclusive, ts;
     row_t gpu;         /* the event of a GPU node */
@@ -112,11 +97,15 @@ static void node_template_read(struct node_template *template, const struct sutr
     for (size_t i = 0; i < n_members && !template->failed; i++) {
         const struct emitted_member *member = &emitter->members.list[i];
         const char *key = template->text.bytes + member->start;
-        uint8_t field = 0;
-        while (field < NODE_N_FIELDS && (node_keys[field].length != member->key + KEY_DECORATION ||
-                                         memcmp(node_keys[field].text, key, member->key + 2) != 0))
-            field++;
-        template->field[i] = field; /* NODE_OTHER if the loop found none */
+        template->field[i] = PLUS_N_FIELDS;
+        for (int k = 0; k < N_LINKED_FIELDS; k++) {
+            uint8_t field = linked_fields[k];
+            if (node_keys[field].length == member->key + KEY_DECORATION &&
+                memcmp(node_keys[field].text, key, member->key + 2) == 0) {
+                template->field[i] = field;
+                break;
+            }
+        }
     }
 }
 
@@ -168,38 +157,38 @@ static void write_from_event(struct node_template *template, const struct sutra_
     json_emitter_free(&emitter);
 }
 
-static void write_value(struct node_template *template, const struct node_values *values, enum node_field field,
+static void write_value(struct node_template *template, const struct node_values *values, enum plus_field field,
                         struct buffer *out) {
     const struct sutra_device_trace *device = values->linked->device;
     switch (field) {
-    case NODE_INCLUSIVE_DUR:
+    case PLUS_INCLUSIVE_DUR:
         emit_number(out, values->inclusive);
         return;
-    case NODE_EXCLUSIVE_DUR:
+    case PLUS_EXCLUSIVE_DUR:
         emit_number(out, values->exclusive);
         return;
-    case NODE_TS:
+    case PLUS_TS:
         emit_number(out, values->ts);
         return;
-    case NODE_INTER_THREAD_DEP:
+    case PLUS_INTER_THREAD_DEP:
         if (values->waits_for < 0)
             buffer_append(out, "null", 4);
         else
             write_integer(out, values->waits_for);
         return;
-    case NODE_ID:
+    case PLUS_ID:
         write_integer(out, values->id);
         return;
-    case NODE_CTRL_DEPS:
+    case PLUS_CTRL_DEPS:
         write_integer(out, values->ctrl_deps);
         return;
-    case NODE_CATEGORY:
+    case PLUS_CATEGORY:
         write_string(out, &device->strings, device->events.category[values->gpu]);
         return;
-    case NODE_NAME:
+    case PLUS_NAME:
         write_string(out, &device->strings, device->events.name[values->gpu]);
         return;
-    case NODE_PHASE:
+    case PLUS_PHASE:
         if (device->events.phase[values->gpu] == 0)
             buffer_append(out, "null", 4);
         else if ((char)device->events.phase[values->gpu] == PHASE_OTHER)
@@ -207,7 +196,7 @@ static void write_value(struct node_template *template, const struct node_values
         else
             buffer_append(out, (char[]){'"', (char)device->events.phase[values->gpu], '"'}, 3);
         return;
-    case NODE_STREAM:
+    case PLUS_STREAM:
         if (device->events.flags[values->gpu] & EVENT_STREAM_INTEGER)
             write_integer(out, device->events.stream[values->gpu]);
         else if (device->events.stream[values->gpu] == KEY_ABSENT)
@@ -215,10 +204,10 @@ static void write_value(struct node_template *template, const struct node_values
         else
             write_from_event(template, device, values->gpu, FIELD_STREAM, out);
         return;
-    case NODE_PROCESS_GROUP:
+    case PLUS_PG_NAME:
         write_from_event(template, device, values->gpu, FIELD_PROCESS_GROUP, out);
         return;
-    case NODE_SYNC_DEP:
+    case PLUS_SYNC_DEP:
         for (row_t i = 0; i < values->n_sync; i++) {
             buffer_append(out, i ? "," : "[", 1);
             emit_newline(out, NODE_LEVEL + 2);
@@ -227,7 +216,7 @@ static void write_value(struct node_template *template, const struct node_values
         emit_newline(out, NODE_LEVEL + 1);
         buffer_append(out, "]", 1);
         return;
-    case NODE_N_FIELDS:
+    default:
         return;
     }
 }
@@ -243,7 +232,7 @@ static void write_node(struct node_template *template, struct node_values *value
         return;
     buffer_append(out, "{", 1);
     for (size_t i = 0; i < members->n; i++) {
-        enum node_field field = (enum node_field) template->field[i];
+        enum plus_field field = (enum plus_field) template->field[i];
         if (!(values->set >> field & 1))
             continue;
         node_copy_members(members, copied, i, &template->text, out);
@@ -252,16 +241,17 @@ static void write_node(struct node_template *template, struct node_values *value
         const struct emitted_member *member = &members->list[i];
         buffer_append(out, template->text.bytes + member->start, member->key + KEY_DECORATION);
         write_value(template, values, field, out);
-        missing &= ~((uint32_t)1 << field);
+        missing &= ~PLUS_BIT(field);
     }
     node_copy_members(members, copied, members->n, &template->text, out);
     bool comma = members->n > 0;
-    for (int field = 0; field < NODE_N_FIELDS; field++) {
+    for (int k = 0; k < N_LINKED_FIELDS; k++) {
+        uint8_t field = linked_fields[k];
         if (!(missing >> field & 1))
             continue;
         node_separate(out, !comma);
         buffer_append(out, node_keys[field].text, node_keys[field].length);
-        write_value(template, values, (enum node_field)field, out);
+        write_value(template, values, (enum plus_field)field, out);
         comma = true;
     }
     buffer_append(out, "\n        }", 10);
@@ -382,7 +372,7 @@ static void write_entry(const struct sutra_linked *linked, struct node_template 
     if (name_roles(&device->events, linked->ops.roles, gpu) & NAME_NCCL_KERNEL) {
         size_t at = event_field_place(device, gpu, FIELD_PROCESS_GROUP).at;
         if (at && device->document.source.bytes[at] != 'n') /* not null */
-            values.set |= BIT(PROCESS_GROUP);
+            values.set |= BIT(PG_NAME);
     }
     write_node(template, &values, out);
 }

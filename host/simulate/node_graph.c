@@ -591,13 +591,20 @@ static enum plus_field fault_of(const struct node_graph *graph, row_t row) {
         faults &= ~(PLUS_BIT(PLUS_COMM_BYTES) | PLUS_BIT(PLUS_PG_NAME));
     else if (nodes->faults[graph_group_row(graph, row)] & PLUS_BIT(PLUS_PG_NAME))
         faults |= PLUS_BIT(PLUS_PG_NAME);
-    faults &= ~PLUS_BIT(PLUS_INTER); /* checked when the node is visited */
+    faults &= ~PLUS_BIT(PLUS_INTER_THREAD_DEP); /* checked when the node is visited */
     return faults ? (enum plus_field)__builtin_ctz(faults) : PLUS_N_FIELDS;
 }
 
 static enum sutra_status refuse_field(const struct node_graph *graph, row_t row, enum plus_field field,
                                       struct sutra_error *error) {
-    return graph_error(graph, row, error, "field '%s': expected %s", plus_field_key(field), plus_field_expected(field));
+    static const struct {
+        const char *key, *expected;
+    } fields[] = {
+#define X(constant, key, attribute, expected) {key, expected},
+        PLUS_FIELDS(X)
+#undef X
+    };
+    return graph_error(graph, row, error, "field '%s': expected %s", fields[field].key, fields[field].expected);
 }
 
 /* Refuses communication that chakra_converter does not know, on request. */
@@ -684,8 +691,8 @@ static bool is_dropped(const struct node_graph *graph, row_t row) {
 /* The dependency of a CPU node on another thread. */
 static enum sutra_status add_inter(struct node_graph *graph, row_t row, row_t slot, struct sutra_error *error) {
     const struct plus_nodes *nodes = &graph->plus->nodes;
-    if (nodes->faults[row] & PLUS_BIT(PLUS_INTER) && !graph->rules.drop_absent)
-        return refuse_field(graph, row, PLUS_INTER, error);
+    if (nodes->faults[row] & PLUS_BIT(PLUS_INTER_THREAD_DEP) && !graph->rules.drop_absent)
+        return refuse_field(graph, row, PLUS_INTER_THREAD_DEP, error);
     if (nodes->inter[row] == KEY_NULL)
         return SUTRA_OK;
     row_t on = slot_of_key(graph, nodes->inter[row]);

@@ -58,24 +58,6 @@ static void plus_nodes_set(struct plus_nodes *nodes, row_t row, const struct plu
         nodes->io[i][row] = node->io[i];
 }
 
-const char *plus_field_key(enum plus_field field) {
-    static const char *const keys[] = {
-#define X(constant, key, attribute, expected) key,
-        PLUS_FIELDS(X)
-#undef X
-    };
-    return keys[field];
-}
-
-const char *plus_field_expected(enum plus_field field) {
-    static const char *const expectations[] = {
-#define X(constant, key, attribute, expected) expected,
-        PLUS_FIELDS(X)
-#undef X
-    };
-    return expectations[field];
-}
-
 void plus_trace_free(struct plus_trace *trace) {
     plus_nodes_free(&trace->nodes);
     for (size_t i = 0; i < trace->n_stores; i++)
@@ -237,13 +219,13 @@ static void set_id(struct plus_node *node, uint64_t id) {
 
 static void set_parent(struct plus_node *node, uint64_t id) {
     node->parent = (value_key)id;
-    plus_set_fault(node, PLUS_PARENT, false);
+    plus_set_fault(node, PLUS_CTRL_DEPS, false);
 }
 
 static void set_times(struct plus_node *node, struct number start, struct number duration) {
     if (!truncate_number(start, &node->start_us))
         node->start_us = 0;
-    plus_set_fault(node, PLUS_DURATION, !truncate_number(duration, &node->duration_us));
+    plus_set_fault(node, PLUS_EXCLUSIVE_DUR, !truncate_number(duration, &node->duration_us));
 }
 
 /* Sets the fields that linking determines for all nodes of a unit. */
@@ -254,7 +236,7 @@ static void set_unit(const struct sutra_linked *linked, row_t unit, struct plus_
         return;
     set_times(node, number_at(linked->ops.cpu.ts, op), number_at(linked->ops.exclusive, op));
     node->inter = after == ROW_NONE || linked->unit_id[after] == 0 ? KEY_NULL : (value_key)linked->unit_id[after];
-    plus_set_fault(node, PLUS_INTER, false);
+    plus_set_fault(node, PLUS_INTER_THREAD_DEP, false);
 }
 
 static bool is_nccl(const struct sutra_linked *linked, row_t gpu) {

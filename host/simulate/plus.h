@@ -26,6 +26,7 @@
 #include "columns/numbers.h"
 #include "columns/row.h"
 #include "context/context.h"
+#include "link/et_plus.h"
 #include "link/link.h"
 #include "read/document.h"
 #include "simulate/et_format.h"
@@ -64,48 +65,9 @@ static inline struct et_text text_store_add(struct text_store *store, const char
     return text;
 }
 
-/* Fields of a node. X(constant, key in the node, name as an attribute or "", expected value) */
-#define PLUS_FIELDS(X)                                                                                                 \
-    X(ID, "id", "id", "an integer from 0 to 2^64 - 1")                                                                 \
-    X(NAME, "name", "name", "a string that can be encoded in UTF-8")                                                   \
-    X(PARENT, "ctrl_deps", "parent", "a node's id")                                                                    \
-    X(INPUTS, "inputs", "inputs", "an object with values, shapes and types that can be encoded in UTF-8")              \
-    X(OUTPUTS, "outputs", "outputs", "an object with values, shapes and types that can be encoded in UTF-8")           \
-    X(DURATION, "exclusive_dur", "exclusive_dur", "a number from 0 to 2^64 - 1")                                       \
-    X(INTER, "inter_thread_dep", "inter_thread_dep", "a node's id")                                                    \
-    X(CATEGORY, "cat", "cat", "a string")                                                                              \
-    X(STREAM, "stream", "stream", "a 64-bit integer")                                                                  \
-    X(PG_NAME, "pg_name", "pg_name", "a string that can be encoded in UTF-8")                                          \
-    X(RF_ID, "rf_id", "rf_id", "a 64-bit integer")                                                                     \
-    X(FW_PARENT, "fw_parent", "fw_parent", "a 64-bit integer")                                                         \
-    X(SEQ_ID, "seq_id", "seq_id", "a 64-bit integer")                                                                  \
-    X(SCOPE, "scope", "scope", "a 64-bit integer")                                                                     \
-    X(TID, "tid", "tid", "a 64-bit integer")                                                                           \
-    X(FW_TID, "fw_tid", "fw_tid", "a 64-bit integer")                                                                  \
-    X(OP_SCHEMA, "op_schema", "op_schema", "a string that can be encoded in UTF-8")                                    \
-    X(COMM_BYTES, "inputs", "", "tensors as lists with the number and size of elements")                               \
-    X(START, "ts", "", "a number")                                                                                     \
-    X(SPAN, "inclusive_dur", "", "a number")                                                                           \
-    X(SYNC, "sync_dep", "", "a list of nodes' ids")                                                                    \
-    X(FLAT_PARENT, "parent", "", "a node's id")                                                                        \
-    X(INPUT_SHAPES, "input_shapes", "", "a list")                                                                      \
-    X(INPUT_TYPES, "input_types", "", "a list")                                                                        \
-    X(OUTPUT_SHAPES, "output_shapes", "", "a list")                                                                    \
-    X(OUTPUT_TYPES, "output_types", "", "a list")                                                                      \
-    X(ATTRIBUTES, "attrs", "", "a list")
-
-enum plus_field {
-#define X(constant, key, attribute, expected) PLUS_##constant,
-    PLUS_FIELDS(X)
-#undef X
-        PLUS_N_FIELDS
-};
-
 /* Attributes of 64 bits, each a column. */
 #define PLUS_FIRST_NUMBER PLUS_RF_ID
 #define PLUS_N_NUMBERS    6
-
-#define PLUS_BIT(field) ((uint32_t)1 << (field))
 
 /* Flags. An attribute that is null has the bit PLUS_NULL << (field - PLUS_FIRST_NUMBER). */
 enum {
@@ -178,10 +140,6 @@ static inline size_t plus_n_columns(bool times) {
 }
 
 void plus_nodes_free(struct plus_nodes *nodes);
-
-/* The key of the field, and its expected value. */
-const char *plus_field_key(enum plus_field field);
-const char *plus_field_expected(enum plus_field field);
 
 /* ET+: the nodes, their texts, and the other members of the file. */
 struct plus_trace {

@@ -566,12 +566,12 @@ static bool set_value(struct plus_reader *reader, struct plus_node *node, enum p
         return unsigned_parse(value, &node->id);
     case PLUS_NAME:
         return read_string(reader, place, &node->name);
-    case PLUS_PARENT:
+    case PLUS_CTRL_DEPS:
         node->parent = field_key(reader->fields, place);
         return node->parent != KEY_UNHASHABLE;
-    case PLUS_DURATION:
+    case PLUS_EXCLUSIVE_DUR:
         return read_int(reader, place, &node->duration_us);
-    case PLUS_INTER:
+    case PLUS_INTER_THREAD_DEP:
         return read_inter(reader, place, &node->inter);
     case PLUS_CATEGORY:
         set_flag(node, PLUS_IS_GPU, !is_null(reader, place));
@@ -580,13 +580,13 @@ static bool set_value(struct plus_reader *reader, struct plus_node *node, enum p
         return set_stream(reader, node, place);
     case PLUS_PG_NAME:
         return set_pg_name(reader, node, place);
-    case PLUS_START:
+    case PLUS_TS:
         read_start(value, node);
         return true;
-    case PLUS_SPAN:
+    case PLUS_INCLUSIVE_DUR:
         node->end = read_end(value, node->start);
         return true;
-    case PLUS_SYNC:
+    case PLUS_SYNC_DEP:
         node->sync = *value == '[' ? place.at : 0;
         return true;
     default:
@@ -615,7 +615,7 @@ static struct plus_io flat_io(struct plus_reader *reader, const struct plus_plac
 /* The value of a field, by the schema of the node. */
 static struct json_place direct_place(const struct plus_places *places, enum plus_field field) {
     struct json_place place = places->direct[field];
-    if (field == PLUS_PARENT && places->flat && !place.at)
+    if (field == PLUS_CTRL_DEPS && places->flat && !place.at)
         return places->direct[PLUS_FLAT_PARENT];
     bool attribute = field >= PLUS_FIRST_NUMBER && field <= PLUS_OP_SCHEMA;
     if (attribute && !places->flat)
@@ -625,12 +625,12 @@ static struct json_place direct_place(const struct plus_places *places, enum plu
 
 void plus_node_fields(struct plus_reader *reader, const struct plus_places *places, struct plus_node *node) {
     static const enum plus_field fields[] = {
-        PLUS_ID,     PLUS_NAME,      PLUS_PARENT, PLUS_DURATION, PLUS_INTER,  PLUS_CATEGORY,
-        PLUS_STREAM, PLUS_PG_NAME,   PLUS_START,  PLUS_SPAN,     PLUS_SYNC,   PLUS_RF_ID,
-        PLUS_SEQ_ID, PLUS_FW_PARENT, PLUS_SCOPE,  PLUS_TID,      PLUS_FW_TID, PLUS_OP_SCHEMA,
+        PLUS_ID,     PLUS_NAME,      PLUS_CTRL_DEPS, PLUS_EXCLUSIVE_DUR, PLUS_INTER_THREAD_DEP, PLUS_CATEGORY,
+        PLUS_STREAM, PLUS_PG_NAME,   PLUS_TS,        PLUS_INCLUSIVE_DUR, PLUS_SYNC_DEP,         PLUS_RF_ID,
+        PLUS_SEQ_ID, PLUS_FW_PARENT, PLUS_SCOPE,     PLUS_TID,           PLUS_FW_TID,           PLUS_OP_SCHEMA,
     };
     *node = (struct plus_node){.text = places->text, .parent = KEY_ABSENT, .inter = KEY_NULL, .start = NAN, .end = NAN};
-    node->faults = PLUS_BIT(PLUS_ID) | PLUS_BIT(PLUS_NAME) | PLUS_BIT(PLUS_PARENT);
+    node->faults = PLUS_BIT(PLUS_ID) | PLUS_BIT(PLUS_NAME) | PLUS_BIT(PLUS_CTRL_DEPS);
     for (int field = PLUS_FIRST_NUMBER; field <= PLUS_OP_SCHEMA; field++)
         node->faults |= PLUS_BIT(field);
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
@@ -660,7 +660,7 @@ void plus_node_attributes(struct plus_reader *reader, const struct plus_places *
     for (int field = 0; field <= PLUS_OP_SCHEMA; field++)
         if (places->attribute[field].at && field != PLUS_INPUTS && field != PLUS_OUTPUTS)
             set_field(reader, node, (enum plus_field)field, places->attribute[field]);
-    set_flag(node, PLUS_HAS_OLD_PARENT, places->flat && !places->direct[PLUS_PARENT].at);
+    set_flag(node, PLUS_HAS_OLD_PARENT, places->flat && !places->direct[PLUS_CTRL_DEPS].at);
     set_flag(node, PLUS_ID_CHANGED, places->attribute[PLUS_ID].at != 0);
     struct plus_io inputs = read_side(reader, places, true), outputs = read_side(reader, places, false);
     set_io(node, true, &inputs);
