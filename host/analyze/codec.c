@@ -286,6 +286,45 @@ void codec_table(struct codec *codec, struct sutra_table *table) {
         table->n_rows = codec->failure ? 0 : n_rows;
 }
 
+/* Columns that depend on the trace. Their decoded names are in the result's arena. */
+static void columns_codec(struct codec *codec, struct sutra_result *result, uint32_t id) {
+    struct sutra_table *table = &result->tables[id];
+    uint32_t n = table->n_columns;
+    codec_value(codec, &n);
+    if (codec_decodes(codec)) {
+        codec_check(codec, n <= (uint64_t)(codec->end - codec->at) / sizeof(uint64_t));
+        n = codec->failure ? 0 : n;
+    }
+    struct column_spec *columns = arena_zeros(&result->texts, (size_t)n + 1, sizeof *columns);
+    for (uint32_t i = 0; i < n && columns; i++) {
+        if (!codec_decodes(codec))
+            columns[i] = table->columns[i].spec;
+        codec_text_in(codec, &columns[i].name, &result->texts);
+        codec_limited(codec, &columns[i].kind, SUTRA_COLUMN_TEXT);
+    }
+    if (!columns)
+        codec_fail(codec, CODEC_NO_MEMORY);
+    if (codec_decodes(codec))
+        result_table_begin_with(result, id, columns, columns ? n : 0);
+}
+
+void codec_result(struct codec *codec, struct sutra_result *result) {
+    for (uint32_t id = 0; id < result->n_tables && !codec->failure; id++) {
+        bool made = result->made[id], has_reason = result->reasons[id];
+        codec_bool(codec, &made);
+        codec_bool(codec, &has_reason);
+        if (has_reason)
+            codec_text_in(codec, &result->reasons[id], &result->texts);
+        if (!made)
+            continue;
+        if (!result->specs[id].columns[0].name)
+            columns_codec(codec, result, id);
+        else if (codec_decodes(codec))
+            result_table_begin(result, id);
+        codec_table(codec, &result->tables[id]);
+    }
+}
+
 /* ---- Options ---- */
 
 void codec_options(struct codec *codec, encode_options *encode, const void *options) {

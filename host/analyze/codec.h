@@ -108,6 +108,9 @@ void codec_array_bytes(struct codec *codec, void *list, uint64_t *n, size_t size
 /* A table; decoded into one that has its columns, whose numbers become of the encoded kinds. */
 void codec_table(struct codec *codec, struct sutra_table *table);
 
+/* All tables of a result, and the reasons of missing ones; decoded into an initialized result. */
+void codec_result(struct codec *codec, struct sutra_result *result);
+
 /* ---- Options ---- */
 
 #define encode_value(out, value) buffer_append(out, &(value), sizeof(value))

@@ -678,6 +678,7 @@ void result_free(struct sutra_result *result) {
     for (uint32_t id = 0; id < result->n_tables; id++)
         table_free(&result->tables[id]);
     free(result->tables);
+    arena_free(&result->texts);
     *result = (struct sutra_result){0};
 }
 

@@ -576,7 +576,6 @@ void sutra_hta_free(struct sutra_hta *hta) {
     if (!hta)
         return;
     result_free(&hta->result);
-    free(hta->taken);
     table_free(&hta->collectives);
     table_free(&hta->spans);
     queue_list_free(&hta->queues);

@@ -156,7 +156,6 @@ struct sutra_hta {
     int64_t base;                          /* of hta_rows */
     struct sutra_table collectives, spans; /* input of stragglers.c */
     struct queue_list queues;              /* for charts */
-    char *taken;                           /* texts of reasons that come from a partial result, or NULL */
     const char *warnings[2];               /* to report at the end; NULL: none */
 };
 

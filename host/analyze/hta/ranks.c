@@ -48,22 +48,6 @@ static bool times_are_sound(const struct sutra_table *table, uint32_t column, in
     return true;
 }
 
-/* Copies the decoded reasons, which are in the bytes of the file, into one block of the result. */
-static void keep_reasons(struct codec *codec, struct sutra_hta *hta) {
-    size_t length = 0, at = 0;
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++)
-        length += hta->result.reasons[id] ? strlen(hta->result.reasons[id]) + 1 : 0;
-    hta->taken = malloc(length + 1);
-    if (!hta->taken)
-        codec_fail(codec, CODEC_NO_MEMORY);
-    for (int id = 0; id < SUTRA_HTA_N_TABLES && hta->taken; id++) {
-        size_t n = hta->result.reasons[id] ? strlen(hta->result.reasons[id]) + 1 : 0;
-        if (n)
-            hta->result.reasons[id] = memcpy(hta->taken + at, hta->result.reasons[id], n);
-        at += n;
-    }
-}
-
 void hta_codec(struct codec *codec, const struct sutra_hta_options *options, struct sutra_hta **tables) {
     const bool decodes = codec_decodes(codec);
     if (decodes && (!(*tables = calloc(1, sizeof **tables)) || !hta_result_init(&(*tables)->result))) {
@@ -87,18 +71,7 @@ void hta_codec(struct codec *codec, const struct sutra_hta_options *options, str
         }
     codec_value(codec, &hta->summary);
     codec_value(codec, &hta->base);
-    bool made[SUTRA_HTA_N_TABLES];
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++) {
-        made[id] = hta->result.made[id];
-        codec_bool(codec, &made[id]);
-    }
-    for (int id = 0; id < SUTRA_HTA_N_TABLES; id++) {
-        codec_text(codec, &hta->result.reasons[id]);
-        if (made[id] && decodes)
-            result_table_begin(&hta->result, (uint32_t)id);
-        if (made[id])
-            codec_table(codec, &hta->result.tables[id]);
-    }
+    codec_result(codec, &hta->result);
     if (decodes)
         hta_collectives_init(hta);
     codec_table(codec, &hta->collectives);
@@ -109,8 +82,6 @@ void hta_codec(struct codec *codec, const struct sutra_hta_options *options, str
                                times_are_sound(&hta->spans, SPAN_FIRST, INT64_MAX) &&
                                times_are_sound(&hta->spans, SPAN_LAST, INT64_MIN));
     queue_list_codec(codec, &hta->queues);
-    if (decodes)
-        keep_reasons(codec, hta);
     if (codec->failure) {
         sutra_hta_free(hta);
         *tables = NULL;

@@ -591,7 +591,6 @@ void sutra_operators_free(struct sutra_operators *operators) {
     if (!operators)
         return;
     result_free(&operators->result);
-    arena_free(&operators->names);
     free(operators);
 }
 

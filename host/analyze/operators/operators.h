@@ -134,7 +134,6 @@ struct op_input {
 struct sutra_operators {
     struct sutra_result result;
     struct sutra_operators_options options;
-    struct arena names; /* of columns of tables from a partial result */
     uint64_t n_untimed; /* events that were skipped */
 };
 

@@ -17,28 +17,6 @@ static void encode_rules(const void *of, struct buffer *out) {
     encode_text(out, options->peaks);
 }
 
-/* Sets up a table with the encoded columns, as they depend on the trace. Their names are in the result's arena. */
-static void columns_codec(struct codec *codec, struct sutra_operators *operators, uint32_t id) {
-    struct sutra_table *table = &operators->result.tables[id];
-    uint32_t n = table->n_columns;
-    codec_value(codec, &n);
-    if (codec_decodes(codec)) {
-        codec_check(codec, n <= (uint64_t)(codec->end - codec->at) / sizeof(uint64_t));
-        n = codec->failure ? 0 : n;
-    }
-    struct column_spec *columns = arena_zeros(&operators->names, (size_t)n + 1, sizeof *columns);
-    for (uint32_t i = 0; i < n && columns; i++) {
-        if (!codec_decodes(codec))
-            columns[i] = table->columns[i].spec;
-        codec_text_in(codec, &columns[i].name, &operators->names);
-        codec_limited(codec, &columns[i].kind, SUTRA_COLUMN_TEXT);
-    }
-    if (!columns)
-        codec_fail(codec, CODEC_NO_MEMORY);
-    if (codec_decodes(codec))
-        result_table_begin_with(&operators->result, id, columns, columns ? n : 0);
-}
-
 void operators_codec(struct codec *codec, const struct sutra_operators_options *options,
                      struct sutra_operators **operators) {
     bool decodes = codec_decodes(codec);
@@ -49,18 +27,7 @@ void operators_codec(struct codec *codec, const struct sutra_operators_options *
             return;
         }
     }
-    for (uint32_t id = 0; id < SUTRA_OPERATORS_N_TABLES && !codec->failure; id++) {
-        struct sutra_result *result = &(*operators)->result;
-        bool made = result->made[id];
-        codec_bool(codec, &made);
-        if (!made)
-            continue;
-        if (!operator_table_specs[id].columns[0].name)
-            columns_codec(codec, *operators, id);
-        else if (decodes)
-            result_table_begin(result, id);
-        codec_table(codec, &result->tables[id]);
-    }
+    codec_result(codec, &(*operators)->result);
     codec_value(codec, &(*operators)->n_untimed);
     if (decodes && codec->failure) {
         sutra_operators_free(*operators);

@@ -180,11 +180,7 @@ static void rank_codec(void *arg, size_t number, struct codec *codec) {
         codec_fail(codec, CODEC_NO_MEMORY);
         return;
     }
-    for (uint32_t id = 0; id <= SUTRA_OVERVIEW_STEPS; id++) {
-        if (decodes)
-            result_table_begin(&rank->result, id);
-        codec_table(codec, &rank->result.tables[id]);
-    }
+    codec_result(codec, &rank->result);
     if (overview->options.tables) {
         const struct sutra_hta_options given = hta_options_of(overview, rank_number);
         const struct sutra_operators_options operators = {
