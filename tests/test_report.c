@@ -13,12 +13,11 @@
 #include <time.h>
 
 #include "report/charts.h"
-#include "text/quantities.h"
-#include "report/page.h"
 #include "report/markup.h"
 #include "report/operators_report.h"
+#include "report/page.h"
 #include "report/svg.h"
-#include "report/page_table.h"
+#include "text/quantities.h"
 #include "text/strings.h"
 
 /* ---- Text ---- */
@@ -194,7 +193,7 @@ static void rows_are_sorted_by_sums(void **state) {
         table_integer(&table, rows[i].a);
         table_real(&table, rows[i].b);
     }
-    table_sort_falling(&table, 0, 1);
+    table_sort_descending(&table, 0, 1);
     assert_false(table.failed);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_int_equal(table_get_integer(&table, 0, i), expected[i]);
@@ -235,11 +234,11 @@ static void durations_of_ranks_are_added_up(void **state) {
     assert_int_equal(table.n_rows, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         size_t length;
-        assert_string_equal(table_get_text(&table, BIN_TAKES, i, &length), expected[i].takes);
-        assert_int_equal(table_get_integer(&table, BIN_KERNELS, i), expected[i].kernels);
+        assert_string_equal(table_get_text(&table, table_column(&table, "takes"), i, &length), expected[i].takes);
+        assert_int_equal(table_get_integer(&table, table_column(&table, "kernels"), i), expected[i].kernels);
     }
-    assert_true(table_get_real(&table, BIN_TIME, 2) == 8);
-    assert_true(table_get_real(&table, BIN_SHARE, 2) == 25);
+    assert_true(table_get_real(&table, table_column(&table, "device_us"), 2) == 8);
+    assert_true(table_get_real(&table, table_column(&table, "percent"), 2) == 25);
     table_free(&table);
     table_free(&from);
 }

@@ -13,7 +13,14 @@
 /* Draws a chart of some kind. */
 typedef void chart_draw(const struct svg *svg, const void *chart);
 
-/* ---- Bars: a row of the table is a bar, which its values stack up to ---- */
+/* Appends the attributes of a value of the table to an open element, and begins its title. */
+void chart_data(const struct svg *svg, const struct sutra_table *table, uint32_t column, uint64_t row);
+
+/* Short names of the kernels in the first `n` rows, all different, of about `width` characters; the caller frees them.
+ * NULL: out of memory. */
+struct shortened *table_short_names(const struct sutra_table *table, uint32_t column, uint64_t n, unsigned width);
+
+/* ---- Bars: one bar per row of the table, stacked from its values ---- */
 
 #define BAR_VALUES_MAX 9
 
@@ -23,45 +30,35 @@ struct bar_value {
     int colour;
 };
 
-/* Rows of a table from the first. Negative values and those that could not be computed have no length. */
+/* The first rows of a table. Negative values and NaN have no length. */
 struct bars {
     const struct sutra_table *table;
     uint64_t n_rows;
-    uint32_t labels[2], n_labels; /* columns that name a row; integers stand behind the name of their column, */
-    const char *label_prefix;     /* and texts behind this; NULL: nothing */
+    uint32_t labels[2], n_labels; /* columns that name a row; integers follow the name of their column, */
+    const char *label_prefix;     /* and texts follow this prefix; NULL: none */
     bool by_end;                  /* see struct name */
-    bool kernels;                 /* names are those of kernels, and shortened so that they stay different */
+    bool kernels;                 /* labels are names of kernels, and are shortened so that they stay different */
     struct bar_value values[BAR_VALUES_MAX];
     int n_values;
-    const int *row_colours; /* of a chart with one value, whose legend says what they mean; NULL: that of the value */
+    const int *row_colours; /* for a chart with one value: a color per row, with a legend; NULL: the value's color */
     enum unit unit;
 };
 chart_draw bars_draw;
 
-/* The same of rows with one number as their label, as squares: for as many as ranks of a job. */
+/* The same for rows with one integer as label, as squares: for the ranks of large jobs. */
 #define HEAT_ROWS_MAX 512
 chart_draw heat_draw;
 
-/* ---- Changes: bars to both sides of a line ---- */
-
-/* Rows of a table from the first, by a number that may be negative. */
-struct changes {
-    const struct sutra_table *table;
-    uint64_t n_rows;
-    uint32_t label, value; /* columns */
-    bool by_end, kernels;  /* as those of struct bars */
-    const int *row_colours;
-    enum unit unit;
-};
+/* Two-sided bars of rows with a text as label and one value, which may be negative, and with row_colours. */
 chart_draw changes_draw;
 
 /* ---- Lines: how a number changes over time, a panel for each series ---- */
 
-/* Values of `n` equal stretches of time between two moments. */
+/* Values of `n` equal bins of a time range. */
 struct line_series {
     int64_t rank, stream;
     double begin_us, end_us;
-    const double *most, *mean; /* in each stretch */
+    const double *max, *mean; /* of each bin */
     uint32_t n;
 };
 
@@ -71,7 +68,7 @@ struct chart_lines {
 };
 chart_draw lines_draw;
 
-/* ---- Stacked areas: how the parts of a sum change over time, and a line ---- */
+/* ---- Stacked areas: how the terms of a sum change over time, and a line ---- */
 
 #define AREA_LAYERS_MAX 8
 
@@ -91,7 +88,7 @@ struct chart_areas {
 };
 chart_draw areas_draw;
 
-/* ---- Grid: a small bar of shares in each cell, cells of one group side by side ---- */
+/* ---- Grid: a small bar of shares in each cell, cells of one group next to each other ---- */
 
 struct grid_part {
     struct name name, legend;
@@ -100,7 +97,7 @@ struct grid_part {
 };
 
 struct grid_cell {
-    const struct grid_part *parts; /* by falling share */
+    const struct grid_part *parts; /* in descending order of share */
     uint64_t n_parts;
 };
 
@@ -117,7 +114,7 @@ struct grid {
 };
 chart_draw grid_draw;
 
-/* ---- Areas: rows of a table by falling value, those of a group together ---- */
+/* ---- Treemap: rows of a table in descending order of value, grouped ---- */
 
 #define TREEMAP_ROWS_MAX 64
 
@@ -129,12 +126,12 @@ struct treemap {
 };
 chart_draw treemap_draw;
 
-/* ---- Roofline: operators as points below what the device can do ---- */
+/* ---- Roofline: operators as points below the peak rates of the GPU ---- */
 
 struct roofline_point {
     struct name name;
     double flops_per_byte, tflops_per_s; /* above 0 */
-    double us;                           /* of its time, which the size of the point tells */
+    double us;                           /* time of the operator, shown by the size of the point */
     enum shape shape;
     uint64_t row; /* of the table */
 };
@@ -151,7 +148,7 @@ struct roofline_chart {
     double us;                         /* of all time */
     const struct roofline_peak *peaks; /* the highest first */
     int n_peaks;
-    double tbytes_per_s; /* of memory; 0: not known */
+    double tbytes_per_s; /* of memory; 0: unknown */
     const struct legend_entry *legend;
     int n_legend;
 };

@@ -25,13 +25,6 @@ static const struct sutra_table *table_of(const struct collectives_source *sourc
     return table && table->n_rows ? table : NULL;
 }
 
-static uint32_t column_of(const struct sutra_table *table, const char *name) {
-    uint32_t column = 0;
-    while (strcmp(table->columns[column].spec.name, name) != 0)
-        column++;
-    return column;
-}
-
 /* ---- Sections ---- */
 
 static void show_ranks(struct page *page, const void *of) {
@@ -51,10 +44,10 @@ static void show_ranks(struct page *page, const void *of) {
     }
     page_words(page, source->straggler.sentence);
     const struct bars bars = {.table = table,
-                              .labels = {column_of(table, "rank")},
+                              .labels = {table_column(table, "rank")},
                               .n_labels = 1,
-                              .values = {{column_of(table, "wait_us"), "waits", COLOUR_COMMUNICATION},
-                                         {column_of(table, "wait_caused_us"), "causes wait", COLOUR_COUNT}},
+                              .values = {{table_column(table, "wait_us"), "waits", COLOUR_COMMUNICATION},
+                                         {table_column(table, "wait_caused_us"), "causes wait", COLOUR_COUNT}},
                               .n_values = 2,
                               .unit = UNIT_US};
     page_bars(page, bars, RANKS_AS_BARS, &words);
@@ -74,54 +67,33 @@ static void show_excess(struct page *page, const void *of) {
         return;
     }
     const struct bars bars = {.table = table,
-                              .labels = {column_of(table, "phase"), column_of(table, "operator")},
+                              .labels = {table_column(table, "phase"), table_column(table, "operator")},
                               .n_labels = 2,
-                              .values = {{column_of(table, "excess_us"), "excess", COLOUR_COUNT}},
+                              .values = {{table_column(table, "excess_us"), "excess", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_US};
     page_bars(page, bars, BARS_SHOWN, &words);
 }
 
-/* Sizes as people write them, 2^20 and so on. */
-static const char *size_text(double bytes, char text[32]) {
+/* A size as a power of two in a name: "32 KiB". */
+static struct shown size_text(double bytes) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    struct shown shown;
     size_t unit = 0;
     for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
         bytes /= 1024;
-    snprintf(text, 32, "%.0f %s", bytes, units[unit]);
-    return text;
+    snprintf(shown.text, sizeof shown.text, "%.0f %s", bytes, units[unit]);
+    return shown;
 }
 
-/* "allreduce, 32 KiB, 0-7" */
-static void name_type(struct sutra_table *table, const struct sutra_table *types, uint64_t row) {
-    char name[200], size[32];
-    size_t length;
-    double bytes = table_get_real(types, column_of(types, "bytes"), row);
-    const char *members = table_get_text(types, column_of(types, "members"), row, &length);
-    snprintf(name, sizeof name, "%.60s%s%s%s%.60s", table_get_text(types, column_of(types, "type"), row, &length),
-             bytes >= 0 ? ", " : "", bytes >= 0 ? size_text(bytes, size) : "", *members ? ", " : "", members);
-    table_words(table, name);
-}
-
-/* The table of types with names for bars. */
-static void name_types(struct sutra_table *table, const struct sutra_table *types) {
-    static const struct column_spec specs[] = {
-        {"collectives", SUTRA_COLUMN_TEXT},      {"transfer_us", SUTRA_COLUMN_REAL},
-        {"count", SUTRA_COLUMN_INTEGER},         {"transfer_mean_us", SUTRA_COLUMN_REAL},
-        {"transfer_min_us", SUTRA_COLUMN_REAL},  {"transfer_median_us", SUTRA_COLUMN_REAL},
-        {"transfer_max_us", SUTRA_COLUMN_REAL},  {"skew_mean_us", SUTRA_COLUMN_REAL},
-        {"skew_max_us", SUTRA_COLUMN_REAL},      {"mean_wait_us", SUTRA_COLUMN_REAL},
-        {"end_skew_mean_us", SUTRA_COLUMN_REAL}, {"algorithm_gb_per_s", SUTRA_COLUMN_REAL},
-        {"bus_gb_per_s", SUTRA_COLUMN_REAL},     {"bus_max_gb_per_s", SUTRA_COLUMN_REAL},
-        {"link_percent", SUTRA_COLUMN_REAL}};
-    table_init(table, "collective_types", specs, sizeof specs / sizeof *specs);
-    for (uint64_t row = 0; row < types->n_rows; row++) {
-        name_type(table, types, row);
-        for (uint32_t i = 1; i < sizeof specs / sizeof *specs; i++)
-            if (specs[i].kind == SUTRA_COLUMN_INTEGER)
-                table_integer(table, table_get_integer(types, column_of(types, specs[i].name), row));
-            else
-                table_real(table, table_get_real(types, column_of(types, specs[i].name), row));
+/* Appends the row of `from` after the first column, by names of columns. */
+static void append_values(struct sutra_table *table, const struct sutra_table *from, uint64_t row) {
+    for (uint32_t i = 1; i < table->n_columns; i++) {
+        uint32_t column = table_column(from, table->columns[i].spec.name);
+        if (table->columns[i].spec.kind == SUTRA_COLUMN_INTEGER)
+            table_integer(table, table_get_integer(from, column, row));
+        else
+            table_real(table, table_get_real(from, column, row));
     }
 }
 
@@ -134,47 +106,43 @@ static void show_types(struct page *page, const void *of) {
         NULL,
         "Types and sizes",
         "collective_types"};
+    static const struct column_spec specs[] = {
+        {"collectives", SUTRA_COLUMN_TEXT},      {"transfer_us", SUTRA_COLUMN_REAL},
+        {"count", SUTRA_COLUMN_INTEGER},         {"transfer_mean_us", SUTRA_COLUMN_REAL},
+        {"transfer_min_us", SUTRA_COLUMN_REAL},  {"transfer_median_us", SUTRA_COLUMN_REAL},
+        {"transfer_max_us", SUTRA_COLUMN_REAL},  {"skew_mean_us", SUTRA_COLUMN_REAL},
+        {"skew_max_us", SUTRA_COLUMN_REAL},      {"mean_wait_us", SUTRA_COLUMN_REAL},
+        {"end_skew_mean_us", SUTRA_COLUMN_REAL}, {"algorithm_gb_per_s", SUTRA_COLUMN_REAL},
+        {"bus_gb_per_s", SUTRA_COLUMN_REAL},     {"bus_max_gb_per_s", SUTRA_COLUMN_REAL},
+        {"link_percent", SUTRA_COLUMN_REAL}};
     const struct collectives_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_COLLECTIVES_KINDS);
     if (!table) {
         page_missing(page, "Types", "the traces have no collectives");
         return;
     }
+    /* The table of types with one name per row: "allreduce, 32 KiB, 0-7". */
     struct sutra_table named;
-    name_types(&named, table);
+    table_init(&named, "collective_types", specs, sizeof specs / sizeof *specs);
+    for (uint64_t row = 0; row < table->n_rows; row++) {
+        char name[200];
+        size_t length;
+        double bytes = table_get_real(table, table_column(table, "bytes"), row);
+        const char *type = table_get_text(table, table_column(table, "type"), row, &length);
+        const char *members = table_get_text(table, table_column(table, "members"), row, &length);
+        snprintf(name, sizeof name, "%.60s%s%s%s%.60s", type, bytes >= 0 ? ", " : "",
+                 bytes >= 0 ? size_text(bytes).text : "", *members ? ", " : "", members);
+        table_words(&named, name);
+        append_values(&named, table, row);
+    }
     const struct bars bars = {.table = &named,
-                              .labels = {0},
+                              .labels = {table_column(&named, "collectives")},
                               .n_labels = 1,
-                              .values = {{1, "transfer", COLOUR_COMMUNICATION}},
+                              .values = {{table_column(&named, "transfer_us"), "transfer", COLOUR_COMMUNICATION}},
                               .n_values = 1,
                               .unit = UNIT_US};
     page_bars(page, bars, BARS_SHOWN, &words);
-    page_check(page, &named);
     table_free(&named);
-}
-
-/* ---- Bandwidth by size ---- */
-
-/* The table of sizes with names for bars: "all-reduce, inside hosts, from 1 MiB". */
-static void name_sizes(struct sutra_table *table, const struct sutra_table *sizes) {
-    static const struct column_spec specs[] = {
-        {"collectives", SUTRA_COLUMN_TEXT},         {"count", SUTRA_COLUMN_INTEGER},
-        {"bus_min_gb_per_s", SUTRA_COLUMN_REAL},    {"bus_25_gb_per_s", SUTRA_COLUMN_REAL},
-        {"bus_median_gb_per_s", SUTRA_COLUMN_REAL}, {"bus_75_gb_per_s", SUTRA_COLUMN_REAL},
-        {"bus_max_gb_per_s", SUTRA_COLUMN_REAL},    {"link_percent", SUTRA_COLUMN_REAL}};
-    table_init(table, "collective_sizes", specs, sizeof specs / sizeof *specs);
-    for (uint64_t row = 0; row < sizes->n_rows; row++) {
-        char name[160], size[32];
-        size_t length;
-        const char *type = table_get_text(sizes, column_of(sizes, "type"), row, &length);
-        const char *place = table_get_text(sizes, column_of(sizes, "place"), row, &length);
-        snprintf(name, sizeof name, "%s%s%s, from %s", type, *place ? *place == 'i' ? ", inside" : ", between" : "",
-                 *place ? " hosts" : "", size_text(table_get_real(sizes, column_of(sizes, "from_bytes"), row), size));
-        table_words(table, name);
-        table_integer(table, table_get_integer(sizes, column_of(sizes, "count"), row));
-        for (uint32_t i = 2; i < sizeof specs / sizeof *specs; i++)
-            table_real(table, table_get_real(sizes, column_of(sizes, specs[i].name), row));
-    }
 }
 
 static void show_sizes(struct page *page, const void *of) {
@@ -184,22 +152,38 @@ static void show_sizes(struct page *page, const void *of) {
                                             NULL,
                                             "Bandwidth by size",
                                             "collective_sizes"};
-    const struct collectives_source *source = of;
-    const struct sutra_table *sizes = table_of(source, SUTRA_COLLECTIVES_SIZES);
-    struct sutra_table table;
+    static const struct column_spec specs[] = {
+        {"collectives", SUTRA_COLUMN_TEXT},         {"count", SUTRA_COLUMN_INTEGER},
+        {"bus_min_gb_per_s", SUTRA_COLUMN_REAL},    {"bus_25_gb_per_s", SUTRA_COLUMN_REAL},
+        {"bus_median_gb_per_s", SUTRA_COLUMN_REAL}, {"bus_75_gb_per_s", SUTRA_COLUMN_REAL},
+        {"bus_max_gb_per_s", SUTRA_COLUMN_REAL},    {"link_percent", SUTRA_COLUMN_REAL}};
+    const struct sutra_table *sizes = table_of(of, SUTRA_COLLECTIVES_SIZES);
     if (!sizes) {
         page_missing(page, "Bandwidth", "no collective has a recorded size");
         return;
     }
-    name_sizes(&table, sizes);
-    const struct bars bars = {.table = &table,
-                              .labels = {0},
-                              .n_labels = 1,
-                              .values = {{4, "median bus bandwidth", COLOUR_COMMUNICATION}},
-                              .n_values = 1,
-                              .unit = UNIT_PLAIN};
+    /* The table of sizes with one name per row: "all-reduce, inside hosts, from 1 MiB". */
+    struct sutra_table table;
+    table_init(&table, "collective_sizes", specs, sizeof specs / sizeof *specs);
+    for (uint64_t row = 0; row < sizes->n_rows; row++) {
+        char name[160];
+        size_t length;
+        double from = table_get_real(sizes, table_column(sizes, "from_bytes"), row);
+        const char *type = table_get_text(sizes, table_column(sizes, "type"), row, &length);
+        const char *place = table_get_text(sizes, table_column(sizes, "place"), row, &length);
+        snprintf(name, sizeof name, "%s%s%s, from %s", type, *place ? *place == 'i' ? ", inside" : ", between" : "",
+                 *place ? " hosts" : "", size_text(from).text);
+        table_words(&table, name);
+        append_values(&table, sizes, row);
+    }
+    const struct bars bars = {
+        .table = &table,
+        .labels = {table_column(&table, "collectives")},
+        .n_labels = 1,
+        .values = {{table_column(&table, "bus_median_gb_per_s"), "median bus bandwidth", COLOUR_COMMUNICATION}},
+        .n_values = 1,
+        .unit = UNIT_PLAIN};
     page_bars(page, bars, 2 * BARS_SHOWN, &words);
-    page_check(page, &table);
     table_free(&table);
 }
 
@@ -265,30 +249,21 @@ static const struct page_section sections[] = {
 
 /* ---- The page ---- */
 
-static void show_cards(struct page *page, const struct collectives_source *source) {
+static void warn(struct page *page, const void *of) {
+    const struct collectives_source *source = of;
+    page_warning_count(page, source->summary.n_skipped, "trace is skipped.", "traces are skipped.");
+}
+
+static void show_cards(struct page *page, const void *of) {
+    const struct collectives_source *source = of;
     const struct sutra_collectives_summary *summary = &source->summary;
     double ranks = summary->n_ranks ? (double)summary->n_ranks : 1;
-    page_cards_begin(page);
     page_card(page, "Ranks", (double)summary->n_ranks, UNIT_COUNT, "");
     page_card(page, "Collectives", (double)summary->n_collectives, UNIT_COUNT, "");
     page_card(page, "Job", summary->span_us, UNIT_US, "from the first to the last GPU activity");
     page_card(page, "Waiting", summary->wait_us / ranks, UNIT_US, "mean per rank");
     page_card(page, "Transfer", summary->transfer_us, UNIT_US, "of all collectives, without waiting");
     page_card(page, "Errors", (double)summary->n_faults, UNIT_COUNT, "");
-    page_cards_end(page);
-}
-
-static void write_page(struct page *page, const struct collectives_source *source) {
-    char title[96], more[96] = "";
-    const struct sutra_collectives_rank *first = sutra_collectives_at(source->collectives, 0);
-    uint64_t n = source->summary.n_ranks;
-    snprintf(title, sizeof title, "Collectives of %s rank%s", shown_decimal((double)n, 0).text, n == 1 ? "" : "s");
-    if (n > 1)
-        snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
-    page_head(page, title, first->path, more, sections);
-    page_warning_count(page, source->summary.n_skipped, "trace is skipped.", "traces are skipped.");
-    show_cards(page, source);
-    page_sections(page, sections, source);
 }
 
 enum sutra_status sutra_report_write_collectives(struct sutra_context *context,
@@ -297,12 +272,19 @@ enum sutra_status sutra_report_write_collectives(struct sutra_context *context,
     struct collectives_source source = {
         .collectives = collectives, .summary.size = sizeof source.summary, .straggler.size = sizeof source.straggler};
     struct page page;
+    char title[96], more[96] = "";
     sutra_collectives_summary(collectives, &source.summary);
     sutra_collectives_straggler(collectives, &source.straggler);
+    uint64_t n = source.summary.n_ranks;
+    snprintf(title, sizeof title, "Collectives of %s rank%s", shown_decimal((double)n, 0).text, n == 1 ? "" : "s");
+    if (n > 1)
+        snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
+    const struct page_frame frame = {.title = title,
+                                     .path = sutra_collectives_at(collectives, 0)->path,
+                                     .more = more,
+                                     .warnings = warn,
+                                     .cards = show_cards,
+                                     .sections = sections};
     page_open(&page, context, folder, PAGE_COLLECTIVES, error);
-    write_page(&page, &source);
-    enum sutra_status status = page_close(&page);
-    if (!status && n_bytes)
-        *n_bytes = page.n_bytes;
-    return status;
+    return page_write(&page, &frame, &source, n_bytes);
 }

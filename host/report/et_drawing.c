@@ -16,10 +16,9 @@
 #include "simulate/et_format.h"
 #include "write/text.h"
 
-/* Width of a name in a node, in the size of its font. */
+/* Width of a name in a node, relative to its font size. */
 #define NAME_WIDTH 24
 
-/* What a node is drawn as. */
 enum drawn_kind { DRAWN_CPU, DRAWN_GPU, DRAWN_COMMUNICATION, DRAWN_MEMORY, DRAWN_OTHER };
 
 static const struct {
@@ -37,7 +36,7 @@ struct et_drawing {
     struct et_graph graph;
     const bool *picked;
     row_t centre;   /* or ROW_NONE */
-    bool only_ctrl; /* data dependencies are left out */
+    bool only_ctrl; /* without data dependencies */
 };
 
 static enum drawn_kind kind_of(const struct et_nodes *nodes, row_t row) {
@@ -54,7 +53,7 @@ static enum drawn_kind kind_of(const struct et_nodes *nodes, row_t row) {
 /* ---- Texts ---- */
 
 /* The name of a node, cut if `width` is above 0, escaped for XML. */
-static void put_name(struct text_out *text, const struct et_nodes *nodes, row_t row, double width) {
+static void write_name(struct text_out *text, const struct et_nodes *nodes, row_t row, double width) {
     struct et_text name = et_text_at(nodes->text[ET_NODE_NAME], row);
     struct markup markup = {.out = *text};
     struct name shown = {name.bytes, name.length, kind_of(nodes, row) == DRAWN_CPU};
@@ -65,10 +64,10 @@ static void put_name(struct text_out *text, const struct et_nodes *nodes, row_t 
     *text = markup.out;
 }
 
-/* The same inside of Graphviz's quotes. */
-static void put_dot_name(struct text_out *text, const struct et_nodes *nodes, row_t row, double width) {
+/* The same inside the quotes of Graphviz. */
+static void write_dot_name(struct text_out *text, const struct et_nodes *nodes, row_t row, double width) {
     struct text_out plain = {0};
-    put_name(&plain, nodes, row, width);
+    write_name(&plain, nodes, row, width);
     text->out.failed |= plain.out.failed;
     for (size_t i = 0; i < plain.out.length; i++) {
         if (plain.out.bytes[i] == '\\')
@@ -78,8 +77,8 @@ static void put_dot_name(struct text_out *text, const struct et_nodes *nodes, ro
     buffer_free(&plain.out);
 }
 
-/* What a collective is, and its bytes. */
-static void put_traffic(struct text_out *text, const struct et_nodes *nodes, row_t row, const char *line) {
+/* Writes the type and size of communication. */
+static void write_traffic(struct text_out *text, const struct et_nodes *nodes, row_t row, const char *line) {
     int64_t type = -1, size;
     if (!et_is_communication(nodes->type[row]))
         return;
@@ -97,113 +96,103 @@ static bool is_drawn(const struct et_drawing *drawing, uint64_t edge) {
     return above != ROW_NONE && drawing->picked[above] && !(drawing->only_ctrl && drawing->graph.kind[edge] == ET_DATA);
 }
 
-/* Calls `put` for each edge between nodes that are drawn. */
-static void put_edges(const struct et_drawing *drawing, struct text_out *text,
-                      void (*put)(struct text_out *text, row_t from, row_t to, enum et_edges kind)) {
+/* Writes each edge between drawn nodes. */
+static void write_edges(const struct et_drawing *drawing, struct text_out *text,
+                        void (*write_edge)(struct text_out *text, row_t from, row_t to, enum et_edges kind)) {
     const struct et_lists *up = &drawing->graph.up;
     for (row_t row = 0; row < drawing->nodes->n; row++)
         for (uint64_t i = up->first[row]; drawing->picked[row] && i < up->first[row + 1]; i++)
             if (is_drawn(drawing, i)) {
-                put(text, up->rows[i], row, (enum et_edges)drawing->graph.kind[i]);
+                write_edge(text, up->rows[i], row, (enum et_edges)drawing->graph.kind[i]);
                 out_step(text);
             }
 }
 
-static void put_dot_edge(struct text_out *text, row_t from, row_t to, enum et_edges kind) {
+static void write_dot_edge(struct text_out *text, row_t from, row_t to, enum et_edges kind) {
     out_format(text, "  n%u -> n%u%s;\n", from, to, kind == ET_DATA ? " [style=dashed, color=\"#b31258\"]" : "");
 }
 
-static void put_xml_edge(struct text_out *text, row_t from, row_t to, enum et_edges kind) {
+static void write_xml_edge(struct text_out *text, row_t from, row_t to, enum et_edges kind) {
     out_format(text, "    <edge source=\"n%u\" target=\"n%u\"><data key=\"dependency\">%s</data></edge>\n", from, to,
                kind == ET_DATA ? "data" : "control");
 }
 
 /* ---- Graphviz ---- */
 
-static void put_dot_node(const struct et_drawing *drawing, row_t row, struct text_out *text) {
-    const struct et_nodes *nodes = drawing->nodes;
-    out_format(text, "  n%u [label=\"", row);
-    put_dot_name(text, nodes, row, NAME_WIDTH);
-    out_format(text, "\\n%" PRIu64 " us", nodes->duration_us[row]);
-    put_traffic(text, nodes, row, "\\n");
-    out_format(text, "\", tooltip=\"node %" PRIu64 ": ", nodes->id[row]);
-    put_dot_name(text, nodes, row, 0);
-    out_format(text, "\", fillcolor=\"%s\"%s];\n", kinds[kind_of(nodes, row)].colour,
-               row == drawing->centre ? ", penwidth=3" : "");
-}
-
 static bool write_dot(const void *of, struct text_out *text) {
     const struct et_drawing *drawing = of;
+    const struct et_nodes *nodes = drawing->nodes;
     out_add(text, "digraph et {\n"
                   "  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\", fontsize=10];\n"
                   "  edge [color=\"#57606a\"];\n");
-    for (row_t row = 0; row < drawing->nodes->n; row++)
-        if (drawing->picked[row]) {
-            put_dot_node(drawing, row, text);
-            out_step(text);
-        }
-    put_edges(drawing, text, put_dot_edge);
+    for (row_t row = 0; row < nodes->n; row++) {
+        if (!drawing->picked[row])
+            continue;
+        out_format(text, "  n%u [label=\"", row);
+        write_dot_name(text, nodes, row, NAME_WIDTH);
+        out_format(text, "\\n%" PRIu64 " us", nodes->duration_us[row]);
+        write_traffic(text, nodes, row, "\\n");
+        out_format(text, "\", tooltip=\"node %" PRIu64 ": ", nodes->id[row]);
+        write_dot_name(text, nodes, row, 0);
+        out_format(text, "\", fillcolor=\"%s\"%s];\n", kinds[kind_of(nodes, row)].colour,
+                   row == drawing->centre ? ", penwidth=3" : "");
+        out_step(text);
+    }
+    write_edges(drawing, text, write_dot_edge);
     out_add(text, "}\n");
     return true;
 }
 
 /* ---- GraphML ---- */
 
-static void put_xml_number(struct text_out *text, const char *key, uint64_t number) {
+static void write_xml_number(struct text_out *text, const char *key, uint64_t number) {
     out_format(text, "<data key=\"%s\">%" PRIu64 "</data>", key, number);
 }
 
-static void put_xml_node(const struct et_nodes *nodes, row_t row, struct text_out *text) {
-    out_format(text, "    <node id=\"n%u\">", row);
-    put_xml_number(text, "id", nodes->id[row]);
-    out_add(text, "<data key=\"name\">");
-    put_name(text, nodes, row, 0);
-    out_format(text, "</data><data key=\"kind\">%s</data>", kinds[kind_of(nodes, row)].word);
-    put_xml_number(text, "duration_us", nodes->duration_us[row]);
-    put_traffic(text, nodes, row, "<data key=\"communication\">");
-    out_add(text, et_is_communication(nodes->type[row]) ? "</data></node>\n" : "</node>\n");
-}
-
-static void put_xml_key(struct text_out *text, const char *of, const char *name, const char *type) {
+static void write_xml_key(struct text_out *text, const char *of, const char *name, const char *type) {
     out_format(text, "  <key id=\"%s\" for=\"%s\" attr.name=\"%s\" attr.type=\"%s\"/>\n", name, of, name, type);
 }
 
 static bool write_graphml(const void *of, struct text_out *text) {
     const struct et_drawing *drawing = of;
+    const struct et_nodes *nodes = drawing->nodes;
     out_add(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                   "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n");
-    put_xml_key(text, "node", "id", "string"); /* ids of 64 bits without a sign fit no number type of GraphML */
-    put_xml_key(text, "node", "name", "string");
-    put_xml_key(text, "node", "kind", "string");
-    put_xml_key(text, "node", "duration_us", "string");
-    put_xml_key(text, "node", "communication", "string");
-    put_xml_key(text, "edge", "dependency", "string");
+    write_xml_key(text, "node", "id", "string"); /* ids of 64 bits without a sign fit no number type of GraphML */
+    write_xml_key(text, "node", "name", "string");
+    write_xml_key(text, "node", "kind", "string");
+    write_xml_key(text, "node", "duration_us", "string");
+    write_xml_key(text, "node", "communication", "string");
+    write_xml_key(text, "edge", "dependency", "string");
     out_add(text, "  <graph edgedefault=\"directed\">\n");
-    for (row_t row = 0; row < drawing->nodes->n; row++)
-        if (drawing->picked[row]) {
-            put_xml_node(drawing->nodes, row, text);
-            out_step(text);
-        }
-    put_edges(drawing, text, put_xml_edge);
+    for (row_t row = 0; row < nodes->n; row++) {
+        if (!drawing->picked[row])
+            continue;
+        out_format(text, "    <node id=\"n%u\">", row);
+        write_xml_number(text, "id", nodes->id[row]);
+        out_add(text, "<data key=\"name\">");
+        write_name(text, nodes, row, 0);
+        out_format(text, "</data><data key=\"kind\">%s</data>", kinds[kind_of(nodes, row)].word);
+        write_xml_number(text, "duration_us", nodes->duration_us[row]);
+        write_traffic(text, nodes, row, "<data key=\"communication\">");
+        out_add(text, et_is_communication(nodes->type[row]) ? "</data></node>\n" : "</node>\n");
+        out_step(text);
+    }
+    write_edges(drawing, text, write_xml_edge);
     out_add(text, "  </graph>\n</graphml>\n");
     return true;
 }
 
-/* ---- Picking and writing ---- */
+/* ---- Selection and output ---- */
 
-static uint64_t count_edges(const struct et_drawing *drawing) {
-    uint64_t n = 0;
-    for (row_t row = 0; row < drawing->nodes->n; row++)
-        for (uint64_t i = drawing->graph.up.first[row]; drawing->picked[row] && i < drawing->graph.up.first[row + 1];
-             i++)
-            n += is_drawn(drawing, i);
-    return n;
-}
-
-static enum sutra_status pick(struct et_drawing *drawing, const struct sutra_et_draw_options *options, const char *file,
-                              struct arena *arena, struct sutra_et_drawn *drawn, struct sutra_error *error) {
-    bool *picked = arena_zeros(arena, drawing->nodes->n, sizeof *picked);
-    drawing->centre = options->collectives ? ROW_NONE : et_row_of(drawing->nodes, options->node);
+/* Selects the nodes to draw, and counts them and their edges. */
+static enum sutra_status select_nodes(struct et_drawing *drawing, const struct sutra_et_draw_options *options,
+                                      const char *file, struct arena *arena, struct sutra_et_drawn *drawn,
+                                      struct sutra_error *error) {
+    const struct et_nodes *nodes = drawing->nodes;
+    const struct et_lists *up = &drawing->graph.up;
+    bool *picked = arena_zeros(arena, nodes->n, sizeof *picked);
+    drawing->centre = options->collectives ? ROW_NONE : et_row_of(nodes, options->node);
     drawing->only_ctrl = options->collectives;
     drawing->picked = picked;
     if (!picked)
@@ -211,9 +200,11 @@ static enum sutra_status pick(struct et_drawing *drawing, const struct sutra_et_
     if (!options->collectives && drawing->centre == ROW_NONE)
         return error_file(error, SUTRA_DATA, file, "no node has the id %" PRIu64, options->node);
     drawn->n_nodes = options->collectives
-                         ? et_pick_collectives(drawing->nodes, &drawing->graph, arena, picked)
+                         ? et_pick_collectives(nodes, &drawing->graph, arena, picked)
                          : et_pick_around(&drawing->graph, drawing->centre, options->depth, arena, picked);
-    drawn->n_edges = count_edges(drawing);
+    for (row_t row = 0; row < nodes->n; row++)
+        for (uint64_t i = up->first[row]; picked[row] && i < up->first[row + 1]; i++)
+            drawn->n_edges += is_drawn(drawing, i);
     return arena->failed ? error_memory(error) : SUTRA_OK;
 }
 
@@ -221,20 +212,21 @@ enum sutra_status sutra_et_draw(struct sutra_context *context, const struct sutr
                                 const struct sutra_et_draw_options *options, enum sutra_et_picture format,
                                 const char *path, struct sutra_et_drawn *drawn, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_et_draw_options, depth);
-    struct sutra_et_draw_options taken;
-    struct sutra_et_drawn ours = {0};
+    struct sutra_et_draw_options ours;
+    struct sutra_et_drawn counts = {0};
     struct et_drawing drawing = {.nodes = &et->file.nodes};
     struct arena arena = {0};
-    enum sutra_status status = options_take(&form, options, &taken, error);
+    enum sutra_status status = options_take(&form, options, &ours, error);
+    if (status)
+        return status;
+    status = et_graph_make(drawing.nodes, ET_ALL, &arena, &drawing.graph, error);
     if (!status)
-        status = et_graph_make(drawing.nodes, ET_ALL, &arena, &drawing.graph, error);
-    if (!status)
-        status = pick(&drawing, &taken, et->file.source.name, &arena, &ours, error);
+        status = select_nodes(&drawing, &ours, et->file.source.name, &arena, &counts, error);
     if (!status)
         status = text_file_write(context, path, format == SUTRA_ET_GRAPHML ? write_graphml : write_dot, &drawing, NULL,
                                  error);
     if (!status)
-        report_give(drawn, &ours, sizeof ours);
+        report_give(drawn, &counts, sizeof counts);
     arena_free(&arena);
     return status;
 }

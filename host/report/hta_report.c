@@ -3,207 +3,16 @@
  * tables.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analyze/hta/ranks.h"
-#include "base/arena.h"
-#include "base/error.h"
-#include "columns/strings.h"
 #include "report/hta_report.h"
-#include "report/page_table.h"
 #include "text/quantities.h"
 
-/*
- * Computes the tables for the page on ranks. O(rows), plus a sort for ordered tables.
- */
+/* ---- Cards ---- */
 
-/* The rank at place `*i`, which moves on; NULL behind the last one that was not left out. */
-static const struct sutra_hta_rank *next_rank(const struct sutra_hta_ranks *ranks, size_t *i) {
-    const struct sutra_hta_rank *rank = sutra_hta_ranks_get(ranks, (*i)++);
-    return rank && !rank->reason ? rank : NULL;
-}
-
-void hta_time_table(struct sutra_table *table, const struct sutra_hta_ranks *ranks) {
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                               {"compute_us", SUTRA_COLUMN_REAL},
-                                               {"exposed_communication_us", SUTRA_COLUMN_REAL},
-                                               {"exposed_memory_us", SUTRA_COLUMN_REAL},
-                                               {"other_us", SUTRA_COLUMN_REAL},
-                                               {"idle_us", SUTRA_COLUMN_REAL},
-                                               {"kernel_time_us", SUTRA_COLUMN_REAL}};
-    const struct sutra_hta_rank *rank;
-    table_init(table, "time", specs, sizeof specs / sizeof *specs);
-    for (size_t i = 0; (rank = next_rank(ranks, &i));) {
-        const struct sutra_hta_summary *summary = rank->summary;
-        if (summary->n_kernels == 0)
-            continue;
-        table_integer(table, rank->rank);
-        table_real(table, summary->compute_us);
-        table_real(table, summary->exposed_us);
-        table_real(table, summary->memory_us);
-        table_real(table, fmax(0, summary->busy_us - summary->compute_us - summary->exposed_us - summary->memory_us));
-        table_real(table, summary->idle_us);
-        table_real(table, summary->span_us);
-    }
-}
-
-/* The share of a rank in the analysis's table, whose ranks rise as those that are asked for do. */
-static double share_of(const struct sutra_table *shares, int64_t rank, uint64_t *at) {
-    while (shares && *at < shares->n_rows && table_get_integer(shares, 0, *at) < rank)
-        ++*at;
-    bool found = shares && *at < shares->n_rows && table_get_integer(shares, 0, *at) == rank;
-    return found ? table_get_real(shares, 1, *at) : NAN;
-}
-
-void hta_overlap_table(struct sutra_table *table, const struct sutra_hta_ranks *ranks,
-                       const struct sutra_table *shares) {
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                               {"hidden_us", SUTRA_COLUMN_REAL},
-                                               {"exposed_us", SUTRA_COLUMN_REAL},
-                                               {"communication_us", SUTRA_COLUMN_REAL},
-                                               {"comp_comm_overlap_pctg", SUTRA_COLUMN_REAL}};
-    const struct sutra_hta_rank *rank;
-    uint64_t at = 0;
-    table_init(table, "overlap", specs, sizeof specs / sizeof *specs);
-    for (size_t i = 0; (rank = next_rank(ranks, &i));) {
-        const struct sutra_hta_summary *summary = rank->summary;
-        if (!(summary->communication_us > 0))
-            continue;
-        table_integer(table, rank->rank);
-        table_real(table, summary->overlap_us);
-        table_real(table, summary->communication_us - summary->overlap_us);
-        table_real(table, summary->communication_us);
-        table_real(table, share_of(shares, rank->rank, &at));
-    }
-}
-
-/* ---- Kernels of all ranks ---- */
-
-struct kernel_total {
-    double sum;
-    uint64_t row; /* where it stands first */
-    int64_t n_ranks;
-};
-
-struct kernel_sums {
-    struct strings keys; /* type, NUL, name */
-    struct kernel_total *sums;
-    struct buffer key;
-    struct arena arena;
-};
-
-/* Columns of the analysis's table. */
-enum { FROM_NAME, FROM_SUM, FROM_TYPE = 6 };
-
-static bool add_kernel(struct kernel_sums *sums, const struct sutra_table *kernels, uint64_t row) {
-    size_t name_length, type_length;
-    const char *name = table_get_text(kernels, FROM_NAME, row, &name_length);
-    const char *type = table_get_text(kernels, FROM_TYPE, row, &type_length);
-    sums->key.length = 0;
-    buffer_append(&sums->key, type, type_length + 1);
-    buffer_append(&sums->key, name, name_length);
-    uint32_t n = sums->keys.n;
-    uint32_t number = sums->key.failed ? STRING_NONE : strings_intern(&sums->keys, sums->key.bytes, sums->key.length);
-    if (number == STRING_NONE)
-        return false;
-    if (number == n)
-        sums->sums[number] = (struct kernel_total){.row = row};
-    sums->sums[number].sum += table_get_real(kernels, FROM_SUM, row);
-    sums->sums[number].n_ranks++;
-    return true;
-}
-
-static bool sum_kernels(struct kernel_sums *sums, const struct sutra_table *kernels) {
-    sums->sums = arena_take(&sums->arena, kernels->n_rows, sizeof *sums->sums);
-    bool ok = sums->sums && strings_init(&sums->keys);
-    for (uint64_t row = 0; row < kernels->n_rows && ok; row++)
-        ok = add_kernel(sums, kernels, row);
-    return ok;
-}
-
-static void write_sums(struct sutra_table *table, const struct kernel_sums *sums, const struct sutra_table *kernels) {
-    double total = 0;
-    for (uint32_t i = 0; i < sums->keys.n; i++)
-        total += sums->sums[i].sum;
-    for (uint32_t i = 0; i < sums->keys.n; i++) {
-        const struct kernel_total *sum = &sums->sums[i];
-        size_t name_length, type_length;
-        const char *name = table_get_text(kernels, FROM_NAME, sum->row, &name_length);
-        const char *type = table_get_text(kernels, FROM_TYPE, sum->row, &type_length);
-        table_text(table, name, name_length);
-        table_text(table, type, type_length);
-        table_real(table, sum->sum);
-        table_real(table, total > 0 ? 100 * sum->sum / total : 0);
-        table_integer(table, sum->n_ranks);
-    }
-    table_sort_falling(table, KERNEL_SUM, KERNEL_SUM);
-}
-
-void hta_kernels_table(struct sutra_table *table, const struct sutra_table *kernels) {
-    static const struct column_spec specs[] = {{"name", SUTRA_COLUMN_TEXT},
-                                               {"kernel_type", SUTRA_COLUMN_TEXT},
-                                               {"sum (us)", SUTRA_COLUMN_REAL},
-                                               {"share_pctg", SUTRA_COLUMN_REAL},
-                                               {"ranks", SUTRA_COLUMN_INTEGER}};
-    struct kernel_sums sums = {0};
-    table_init(table, "kernels", specs, sizeof specs / sizeof *specs);
-    if (sum_kernels(&sums, kernels))
-        write_sums(table, &sums, kernels);
-    else
-        table->failed = true;
-    strings_free(&sums.keys);
-    buffer_free(&sums.key);
-    arena_free(&sums.arena);
-}
-
-/* ---- Gaps ---- */
-
-/* Columns of the analysis's table. */
-enum { FROM_RANK, FROM_STREAM, FROM_CATEGORY, FROM_IDLE };
-
-static uint32_t category_column(const struct sutra_table *idle, uint64_t row) {
-    size_t length;
-    const char *category = table_get_text(idle, FROM_CATEGORY, row, &length);
-    return strcmp(category, "host_wait") == 0     ? IDLE_HOST
-           : strcmp(category, "kernel_wait") == 0 ? IDLE_KERNEL
-                                                  : IDLE_REST;
-}
-
-/* Turns the rows of each stream into one. */
-static void gather_gaps(struct sutra_table *table, const struct sutra_table *idle) {
-    for (uint64_t row = 0; row < idle->n_rows;) {
-        int64_t rank = table_get_integer(idle, FROM_RANK, row), stream = table_get_integer(idle, FROM_STREAM, row);
-        double us[IDLE_REST + 1] = {0};
-        for (; row < idle->n_rows && table_get_integer(idle, FROM_RANK, row) == rank &&
-               table_get_integer(idle, FROM_STREAM, row) == stream;
-             row++)
-            us[category_column(idle, row)] += table_get_real(idle, FROM_IDLE, row);
-        table_integer(table, rank);
-        table_integer(table, stream);
-        for (int i = IDLE_HOST; i <= IDLE_REST; i++)
-            table_real(table, us[i]);
-    }
-}
-
-void hta_idle_table(struct sutra_table *table, const struct sutra_table *idle) {
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                               {"stream", SUTRA_COLUMN_INTEGER},
-                                               {"host_wait_us", SUTRA_COLUMN_REAL},
-                                               {"kernel_wait_us", SUTRA_COLUMN_REAL},
-                                               {"other_us", SUTRA_COLUMN_REAL}};
-    table_init(table, "idle", specs, sizeof specs / sizeof *specs);
-    gather_gaps(table, idle);
-    table_sort_falling(table, IDLE_HOST, IDLE_REST);
-}
-
-/*
- * Writes the key numbers at the top of the page on ranks: number of ranks, times, shares, slowest rank.
- */
-
-/* The share by which ranks may differ without one being the slowest. */
-#define ALIKE 0.001
+/* Relative difference up to which no rank is the slowest. */
+#define MIN_DIFFERENCE 0.001
 
 /* "12.3 % of the time" */
 static void card_share(struct page *page, const struct hta_source *source, const char *name, double us,
@@ -223,7 +32,7 @@ static void card_slowest(struct page *page, const struct hta_source *source) {
         page_card_words(page, "Slowest rank", "none", "needs at least two ranks with kernels");
         return;
     }
-    if (slowest.span_us - slowest.median_span_us <= ALIKE * slowest.median_span_us) {
+    if (slowest.span_us - slowest.median_span_us <= MIN_DIFFERENCE * slowest.median_span_us) {
         snprintf(note, sizeof note, "all ranks take about %s", shown_figure(slowest.median_span_us, UNIT_US).text);
         page_card_words(page, "Slowest rank", "none", note);
         return;
@@ -242,11 +51,11 @@ static void card_slowest(struct page *page, const struct hta_source *source) {
     page_card_words(page, "Slowest rank", words, note);
 }
 
-static void hta_cards_show(struct page *page, const struct hta_source *source) {
+static void show_cards(struct page *page, const void *of) {
+    const struct hta_source *source = of;
     const struct sutra_hta_summary *all = source->sums.all;
     bool several = source->sums.n_ranks > 1;
     char note[160];
-    page_cards_begin(page);
     page_card(page, "Ranks", (double)source->sums.n_ranks, UNIT_COUNT,
               counted_text(all->n_events, "event", "events").text);
     double n_ranks = several ? (double)source->sums.n_ranks : 1;
@@ -261,7 +70,6 @@ static void hta_cards_show(struct page *page, const struct hta_source *source) {
     snprintf(note, sizeof note, "on %s", counted_text(all->n_streams, "stream", "streams").text);
     page_card(page, "Kernels and memcpys", (double)all->n_kernels, UNIT_COUNT, note);
     card_slowest(page, source);
-    page_cards_end(page);
 }
 
 /* ---- Sections ---- */
@@ -315,33 +123,21 @@ static void show_sequences(struct page *page, const void *source) {
     show_of_rank(page, source, SUTRA_HTA_SEQUENCES, "Kernel sequences");
 }
 
-/* What was left out. */
-static void show_warnings(struct page *page, const struct hta_source *source) {
+static void warn(struct page *page, const void *of) {
+    const struct hta_source *source = of;
     const struct sutra_hta_summary *all = source->sums.all;
     const struct sutra_hta_rank *rank;
     size_t n = 0;
     for (size_t i = 0; (rank = sutra_hta_ranks_get(source->ranks, i)); i++)
         if (rank->reason)
-            page_left_out(page, n++, rank->path, rank->reason);
-    page_left_out_more(page, n);
+            page_warn_skipped(page, n++, rank->path, rank->reason);
+    page_warn_more_skipped(page, n);
     if (all->n_steps > 1)
         page_warning(page, "The last ProfilerStep is skipped, as in HTA. Option --last-step keeps it.");
     page_warning_count(page, all->n_bad_times, "event without a valid time is skipped.",
                        "events without a valid time are skipped.");
     page_warning_count(page, all->n_negative, "negative duration is used as recorded.",
                        "negative durations are used as recorded.");
-}
-
-static void show_rules(struct page *page, const struct hta_source *source) {
-    const struct sutra_hta_options *rules = sutra_hta_ranks_rules(source->ranks);
-    char words[320];
-    snprintf(words, sizeof words, "The tables follow the rules of HTA %s%s.%s",
-             sutra_hta_version_name(rules->hta_version), rules->compat ? ", including its bugs" : "",
-             rules->nanoseconds
-                 ? ""
-                 : " Times are rounded to microseconds as in HTA, start times up and end times down, so that "
-                   "events within one microsecond count as -1 us; sutra analyze hta --nanoseconds keeps exact times.");
-    page_words(page, words);
 }
 
 static const struct page_section sections[] = {
@@ -409,34 +205,39 @@ static const struct page_section sections[] = {
     {0},
 };
 
-/* ---- The public functions ---- */
-
-static void write_page(struct page *page, const struct hta_source *source) {
-    const struct sutra_hta_rank *first = sutra_hta_ranks_get(source->ranks, 0);
-    char title[96], more[96] = "";
-    size_t n = source->sums.n_ranks;
-    if (n > 1) {
-        snprintf(title, sizeof title, "GPU time of %s ranks", shown_decimal((double)n, 0).text);
-        snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
-    } else {
-        snprintf(title, sizeof title, "GPU time of rank %" PRId64, first->rank);
-    }
-    page_head(page, title, first->path, more, sections);
-    show_warnings(page, source);
-    hta_cards_show(page, source);
-    show_rules(page, source);
-    page_sections(page, sections, source);
-}
+/* ---- The page ---- */
 
 enum sutra_status hta_page_write(struct sutra_context *context, const struct hta_source *source, const char *folder,
                                  uint64_t *n_bytes, struct sutra_error *error) {
+    const struct sutra_hta_options *rules = sutra_hta_ranks_rules(source->ranks);
+    char note[320];
+    snprintf(note, sizeof note, "The tables follow the rules of HTA %s%s.%s",
+             sutra_hta_version_name(rules->hta_version), rules->compat ? ", including its bugs" : "",
+             rules->nanoseconds
+                 ? ""
+                 : " Times are rounded to microseconds as in HTA, start times up and end times down, so that "
+                   "events within one microsecond count as -1 us; sutra analyze hta --nanoseconds keeps exact times.");
+    const struct sutra_hta_rank *first = sutra_hta_ranks_get(source->ranks, 0);
     struct page page;
+    char title[96], more[96] = "";
+    uint64_t n_written = 0;
+    size_t n = source->sums.n_ranks;
+    snprintf(title, sizeof title, "GPU time of rank %" PRId64, first->rank);
+    if (n > 1) {
+        snprintf(title, sizeof title, "GPU time of %s ranks", shown_decimal((double)n, 0).text);
+        snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
+    }
+    const struct page_frame frame = {.title = title,
+                                     .path = first->path,
+                                     .more = more,
+                                     .warnings = warn,
+                                     .cards = show_cards,
+                                     .note = note,
+                                     .sections = sections};
     page_open(&page, context, folder, PAGE_HTA, error);
     page.beside = source->is_beside ? PAGE_FIRST : NULL;
-    write_page(&page, source);
-    enum sutra_status status = page_close(&page);
-    if (!status)
-        *n_bytes += page.n_bytes;
+    enum sutra_status status = page_write(&page, &frame, source, &n_written);
+    *n_bytes += n_written;
     return status;
 }
 

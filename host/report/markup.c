@@ -1,6 +1,6 @@
 /*
- * markup.c - escapes arbitrary bytes as text of a page or drawing. O(length): one pass over a name, two over a
- * shortened one.
+ * markup.c - implements markup.h: style sheets, script, colors, and escaped text. O(length): one pass over a name, two
+ * over a shortened one.
  */
 #include <string.h>
 
@@ -8,9 +8,7 @@
 #include "report/markup.h"
 #include "text/strings.h"
 
-/*
- * Text of the style sheets of pages and drawings.
- */
+/* ---- Style sheets and script ---- */
 
 const char style_colours[] =
     ":root{color-scheme:light dark;--paper:#fff;--back:#f4f5f7;--ink:#1b1f24;--soft:#57606a;--line:#d5d9df;"
@@ -105,10 +103,6 @@ const char style_page[] =
     ".scroll{overflow:visible}table{font-size:7pt}th,td{padding:2px 5px}"
     ".text{white-space:normal;overflow-wrap:anywhere}header,main,footer{padding:0;max-width:none}}\n";
 
-/*
- * Text of the page's script.
- */
-
 const char script_page[] =
     "\n"
     "for (const table of document.querySelectorAll(\"table[data-table]\")) {\n"
@@ -138,9 +132,7 @@ const char script_page[] =
 
 const char script_digest[] = "sha256-PmR3WNgYkJVA/lmVxGhcfG5NYfdoAG/VJnZ2qRpkHMw=";
 
-/*
- * Assigns colors to meanings and to names.
- */
+/* ---- Colors ---- */
 
 const char *colour_meaning(enum colour colour) {
     static const char *const meanings[N_COLOURS] = {[COLOUR_COMPUTE] = "compute",
@@ -173,47 +165,36 @@ enum colour colour_of_operator(const char *name, size_t length) {
     return colour_of_work(name, length);
 }
 
+/* ---- Text ---- */
+
 #define REPLACEMENT      0xfffd
 #define CONTROL_PICTURES 0x2400
 
-/* Width of a title that there is no room for. */
+/* Width of a title if no room for titles is left. */
 #define SHORT_TITLE 120
 
-/* Length of the character that begins there, or of a lone surrogate; 0: its bytes are neither. */
-static size_t character_length(const char *bytes, const char *end) {
+const char *markup_read_any(const char *bytes, const char *end, uint32_t *code_point) {
     unsigned char first = (unsigned char)*bytes;
     size_t n = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    if (n > (size_t)(end - bytes))
-        return 0;
-    bool surrogate = first == 0xed && (bytes[1] & 0xe0) == 0xa0 && (bytes[2] & 0xc0) == 0x80;
-    return surrogate || utf8_check(bytes, n) == n ? n : 0;
-}
-
-/* What stands for a character. */
-static uint32_t shown(uint32_t code_point) {
-    if (code_point < 0x20)
-        return CONTROL_PICTURES + code_point;
-    if (code_point == 0x7f)
-        return CONTROL_PICTURES + 0x21;
-    bool none = (code_point & 0xfffe) == 0xfffe || (code_point >= 0xfdd0 && code_point <= 0xfdef);
-    bool surrogate = code_point >= 0xd800 && code_point < 0xe000;
-    if (surrogate || none || is_wide_control(code_point))
-        return REPLACEMENT;
-    return code_point;
-}
-
-const char *markup_read_any(const char *bytes, const char *end, uint32_t *code_point) {
-    size_t n = character_length(bytes, end);
-    if (n == 0) {
+    bool fits = n <= (size_t)(end - bytes);
+    bool surrogate = fits && first == 0xed && (bytes[1] & 0xe0) == 0xa0 && (bytes[2] & 0xc0) == 0x80;
+    if (!fits || (!surrogate && utf8_check(bytes, n) != n)) {
         *code_point = REPLACEMENT;
         return bytes + 1;
     }
     utf8_read(bytes, code_point);
-    *code_point = shown(*code_point);
+    uint32_t c = *code_point;
+    bool is_character = (c & 0xfffe) != 0xfffe && (c < 0xfdd0 || c > 0xfdef) && (c < 0xd800 || c >= 0xe000);
+    if (c < 0x20)
+        *code_point = CONTROL_PICTURES + c;
+    else if (c == 0x7f)
+        *code_point = CONTROL_PICTURES + 0x21;
+    else if (!is_character || is_wide_control(c))
+        *code_point = REPLACEMENT;
     return bytes + n;
 }
 
-/* Measured on DejaVu Sans, one of the widest. */
+/* Measured on DejaVu Sans, one of the widest fonts. */
 static double character_width(uint32_t code_point) {
     static const char kinds[] = /* of ASCII: n narrow, w wide, c a capital */
         "n..............................."
@@ -260,17 +241,13 @@ static void write_character(struct markup *markup, uint32_t code_point) {
     }
 }
 
-/* Where the first byte is that is not written as it stands. */
-static const char *verbatim_end(const char *at, const char *end) {
-    while (at < end && markup_is_plain(*at) && *at != '<' && *at != '>' && *at != '&' && *at != '"' && *at != '\'')
-        at++;
-    return at;
-}
-
 void markup_name(struct markup *markup, struct name name) {
     uint32_t code_point;
     for (const char *at = name.bytes, *end = at + name.length; at < end;) {
-        const char *plain = verbatim_end(at, end);
+        const char *plain = at; /* bytes before it are written unchanged */
+        while (plain < end && markup_is_plain(*plain) && *plain != '<' && *plain != '>' && *plain != '&' &&
+               *plain != '"' && *plain != '\'')
+            plain++;
         buffer_append(&markup->out.out, at, (size_t)(plain - at));
         if (plain == end)
             return;
@@ -280,8 +257,8 @@ void markup_name(struct markup *markup, struct name name) {
 }
 
 bool markup_cut(struct markup *markup, struct name name, double width) {
-    double whole = markup_width(name), front = (width - 1) * (name.by_end ? 0.2 : 0.6), back = width - 1 - front,
-           seen = 0;
+    double whole = markup_width(name), done = 0;
+    double front = (width - 1) * (name.by_end ? 0.2 : 0.6), back = width - 1 - front;
     const char *gap = NULL, *at = name.bytes, *end = at + name.length;
     uint32_t code_point;
     if (whole <= width) {
@@ -290,12 +267,12 @@ bool markup_cut(struct markup *markup, struct name name, double width) {
     }
     for (const char *next; at < end; at = next) {
         next = markup_read(at, end, &code_point);
-        double before = seen;
-        seen += character_width(code_point);
-        bool is_left_out = seen > front && whole - before > back;
-        if (gap && !is_left_out)
+        double before = done;
+        done += character_width(code_point);
+        bool is_omitted = done > front && whole - before > back;
+        if (gap && !is_omitted)
             break;
-        if (!gap && is_left_out)
+        if (!gap && is_omitted)
             gap = at;
     }
     markup_name(markup, (struct name){name.bytes, (size_t)((gap ? gap : end) - name.bytes), false});

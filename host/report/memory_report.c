@@ -20,30 +20,28 @@
 static const int layer_colours[MEMORY_N_LAYERS] = {COLOUR_COMPUTE,   COLOUR_COMMUNICATION, COLOUR_COPIES,
                                                    COLOUR_WAIT_HOST, COLOUR_WAIT_DATA,     COLOUR_OTHER_WORK};
 
-/* Shows a device on the page; `number` is its index among all shown devices. */
-typedef void show_device(struct page *page, const struct sutra_memory *memory, const struct memory_input *input,
-                         const struct memory_device *device, uint32_t number);
-
-static void show_devices(struct page *page, const struct sutra_memory *memory, show_device *show) {
+/* Shows each device below its name: "cuda:0 of FILE", or "cuda:0" of a single input. */
+static void show_devices(struct page *page, const struct sutra_memory *memory,
+                         void (*show)(struct page *page, const struct sutra_memory *memory,
+                                      const struct memory_device *device, uint32_t number)) {
     uint32_t number = 0;
-    for (size_t i = 0; i < memory->n_inputs; i++)
-        for (uint32_t k = 0; k < memory->inputs[i].n_devices && number < MEMORY_DEVICES_SHOWN; k++, number++)
-            show(page, memory, &memory->inputs[i], &memory->inputs[i].devices[k], number);
-}
-
-/* "cuda:0 of FILE", or "cuda:0" of one input. */
-static void subtitle(struct page *page, const struct sutra_memory *memory, const struct memory_input *input,
-                     const struct memory_device *device) {
-    char words[1200];
-    snprintf(words, sizeof words, "%s%s%s", device->name, memory->n_inputs > 1 ? " of " : "",
-             memory->n_inputs > 1 ? short_path(input->path, 60).text : "");
-    page_subtitle(page, words);
+    for (size_t i = 0; i < memory->n_inputs; i++) {
+        const struct memory_input *input = &memory->inputs[i];
+        for (uint32_t k = 0; k < input->n_devices && number < MEMORY_DEVICES_SHOWN; k++, number++) {
+            char words[1200];
+            snprintf(words, sizeof words, "%s%s%s", input->devices[k].name, memory->n_inputs > 1 ? " of " : "",
+                     memory->n_inputs > 1 ? short_path(input->path, 60).text : "");
+            page_subtitle(page, words);
+            show(page, memory, &input->devices[k], number);
+        }
+    }
 }
 
 /* ---- Timeline ---- */
 
-static void show_timeline_of(struct page *page, const struct sutra_memory *memory, const struct memory_input *input,
-                             const struct memory_device *device, uint32_t number) {
+/* Shows a device; `number` is its index among all devices of all inputs. */
+static void show_layers(struct page *page, const struct sutra_memory *memory, const struct memory_device *device,
+                        uint32_t number) {
     const struct memory_layers *layers = &device->layers;
     struct shortened names[MEMORY_N_LAYERS];
     struct arena arena = {0};
@@ -55,7 +53,6 @@ static void show_timeline_of(struct page *page, const struct sutra_memory *memor
                                            : (double)(device->time_ns[device->n_events] - device->time_ns[0]) / 1000};
     double *values = arena_zeros(&arena, (MEMORY_N_LAYERS + 2) * (size_t)layers->n, sizeof *values);
     char name[64];
-    subtitle(page, memory, input, device);
     for (uint32_t i = 0; values && i < layers->n; i++) {
         double rest = (double)device->active[layers->points[i]];
         for (uint32_t layer = 0; layer < layers->n_layers; layer++) {
@@ -86,20 +83,20 @@ static void show_timeline_of(struct page *page, const struct sutra_memory *memor
 }
 
 static void show_timeline(struct page *page, const void *of) {
-    show_devices(page, of, show_timeline_of);
+    show_devices(page, of, show_layers);
 }
 
 /* ---- Peak ---- */
 
 static void groups_table(struct sutra_table *table, const struct sutra_memory *memory, const char *kind,
-                         const struct memory_groups *groups, uint32_t n_most) {
+                         const struct memory_groups *groups, uint32_t n_max) {
     const struct column_spec specs[] = {{kind, SUTRA_COLUMN_TEXT},
                                         {"bytes", SUTRA_COLUMN_REAL},
                                         {"count", SUTRA_COLUMN_INTEGER},
                                         {"percent", SUTRA_COLUMN_REAL},
                                         {"file", SUTRA_COLUMN_TEXT}};
     table_init(table, "memory_peak", specs, 5);
-    for (uint32_t i = 0; i < groups->n && i < n_most; i++) {
+    for (uint32_t i = 0; i < groups->n && i < n_max; i++) {
         const struct memory_group *group = &groups->list[i];
         const char *name = strings_text(&memory->names, group->name);
         table_words(table, *name ? name : "no operator");
@@ -122,26 +119,28 @@ static void show_groups(struct page *page, const struct sutra_memory *memory, co
     const struct bars bars = {.table = &table,
                               .n_labels = 1,
                               .by_end = true,
-                              .values = {{1, "bytes", COLOUR_COUNT}},
+                              .values = {{table_column(&table, "bytes"), "bytes", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_BYTES};
     page_bars(page, bars, MEMORY_BARS_SHOWN, &words);
-    page_check(page, &table);
     table_free(&table);
 }
 
-static void show_peak_of(struct page *page, const struct sutra_memory *memory, const struct memory_input *input,
-                         const struct memory_device *device, uint32_t number) {
+static void show_live(struct page *page, const struct sutra_memory *memory, const struct memory_device *device,
+                      uint32_t number) {
     struct sutra_table table;
     char name[64];
-    subtitle(page, memory, input, device);
     if (device->n_live == 0) {
         page_missing(page, "Peak", "no allocation is live");
         return;
     }
     groups_table(&table, memory, "frame", &device->frames, MEMORY_AREAS_SHOWN);
-    const struct treemap map = {
-        .table = &table, .n_rows = (uint32_t)table.n_rows, .label = 0, .group = 4, .value = 1, .unit = UNIT_BYTES};
+    const struct treemap map = {.table = &table,
+                                .n_rows = (uint32_t)table.n_rows,
+                                .label = table_column(&table, "frame"),
+                                .group = table_column(&table, "file"),
+                                .value = table_column(&table, "bytes"),
+                                .unit = UNIT_BYTES};
     snprintf(name, sizeof name, "peak_areas_%" PRIu32, number);
     if (!table.failed && device->frames.n > 1)
         page_chart(page, name, "Peak by file and frame", "One area per frame: live bytes at the peak.", treemap_draw,
@@ -155,7 +154,7 @@ static void show_peak_of(struct page *page, const struct sutra_memory *memory, c
 }
 
 static void show_peak(struct page *page, const void *of) {
-    show_devices(page, of, show_peak_of);
+    show_devices(page, of, show_live);
 }
 
 /* ---- Tables ---- */
@@ -189,7 +188,7 @@ static void show_findings(struct page *page, const void *of) {
     page_findings_end(page);
 }
 
-static const struct page_section memory_sections[] = {
+static const struct page_section sections[] = {
     {"findings", "Findings", "Causes of high memory use, and advice.", show_findings},
     {"timeline", "Timeline",
      "Active bytes by frame over time. Layers are the frames with most bytes at the peak. The line is the reserved size: "
@@ -202,10 +201,10 @@ static const struct page_section memory_sections[] = {
     {0},
 };
 
-static void write_page(struct page *page, const struct sutra_memory *memory) {
+static void show_cards(struct page *page, const void *of) {
+    const struct sutra_memory *memory = of;
     const struct memory_device *largest = NULL;
     uint64_t n_devices = 0, n_ooms = 0;
-    char more[96] = "";
     for (size_t i = 0; i < memory->n_inputs; i++)
         for (uint32_t k = 0; k < memory->inputs[i].n_devices; k++) {
             const struct memory_device *device = &memory->inputs[i].devices[k];
@@ -214,28 +213,26 @@ static void write_page(struct page *page, const struct sutra_memory *memory) {
             if (!largest || device->active[device->peak] > largest->active[largest->peak])
                 largest = device;
         }
-    if (memory->n_inputs > 1)
-        snprintf(more, sizeof more, " and %s more", shown_decimal((double)memory->n_inputs - 1, 0).text);
-    page_head(page, "GPU memory", memory->inputs[0].path, more, memory_sections);
-    page_cards_begin(page);
     page_card(page, "Devices", (double)n_devices, UNIT_COUNT, "");
     if (largest) {
         page_card(page, "Peak", (double)largest->active[largest->peak], UNIT_BYTES, largest->name);
         page_card(page, "Reserved", (double)largest->max_reserved, UNIT_BYTES, largest->name);
     }
     page_card(page, "Out of memory", (double)n_ooms, UNIT_COUNT, "events");
-    page_cards_end(page);
-    for (const struct page_section *section = memory_sections; section->id; section++)
-        page_section(page, section, memory);
 }
 
 enum sutra_status sutra_report_write_memory(struct sutra_context *context, const struct sutra_memory *memory,
                                             const char *folder, uint64_t *n_bytes, struct sutra_error *error) {
     struct page page;
+    char more[96] = "";
+    if (memory->n_inputs > 1)
+        snprintf(more, sizeof more, " and %s more", shown_decimal((double)memory->n_inputs - 1, 0).text);
+    const struct page_frame frame = {.title = "GPU memory",
+                                     .path = memory->inputs[0].path,
+                                     .more = more,
+                                     .cards = show_cards,
+                                     .has_no_key = true,
+                                     .sections = sections};
     page_open(&page, context, folder, PAGE_MEMORY, error);
-    write_page(&page, memory);
-    enum sutra_status status = page_close(&page);
-    if (!status && n_bytes)
-        *n_bytes = page.n_bytes;
-    return status;
+    return page_write(&page, &frame, memory, n_bytes);
 }

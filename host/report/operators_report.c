@@ -1,6 +1,10 @@
 /*
- * operators_report.c - writes the pages on operators and on kernels of one or many ranks, from the sections of
- * operators_sections.c.
+ * operators_report.c - writes the pages on operators and on kernels of one or many ranks.
+ *
+ *     tables of the analysis --> sums over ranks --> bars, treemap, table
+ *     rates, peak rates      --> roofline of the first rank, tables
+ *
+ * O(rows), plus a sort of the sums.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,114 +18,111 @@
 #include "columns/hash_tables.h"
 #include "columns/strings.h"
 #include "report/operators_report.h"
-#include "report/rates_report.h"
 #include "sutra/report.h"
 #include "text/quantities.h"
 
-/*
- * Sums tables over ranks. O(rows), plus a sort of the sums.
- */
+static const struct sutra_table *table_of(const struct operators_source *source, enum sutra_operators_table id) {
+    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->ranks), id, NULL);
+    return table && table->n_rows ? table : NULL;
+}
+
+static double real_at(const struct sutra_table *table, const char *column, uint64_t row) {
+    return table_get_real(table, table_column(table, column), row);
+}
+
+static const char *text_at(const struct sutra_table *table, const char *column, uint64_t row, size_t *length) {
+    return table_get_text(table, table_column(table, column), row, length);
+}
+
+/* ---- Sums over ranks ---- */
+
+/* Columns of a table of the analysis and the prefix of names that is not shown (or NULL), with the words of the sums'
+ * charts. */
+struct summed_chart {
+    const char *name, *group, *count, *value, *prefix;
+    struct bars_words bars;
+    const char *areas_name, *areas_title, *areas_description; /* of the treemap */
+    bool kernels;
+};
 
 struct summed_row {
     uint32_t name, group;
     uint64_t count;
     double value;
-    uint32_t number; /* of first sight */
+    uint32_t number; /* order of discovery */
 };
 
-struct rank_sums {
+ORDER_BY(compare_summed, struct summed_row, DESCENDING(value) ASCENDING(number))
+
+struct sums {
     struct strings texts;
     struct tuples keys;
     struct summed_row *rows;
     uint64_t capacity;
 };
 
-static bool find_column(const struct sutra_table *table, const char *name, uint32_t *column) {
-    for (*column = 0; name && *column < table->n_columns; ++*column)
-        if (strcmp(table->columns[*column].spec.name, name) == 0)
-            return true;
-    return false;
-}
-
-static uint32_t sum_name(struct rank_sums *summing, const struct sutra_table *from, uint32_t column, const char *prefix,
-                         uint64_t row) {
-    size_t length, n = prefix ? strlen(prefix) : 0;
-    const char *text = table_get_text(from, column, row, &length);
-    bool begins = n < length && memcmp(text, prefix ? prefix : "", n) == 0;
-    return begins ? strings_intern(&summing->texts, text + n, length - n)
-                  : strings_intern(&summing->texts, text, length);
-}
-
-static uint32_t text_of(struct rank_sums *summing, const struct sutra_table *from, uint32_t column, bool there,
-                        uint64_t row) {
-    size_t length = 0;
-    const char *text = there ? table_get_text(from, column, row, &length) : "";
-    return strings_intern(&summing->texts, text, length);
-}
-
-static bool add_row(struct rank_sums *summing, uint32_t name, uint32_t group, uint64_t count, double value) {
-    uint32_t n_known = summing->keys.n, number = tuples_number(&summing->keys, (struct tuple){{name, group, 0, 0}});
-    if (name == STRING_NONE || group == STRING_NONE || number == TUPLE_NONE ||
-        !column_grow(&summing->rows, number, &summing->capacity, sizeof *summing->rows))
+/* Sums the rows of each name and group. */
+static bool sum_rows(struct sums *sums, const struct sutra_table *from, const struct summed_chart *chart) {
+    uint32_t name_column = table_column(from, chart->name), group_column = table_column(from, chart->group);
+    uint32_t count_column = table_column(from, chart->count), value_column = table_column(from, chart->value);
+    size_t n_prefix = chart->prefix ? strlen(chart->prefix) : 0;
+    if (!strings_init(&sums->texts))
         return false;
-    struct summed_row *row = &summing->rows[number];
-    if (number == n_known)
-        *row = (struct summed_row){name, group, 0, 0, number};
-    row->count += count;
-    row->value += isfinite(value) ? value : 0;
+    for (uint64_t row = 0; row < from->n_rows; row++) {
+        size_t n_name, n_group;
+        const char *name = table_get_text(from, name_column, row, &n_name);
+        const char *group = table_get_text(from, group_column, row, &n_group);
+        double value = table_get_real(from, value_column, row);
+        if (n_prefix && n_prefix < n_name && memcmp(name, chart->prefix, n_prefix) == 0) {
+            name += n_prefix;
+            n_name -= n_prefix;
+        }
+        uint32_t n = sums->keys.n;
+        uint32_t name_text = strings_intern(&sums->texts, name, n_name);
+        uint32_t group_text = strings_intern(&sums->texts, group, n_group);
+        uint32_t number = tuples_number(&sums->keys, (struct tuple){{name_text, group_text, 0, 0}});
+        if (name_text == STRING_NONE || group_text == STRING_NONE || number == TUPLE_NONE ||
+            !column_grow(&sums->rows, number, &sums->capacity, sizeof *sums->rows))
+            return false;
+        if (number == n)
+            sums->rows[number] = (struct summed_row){name_text, group_text, 0, 0, number};
+        sums->rows[number].count += (uint64_t)table_get_integer(from, count_column, row);
+        sums->rows[number].value += isfinite(value) ? value : 0;
+    }
+    if (sums->keys.n)
+        qsort(sums->rows, sums->keys.n, sizeof *sums->rows, compare_summed);
     return true;
 }
 
-ORDER_BY(by_value, struct summed_row, DESCENDING(value) ASCENDING(number))
-
-static void put_text(struct sutra_table *table, const struct strings *texts, uint32_t text) {
-    table_text(table, strings_text(texts, text), strings_length(texts, text));
-}
-
-static void put_rows(const struct rank_sums *summing, struct sutra_table *table) {
-    double all = 0;
-    for (uint32_t i = 0; i < summing->keys.n; i++)
-        all += summing->rows[i].value;
-    for (uint32_t i = 0; i < summing->keys.n; i++) {
-        const struct summed_row *row = &summing->rows[i];
-        put_text(table, &summing->texts, row->name);
-        put_text(table, &summing->texts, row->group);
-        table_integer(table, (int64_t)row->count);
-        table_real(table, row->value);
-        table_real(table, all > 0 ? row->value / all * 100 : 0);
-    }
-}
-
-static void summed_table(struct sutra_table *table, const char *name, const struct sutra_table *from,
-                         const struct summed_columns *columns) {
+/* Makes a table of the sums, in descending order of device_us. */
+static void make_summed(struct sutra_table *table, const struct sutra_table *from, const struct summed_chart *chart) {
     static const struct column_spec specs[] = {{"name", SUTRA_COLUMN_TEXT},
                                                {"group", SUTRA_COLUMN_TEXT},
                                                {"count", SUTRA_COLUMN_INTEGER},
                                                {"device_us", SUTRA_COLUMN_REAL},
                                                {"share_pctg", SUTRA_COLUMN_REAL}};
-    struct rank_sums summing = {0};
-    uint32_t name_at, group_at, count_at, value_at;
-    table_init(table, name, specs, sizeof specs / sizeof *specs);
-    bool grouped = find_column(from, columns->group, &group_at), counted = find_column(from, columns->count, &count_at);
-    bool ok = find_column(from, columns->name, &name_at) && find_column(from, columns->value, &value_at) &&
-              strings_init(&summing.texts);
-    for (uint64_t row = 0; row < from->n_rows && ok; row++)
-        ok = add_row(&summing, sum_name(&summing, from, name_at, columns->prefix, row),
-                     text_of(&summing, from, group_at, grouped, row),
-                     counted ? (uint64_t)table_get_integer(from, count_at, row) : 1,
-                     table_get_real(from, value_at, row));
-    if (ok && summing.keys.n)
-        qsort(summing.rows, summing.keys.n, sizeof *summing.rows, by_value);
-    if (ok)
-        put_rows(&summing, table);
-    table->failed |= !ok;
-    strings_free(&summing.texts);
-    tuples_free(&summing.keys);
-    free(summing.rows);
+    struct sums sums = {0};
+    double all = 0;
+    table_init(table, chart->bars.name, specs, sizeof specs / sizeof *specs);
+    if (!sum_rows(&sums, from, chart))
+        table->failed = true;
+    for (uint32_t i = 0; i < sums.keys.n && !table->failed; i++)
+        all += sums.rows[i].value;
+    for (uint32_t i = 0; i < sums.keys.n && !table->failed; i++) {
+        const struct summed_row *row = &sums.rows[i];
+        table_text(table, strings_text(&sums.texts, row->name), strings_length(&sums.texts, row->name));
+        table_text(table, strings_text(&sums.texts, row->group), strings_length(&sums.texts, row->group));
+        table_integer(table, (int64_t)row->count);
+        table_real(table, row->value);
+        table_real(table, all > 0 ? row->value / all * 100 : 0);
+    }
+    strings_free(&sums.texts);
+    tuples_free(&sums.keys);
+    free(sums.rows);
 }
 
-/* The first n rows, and the rest as one, "(others)". */
-static void summed_cut(struct sutra_table *table, uint64_t n) {
+/* Replaces all rows after the first n by one, "(others)". */
+static void limit_summed(struct sutra_table *table, uint64_t n) {
     struct sutra_table made;
     double value = 0, share = 0;
     int64_t count = 0;
@@ -131,12 +132,12 @@ static void summed_cut(struct sutra_table *table, uint64_t n) {
     for (uint64_t row = 0; row < n; row++)
         table_append_row(&made, table, row);
     for (uint64_t row = n; row < table->n_rows; row++) {
-        count += table_get_integer(table, SUMMED_COUNT, row);
-        value += table_get_real(table, SUMMED_VALUE, row);
-        share += table_get_real(table, SUMMED_SHARE, row);
+        count += table_get_integer(table, table_column(table, "count"), row);
+        value += real_at(table, "device_us", row);
+        share += real_at(table, "share_pctg", row);
     }
-    table_text(&made, "(others)", 8);
-    table_text(&made, "(others)", 8);
+    table_words(&made, "(others)");
+    table_words(&made, "(others)");
     table_integer(&made, count);
     table_real(&made, value);
     table_real(&made, share);
@@ -152,54 +153,8 @@ struct bin {
     int64_t kernels;
 };
 
-/* Puts the bin among those before it, by its end; `n` are there. */
-static uint64_t add_bin(struct bin *bins, uint64_t n, struct bin bin) {
-    uint64_t at = n;
-    while (at > 0 && bins[at - 1].below_us > bin.below_us)
-        at--;
-    if (at > 0 && bins[at - 1].below_us >= bin.below_us) {
-        bins[at - 1].kernels += bin.kernels;
-        bins[at - 1].device_us += bin.device_us;
-        return n;
-    }
-    if (n == DURATION_BINS_MOST)
-        return n;
-    memmove(bins + at + 1, bins + at, (n - at) * sizeof *bins);
-    bins[at] = bin;
-    return n + 1;
-}
-
-/* What is shorter than a kernel can be is one bin: clocks tell durations of 0 there. */
+/* Shorter durations have one bin: no kernel is shorter, and clocks record 0. */
 #define SHORTEST_US 1
-
-static uint64_t sum_bins(const struct sutra_table *durations, struct bin *bins) {
-    enum { RANK, FROM, BELOW, KERNELS, PERCENT, TIME };
-    uint64_t n = 0;
-    for (uint64_t row = 0; row < durations->n_rows; row++) {
-        struct bin bin = {table_get_real(durations, FROM, row), table_get_real(durations, BELOW, row),
-                          table_get_real(durations, TIME, row), table_get_integer(durations, KERNELS, row)};
-        if (bin.below_us <= SHORTEST_US) {
-            bin.from_us = 0;
-            bin.below_us = SHORTEST_US;
-        }
-        n = add_bin(bins, n, bin);
-    }
-    return n;
-}
-
-static void put_bin(const struct bin *bin, const struct bin *all, struct sutra_table *table) {
-    char takes[2 * sizeof(struct shown) + 8];
-    if (bin->from_us > 0)
-        snprintf(takes, sizeof takes, "%s to %s", shown_figure(bin->from_us, UNIT_US).text,
-                 shown_figure(bin->below_us, UNIT_US).text);
-    else
-        snprintf(takes, sizeof takes, "below %s", shown_figure(bin->below_us, UNIT_US).text);
-    table_words(table, takes);
-    table_integer(table, bin->kernels);
-    table_real(table, all->kernels > 0 ? (double)bin->kernels / (double)all->kernels * 100 : (double)NAN);
-    table_real(table, bin->device_us);
-    table_real(table, all->device_us > 0 ? bin->device_us / all->device_us * 100 : (double)NAN);
-}
 
 void durations_table(struct sutra_table *table, const struct sutra_table *durations) {
     static const struct column_spec specs[] = {{"takes", SUTRA_COLUMN_TEXT},
@@ -207,73 +162,96 @@ void durations_table(struct sutra_table *table, const struct sutra_table *durati
                                                {"percent", SUTRA_COLUMN_REAL},
                                                {"device_us", SUTRA_COLUMN_REAL},
                                                {"device_percent", SUTRA_COLUMN_REAL}};
-    struct bin bins[DURATION_BINS_MOST], all = {0};
-    uint64_t n = sum_bins(durations, bins);
+    struct bin bins[DURATION_BINS_MAX], all = {0};
+    uint64_t n = 0;
+    for (uint64_t row = 0; row < durations->n_rows; row++) {
+        struct bin bin = {real_at(durations, "from_us", row), real_at(durations, "below_us", row),
+                          real_at(durations, "device_us", row),
+                          table_get_integer(durations, table_column(durations, "kernels"), row)};
+        if (bin.below_us <= SHORTEST_US) {
+            bin.from_us = 0;
+            bin.below_us = SHORTEST_US;
+        }
+        /* Add to the bin with the same end, or insert a bin. */
+        uint64_t at = n;
+        while (at > 0 && bins[at - 1].below_us > bin.below_us)
+            at--;
+        if (at > 0 && bins[at - 1].below_us >= bin.below_us) {
+            bins[at - 1].kernels += bin.kernels;
+            bins[at - 1].device_us += bin.device_us;
+        } else if (n < DURATION_BINS_MAX) {
+            memmove(bins + at + 1, bins + at, (n++ - at) * sizeof *bins);
+            bins[at] = bin;
+        }
+    }
     table_init(table, "durations", specs, sizeof specs / sizeof *specs);
     for (uint64_t i = 0; i < n; i++) {
         all.kernels += bins[i].kernels;
         all.device_us += bins[i].device_us;
     }
-    for (uint64_t i = 0; i < n; i++)
-        put_bin(&bins[i], &all, table);
+    for (const struct bin *bin = bins; bin < bins + n; bin++) {
+        char takes[2 * sizeof(struct shown) + 8];
+        if (bin->from_us > 0)
+            snprintf(takes, sizeof takes, "%s to %s", shown_figure(bin->from_us, UNIT_US).text,
+                     shown_figure(bin->below_us, UNIT_US).text);
+        else
+            snprintf(takes, sizeof takes, "below %s", shown_figure(bin->below_us, UNIT_US).text);
+        table_words(table, takes);
+        table_integer(table, bin->kernels);
+        table_real(table, all.kernels > 0 ? (double)bin->kernels / (double)all.kernels * 100 : (double)NAN);
+        table_real(table, bin->device_us);
+        table_real(table, all.device_us > 0 ? bin->device_us / all.device_us * 100 : (double)NAN);
+    }
 }
 
 /* ---- The timeline ---- */
 
-#define LINES_MOST 32
+#define LINES_MAX 32
 
 void lines_table(struct sutra_table *table, const struct sutra_table *timeline) {
     static const struct column_spec specs[] = {
         {"type", SUTRA_COLUMN_TEXT}, {"time_us", SUTRA_COLUMN_REAL}, {"share_pctg", SUTRA_COLUMN_REAL}};
-    enum { RANK, TYPE, TIME };
-    double sums[LINES_MOST] = {0}, wholes[2] = {0};
+    uint32_t rank = table_column(timeline, "rank");
+    double sums[LINES_MAX] = {0}, wholes[2] = {0}; /* time span, all GPU activity */
     uint64_t n = 0;
-    bool charges = false;
+    size_t length;
+    bool is_attribution = false;
     table_init(table, "timeline", specs, sizeof specs / sizeof *specs);
-    while (n < timeline->n_rows && n < LINES_MOST &&
-           table_get_integer(timeline, RANK, n) == table_get_integer(timeline, RANK, 0))
+    while (n < timeline->n_rows && n < LINES_MAX &&
+           table_get_integer(timeline, rank, n) == table_get_integer(timeline, rank, 0))
         n++;
     for (uint64_t row = 0; n > 0 && row < timeline->n_rows; row++)
-        sums[row % n] += table_get_real(timeline, TIME, row);
+        sums[row % n] += real_at(timeline, "time_us", row);
     for (uint64_t i = 0; i < n; i++) {
-        size_t length;
-        const char *type = table_get_text(timeline, TYPE, i, &length);
+        const char *type = text_at(timeline, "type", i, &length);
         if (strcmp(type, "total") == 0)
             wholes[0] = sums[i];
         if (strcmp(type, "all GPU activity") == 0)
             wholes[1] = sums[i];
     }
     for (uint64_t i = 0; i < n; i++) {
-        size_t length;
-        const char *type = table_get_text(timeline, TYPE, i, &length);
+        const char *type = text_at(timeline, "type", i, &length);
         table_text(table, type, length);
         table_real(table, sums[i]);
-        table_real(table, wholes[charges] > 0 ? sums[i] / wholes[charges] * 100 : (double)NAN);
-        charges |= strcmp(type, "memcpy") == 0; /* the last line that is a share of the whole time */
+        table_real(table, wholes[is_attribution] > 0 ? sums[i] / wholes[is_attribution] * 100 : (double)NAN);
+        is_attribution |= strcmp(type, "memcpy") == 0; /* the last share of the time span */
     }
 }
 
-/* The time of a line; 0: there is none. */
+/* The time of a line; 0: not in the table. */
 static double lines_us(const struct sutra_table *lines, const char *type) {
     size_t length;
     for (uint64_t row = 0; row < lines->n_rows; row++)
-        if (strcmp(table_get_text(lines, LINE_TYPE, row, &length), type) == 0)
-            return table_get_real(lines, LINE_TIME, row);
+        if (strcmp(text_at(lines, "type", row, &length), type) == 0)
+            return real_at(lines, "time_us", row);
     return 0;
 }
 
-/*
- * Writes sections on operators and kernels: treemaps, bars, and tables.
- */
+/* ---- Sections ---- */
 
 /* Bars and areas of one chart. */
 #define BARS_SHOWN  16
 #define AREAS_SHOWN 48
-
-static const struct sutra_table *table_of(const struct operators_source *source, enum sutra_operators_table id) {
-    const struct sutra_table *table = sutra_result_table(SUTRA_RESULT(source->ranks), id, NULL);
-    return table && table->n_rows ? table : NULL;
-}
 
 void operators_show_warnings(struct page *page, const struct sutra_operators_ranks *ranks) {
     const struct sutra_operators_rank *rank;
@@ -281,114 +259,92 @@ void operators_show_warnings(struct page *page, const struct sutra_operators_ran
     uint64_t n_untimed = 0;
     for (size_t i = 0; (rank = sutra_operators_ranks_get(ranks, i)); i++) {
         if (rank->reason)
-            page_left_out(page, n++, rank->path, rank->reason);
+            page_warn_skipped(page, n++, rank->path, rank->reason);
         n_untimed += rank->n_untimed;
     }
-    page_left_out_more(page, n);
+    page_warn_more_skipped(page, n);
     page_warning_count(page, n_untimed, "event without a valid start time and duration is skipped.",
                        "events without a valid start time and duration are skipped.");
 }
 
-/* Of a struct operators_source: charts with their tables, or why there are none. */
 static void operators_show_time(struct page *page, const void *of) {
     const struct operators_source *source = of;
     page_table(page, &source->lines, "GPU time and attribution", "gpu_timeline");
 }
 
-/* ---- Sums over ranks as bars and areas ---- */
-
-struct summed_words {
-    struct bars_words bars;
-    struct {
-        const char *name, *title, *description;
-    } areas; /* no name: there are none */
-    bool kernels;
-};
-
-/* Of kernels by name; of operators by name or category. */
-static enum colour colour_of_row(const struct sutra_table *table, uint64_t row, bool kernels) {
-    size_t n_name, n_group;
-    const char *name = table_get_text(table, SUMMED_NAME, row, &n_name);
-    const char *group = table_get_text(table, SUMMED_GROUP, row, &n_group);
-    enum colour colour = kernels ? colour_of_work(name, n_name) : colour_of_operator(name, n_name);
-    return colour == COLOUR_COMPUTE && !kernels ? colour_of_operator(group, n_group) : colour;
-}
-
-/* Whether areas tell more than bars: there are some, and none has nearly all. */
-#define AREAS_LEAST    4
-#define AREA_MOST_PART 0.85
-
-static bool areas_tell(const struct sutra_table *table) {
-    double all = 0;
-    for (uint64_t row = 0; row < table->n_rows; row++)
-        all += table_get_real(table, SUMMED_VALUE, row);
-    return table->n_rows >= AREAS_LEAST && table_get_real(table, SUMMED_VALUE, 0) < AREA_MOST_PART * all;
-}
-
-/* Whether there is time to show. */
-static bool takes_time(const struct sutra_table *table) {
-    for (uint64_t row = 0; row < table->n_rows; row++)
-        if (table_get_real(table, SUMMED_VALUE, row) > 0)
-            return true;
-    return false;
-}
-
-static void show_areas(struct page *page, struct sutra_table *table, const struct summed_words *words) {
-    summed_cut(table, AREAS_SHOWN - 1);
-    page_subtitle(page, words->areas.title);
-    const struct treemap map = {.table = table,
-                                .n_rows = (uint32_t)table->n_rows,
-                                .label = SUMMED_NAME,
-                                .group = SUMMED_GROUP,
-                                .value = SUMMED_VALUE,
-                                .unit = UNIT_US};
-    page_chart(page, words->areas.name, words->areas.title, words->areas.description, treemap_draw, &map);
-}
+/* A treemap is shown only with at least this number of rows, and if no row has nearly all of the time. */
+#define MIN_AREAS      4
+#define MAX_AREA_SHARE 0.85
 
 static void show_summed(struct page *page, const struct operators_source *source, const struct sutra_table *from,
-                        const struct summed_columns *columns, const struct summed_words *words) {
+                        const struct summed_chart *chart) {
     struct sutra_table table;
     int colours[BARS_SHOWN];
-    struct bars_words told = words->bars;
+    struct bars_words bars_words = chart->bars;
     char caption[64];
-    snprintf(caption, sizeof caption, "%s%s", told.caption,
+    double all = 0;
+    snprintf(caption, sizeof caption, "%s%s", bars_words.caption,
              sutra_operators_ranks_get(source->ranks, 1) ? ", all ranks" : "");
-    told.caption = caption;
-    summed_table(&table, words->bars.name, from, columns);
-    if (!table.failed && !takes_time(&table)) {
+    bars_words.caption = caption;
+    make_summed(&table, from, chart);
+    uint32_t name = table_column(&table, "name"), group = table_column(&table, "group");
+    uint32_t value = table_column(&table, "device_us");
+    for (uint64_t row = 0; row < table.n_rows; row++)
+        all += table_get_real(&table, value, row);
+    if (!table.failed && !(all > 0)) {
         page_missing(page, caption, "no GPU activity");
         table_free(&table);
         return;
     }
-    for (uint64_t row = 0; row < table.n_rows && row < BARS_SHOWN; row++)
-        colours[row] = (int)colour_of_row(&table, row, words->kernels);
+    /* Colors of kernels by name; of operators by name or category. */
+    for (uint64_t row = 0; row < table.n_rows && row < BARS_SHOWN; row++) {
+        size_t length;
+        const char *text = table_get_text(&table, name, row, &length);
+        colours[row] = (int)(chart->kernels ? colour_of_work(text, length) : colour_of_operator(text, length));
+        text = table_get_text(&table, group, row, &length);
+        if (colours[row] == COLOUR_COMPUTE && !chart->kernels)
+            colours[row] = (int)colour_of_operator(text, length);
+    }
     const struct bars bars = {.table = &table,
+                              .labels = {name},
                               .n_labels = 1,
-                              .kernels = words->kernels,
-                              .by_end = !words->kernels,
-                              .values = {{SUMMED_VALUE, "GPU time", COLOUR_COMPUTE}},
+                              .kernels = chart->kernels,
+                              .by_end = !chart->kernels,
+                              .values = {{value, "GPU time", COLOUR_COMPUTE}},
                               .n_values = 1,
                               .row_colours = colours,
                               .unit = UNIT_US};
-    page_bars(page, bars, BARS_SHOWN, &told);
-    if (words->areas.name && areas_tell(&table))
-        show_areas(page, &table, words);
+    page_bars(page, bars, BARS_SHOWN, &bars_words);
+    if (table.n_rows >= MIN_AREAS && table_get_real(&table, value, 0) < MAX_AREA_SHARE * all) {
+        limit_summed(&table, AREAS_SHOWN - 1);
+        page_subtitle(page, chart->areas_title);
+        const struct treemap map = {.table = &table,
+                                    .n_rows = (uint32_t)table.n_rows,
+                                    .label = name,
+                                    .group = group,
+                                    .value = value,
+                                    .unit = UNIT_US};
+        page_chart(page, chart->areas_name, chart->areas_title, chart->areas_description, treemap_draw, &map);
+    }
     page_check(page, &table);
     table_free(&table);
 }
 
 void operators_show_operators(struct page *page, const void *of) {
-    static const struct summed_columns columns = {"name", "category", "calls", "device_us", NULL};
-    static const struct summed_words words = {
-        {"top_operators", "GPU time of operators", "One bar per operator: self GPU time.", NULL, "Operators",
-         "operators"},
-        {"operator_areas", "GPU time of operators by category",
-         "One area per operator, proportional to its GPU time, grouped by category."},
-        false};
+    static const struct summed_chart chart = {
+        .name = "name",
+        .group = "category",
+        .count = "calls",
+        .value = "device_us",
+        .bars = {"top_operators", "GPU time of operators", "One bar per operator: self GPU time.", NULL, "Operators",
+                 "operators"},
+        .areas_name = "operator_areas",
+        .areas_title = "GPU time of operators by category",
+        .areas_description = "One area per operator, proportional to its GPU time, grouped by category."};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_OPERATORS_BY_NAME);
     if (table)
-        show_summed(page, source, table, &columns, &words);
+        show_summed(page, source, table, &chart);
     else
         page_missing(page, "Operators", "the traces have no operators");
 }
@@ -400,19 +356,24 @@ void operators_show_categories(struct page *page, const void *of) {
 }
 
 void operators_show_modules(struct page *page, const void *of) {
-    static const struct summed_columns columns = {"module", "kind", "calls", "own_us", MODULE_PREFIX};
-    static const struct summed_words words = {
-        {"top_modules", "GPU time of modules",
-         "One bar per module: GPU activity launched in the module, without its child modules.", NULL, "Modules",
-         "modules"},
-        {"module_areas", "GPU time of modules by kind",
-         "One area per module, proportional to its GPU time (forward and backward, without child modules), grouped by "
-         "kind."},
-        false};
+    static const struct summed_chart chart = {
+        .name = "module",
+        .group = "kind",
+        .count = "calls",
+        .value = "own_us",
+        .prefix = MODULE_PREFIX,
+        .bars = {"top_modules", "GPU time of modules",
+                 "One bar per module: GPU activity launched in the module, without its child modules.", NULL, "Modules",
+                 "modules"},
+        .areas_name = "module_areas",
+        .areas_title = "GPU time of modules by kind",
+        .areas_description =
+            "One area per module, proportional to its GPU time (forward and backward, without child modules), grouped by "
+            "kind."};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_OPERATORS_BY_MODULE);
     if (table)
-        show_summed(page, source, table, &columns, &words);
+        show_summed(page, source, table, &chart);
     else
         page_missing(page, "Modules", "no nn.Module is recorded: profile with with_stack=True");
 }
@@ -423,11 +384,6 @@ void operators_show_arguments(struct page *page, const void *of) {
                       "no GPU activity is attributed to operators");
 }
 
-void operators_show_rates(struct page *page, const void *of) {
-    const struct operators_source *source = of;
-    rates_show(page, source->ranks);
-}
-
 void operators_show_annotations(struct page *page, const void *of) {
     const struct operators_source *source = of;
     page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_BY_ANNOTATION, "Annotations",
@@ -435,17 +391,21 @@ void operators_show_annotations(struct page *page, const void *of) {
 }
 
 void operators_show_kernels(struct page *page, const void *of) {
-    static const struct summed_columns columns = {"full_name", "operator", "kernels", "device_us", NULL};
-    static const struct summed_words words = {{"top_kernels", "GPU time of kernels",
-                                               "One bar per kernel, memcpy or memset name.", NULL, "Kernels",
-                                               "kernels"},
-                                              {"kernel_areas", "GPU time of kernels by operator",
-                                               "One area per kernel, proportional to its time, grouped by operator."},
-                                              true};
+    static const struct summed_chart chart = {
+        .name = "full_name",
+        .group = "operator",
+        .count = "kernels",
+        .value = "device_us",
+        .bars = {"top_kernels", "GPU time of kernels", "One bar per kernel, memcpy or memset name.", NULL, "Kernels",
+                 "kernels"},
+        .areas_name = "kernel_areas",
+        .areas_title = "GPU time of kernels by operator",
+        .areas_description = "One area per kernel, proportional to its time, grouped by operator.",
+        .kernels = true};
     const struct operators_source *source = of;
     const struct sutra_table *table = table_of(source, SUTRA_KERNELS_BY_NAME);
     if (table)
-        show_summed(page, source, table, &columns, &words);
+        show_summed(page, source, table, &chart);
     else
         page_missing(page, "Kernels", "the traces have no kernels");
 }
@@ -465,13 +425,14 @@ void operators_show_durations(struct page *page, const void *of) {
     }
     durations_table(&table, from);
     const struct bars bars = {.table = &table,
+                              .labels = {table_column(&table, "takes")},
                               .n_labels = 1,
-                              .values = {{BIN_KERNELS, "kernels", COLOUR_COUNT}},
+                              .values = {{table_column(&table, "kernels"), "kernels", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_COUNT};
     if (page->charted)
-        page_subtitle(page, words.title); /* where it is all of a section, that has a title */
-    page_bars(page, bars, DURATION_BINS_MOST, &words);
+        page_subtitle(page, words.title); /* a section with this chart only has a title already */
+    page_bars(page, bars, DURATION_BINS_MAX, &words);
     table_free(&table);
 }
 
@@ -479,6 +440,170 @@ void operators_show_configurations(struct page *page, const void *of) {
     const struct operators_source *source = of;
     page_result_table(page, SUTRA_RESULT(source->ranks), SUTRA_KERNELS_BY_CONFIGURATION,
                       "Kernels by launch configuration", "the traces have no kernels");
+}
+
+/* ---- Rates: a roofline of the first rank, and tables ---- */
+
+/* Maximum number of points of a roofline, the operators with most time, and of peaks. */
+#define POINTS_SHOWN 100
+#define PEAKS_SHOWN  6
+
+static const enum shape shapes[N_SHAPES] = {SHAPE_CIRCLE, SHAPE_SQUARE, SHAPE_DIAMOND, SHAPE_UP,
+                                            SHAPE_DOWN,   SHAPE_CROSS,  SHAPE_RING};
+static const struct legend_entry kinds[N_SHAPES] = {{"matmul", 0, &shapes[0]},     {"convolutions", 0, &shapes[1]},
+                                                    {"attention", 0, &shapes[2]},  {"elementwise", 0, &shapes[3]},
+                                                    {"reductions", 0, &shapes[4]}, {"norms", 0, &shapes[5]},
+                                                    {"others", 0, &shapes[6]}};
+
+static int64_t rank_at(const struct sutra_table *table, uint64_t row) {
+    return table_get_integer(table, table_column(table, "rank"), row);
+}
+
+/* Copies a text of the table as a string of at most 31 bytes. */
+static void copy_text(const struct sutra_table *table, const char *column, uint64_t row, char to[32]) {
+    size_t length;
+    const char *text = text_at(table, column, row, &length);
+    length = length < 32 ? length : 31;
+    memcpy(to, text, length);
+    to[length] = 0;
+}
+
+/* A roofline of the operators of one rank. */
+struct rank_roofline {
+    struct roofline_point points[POINTS_SHOWN];
+    uint64_t n_points;
+    struct buffer names; /* of all points */
+    struct roofline_peak peaks[PEAKS_SHOWN];
+    char peak_names[PEAKS_SHOWN][32];
+    int n_peaks;
+    double us, tbytes_per_s;
+};
+
+ORDER_BY(compare_peaks, struct roofline_peak, DESCENDING(tflops_per_s))
+
+/* Beginnings of the categories of the kinds. */
+static const char *const kind_begins[] = {"GEMM", "CONV", "SDPA", "elementwise", "reduce", "NORM"};
+
+static void add_points(struct rank_roofline *roofline, const struct sutra_table *rates, int64_t rank) {
+    for (uint64_t row = 0; row < rates->n_rows; row++) {
+        char category[32];
+        size_t n_name, n_dims, before = roofline->names.length;
+        double flops_per_byte = real_at(rates, "flops_per_byte", row), rate = real_at(rates, "tflops_per_s", row);
+        if (rank_at(rates, row) != rank)
+            continue;
+        roofline->us += real_at(rates, "self_device_us", row);
+        if (!(flops_per_byte > 0) || !(rate > 0) || roofline->n_points == POINTS_SHOWN)
+            continue;
+        const char *name = text_at(rates, "name", row, &n_name), *dims = text_at(rates, "input_dims", row, &n_dims);
+        copy_text(rates, "category", row, category);
+        size_t kind = 0, n_kinds = sizeof kind_begins / sizeof *kind_begins;
+        while (kind < n_kinds && strncmp(category, kind_begins[kind], strlen(kind_begins[kind])) != 0)
+            kind++;
+        buffer_append(&roofline->names, name, n_name);
+        buffer_append(&roofline->names, " ", 1);
+        buffer_append(&roofline->names, dims, n_dims);
+        roofline->points[roofline->n_points++] = (struct roofline_point){.name.length = roofline->names.length - before,
+                                                                         .flops_per_byte = flops_per_byte,
+                                                                         .tflops_per_s = rate,
+                                                                         .us = real_at(rates, "self_device_us", row),
+                                                                         .shape = shapes[kind],
+                                                                         .row = row};
+    }
+    /* The buffer of the names has its final address now. */
+    size_t at = 0;
+    for (uint64_t i = 0; i < roofline->n_points; i++) {
+        roofline->points[i].name.bytes = roofline->names.bytes + at;
+        at += roofline->points[i].name.length;
+    }
+}
+
+/* Adds the memory bandwidth, and the peaks of units on which operators of the rank compute. */
+static void add_peaks(struct rank_roofline *roofline, const struct sutra_table *rates, const struct sutra_table *peaks,
+                      int64_t rank) {
+    for (uint64_t row = 0; row < peaks->n_rows && roofline->n_peaks < PEAKS_SHOWN; row++) {
+        char *unit = roofline->peak_names[roofline->n_peaks], used[32];
+        if (rank_at(peaks, row) != rank)
+            continue;
+        copy_text(peaks, "unit", row, unit);
+        if (strcmp(unit, "memory") == 0) {
+            roofline->tbytes_per_s = real_at(peaks, "tbytes_per_s", row);
+            continue;
+        }
+        bool is_used = false;
+        for (uint64_t i = 0; i < rates->n_rows && !is_used; i++) {
+            copy_text(rates, "unit", i, used);
+            is_used = rank_at(rates, i) == rank && strcmp(used, unit) == 0;
+        }
+        if (is_used)
+            roofline->peaks[roofline->n_peaks++] =
+                (struct roofline_peak){.name = unit, .tflops_per_s = real_at(peaks, "tflops_per_s", row)};
+    }
+    qsort(roofline->peaks, (size_t)roofline->n_peaks, sizeof *roofline->peaks, compare_peaks);
+}
+
+static void show_roofline(struct page *page, const struct sutra_table *rates, const struct sutra_table *peaks) {
+    struct rank_roofline roofline = {.n_points = 0};
+    int64_t rank = rank_at(rates, 0);
+    add_points(&roofline, rates, rank);
+    if (peaks)
+        add_peaks(&roofline, rates, peaks, rank);
+    const struct roofline_chart chart = {.points = roofline.points,
+                                         .n_points = roofline.n_points,
+                                         .us = roofline.us,
+                                         .peaks = roofline.peaks,
+                                         .n_peaks = roofline.n_peaks,
+                                         .tbytes_per_s = roofline.tbytes_per_s,
+                                         .legend = kinds,
+                                         .n_legend = (int)(sizeof kinds / sizeof *kinds)};
+    page->markup.out.out.failed |= roofline.names.failed;
+    if (roofline.n_points && !roofline.names.failed)
+        page_chart(
+            page, "roofline", "Roofline of operators",
+            "One point per operator and arguments, sized by GPU time, at its FLOPs per byte and FLOPs per second; the "
+            "lines are the peak memory bandwidth and compute rate.",
+            roofline_draw, &chart);
+    buffer_free(&roofline.names);
+}
+
+void operators_show_rates(struct page *page, const void *of) {
+    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},  {"name", SUTRA_COLUMN_TEXT},
+                                               {"calls", SUTRA_COLUMN_INTEGER}, {"device_us", SUTRA_COLUMN_REAL},
+                                               {"percent", SUTRA_COLUMN_REAL},  {"missing", SUTRA_COLUMN_TEXT}};
+    const struct operators_source *source = of;
+    const struct sutra_table *rates = table_of(source, SUTRA_OPERATORS_RATES);
+    const struct sutra_table *peaks = sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_PEAKS, NULL);
+    if (!rates) {
+        page_missing(page, "Rates", "no GPU activity is attributed to operators");
+        return;
+    }
+    show_roofline(page, rates, peaks);
+    if (!peaks || peaks->n_rows == 0)
+        page_missing(page, "Share of the roofline",
+                     "no data sheet for this GPU, or the trace does not name it; use --peaks FILE");
+    else
+        page_table(page, peaks, "Peak rates of the GPU", "device_peaks");
+    page_table(page, sutra_result_table(SUTRA_RESULT(source->ranks), SUTRA_OPERATORS_RATE_STEPS, NULL),
+               "FLOPs of steps and model FLOPs utilization (MFU)", "rate_steps");
+    page_table(page, rates, "Rates", "rates");
+    /* Operators whose FLOPs or bytes are unknown. */
+    struct sutra_table table;
+    table_init(&table, "rates_unknown", specs, sizeof specs / sizeof *specs);
+    for (uint64_t row = 0; row < rates->n_rows; row++) {
+        size_t n_name, n_missing;
+        const char *name = text_at(rates, "name", row, &n_name), *missing = text_at(rates, "missing", row, &n_missing);
+        if (n_missing == 0)
+            continue;
+        table_integer(&table, rank_at(rates, row));
+        table_text(&table, name, n_name);
+        table_integer(&table, table_get_integer(rates, table_column(rates, "calls"), row));
+        table_real(&table, real_at(rates, "device_us", row));
+        table_real(&table, real_at(rates, "percent", row));
+        table_text(&table, missing, n_missing);
+    }
+    page_check(page, &table);
+    if (table.n_rows)
+        page_table(page, &table, "GPU activity without known FLOPs", "rates");
+    table_free(&table);
 }
 
 static const struct page_section of_operators[] = {
@@ -513,60 +638,55 @@ static const struct page_section of_kernels[] = {
     {0},
 };
 
-/* ---- The page ---- */
+/* ---- The pages ---- */
 
-/* Ranks with tables, and the first of them. */
-static size_t count_ranks(const struct sutra_operators_ranks *ranks, const struct sutra_operators_rank **first) {
-    const struct sutra_operators_rank *rank;
-    size_t n = 0;
-    for (size_t i = 0; (rank = sutra_operators_ranks_get(ranks, i)); i++)
-        if (!rank->reason && n++ == 0)
-            *first = rank;
-    return n;
+static void warn(struct page *page, const void *of) {
+    const struct operators_source *source = of;
+    operators_show_warnings(page, source->ranks);
+    if (!(lines_us(&source->lines, "all GPU activity") > 0))
+        page_warning(page, "No GPU activity with a duration: profile with ProfilerActivity.CUDA.");
 }
 
-static void show_cards(struct page *page, const struct operators_source *source, size_t n_ranks) {
-    page_cards_begin(page);
+static void show_cards(struct page *page, const void *of) {
+    const struct operators_source *source = of;
+    const struct sutra_operators_rank *rank;
+    size_t n_ranks = 0;
+    for (size_t i = 0; (rank = sutra_operators_ranks_get(source->ranks, i)); i++)
+        n_ranks += !rank->reason;
     page_card(page, "Ranks", (double)n_ranks, UNIT_COUNT, "");
     page_card(page, "GPU time", lines_us(&source->lines, "total"), UNIT_US, "from the first to the last activity");
     page_card(page, "Busy", lines_us(&source->lines, "busy"), UNIT_US, "");
     page_card(page, "All GPU activity", lines_us(&source->lines, "all GPU activity"), UNIT_US, "sum of durations");
     page_card(page, "Unattributed", lines_us(&source->lines, "unattributed"), UNIT_US, "launch call not in the trace");
-    page_cards_end(page);
-}
-
-static void write_page(struct page *page, const struct operators_source *source, bool kernels) {
-    char title[96], more[96] = "";
-    const struct sutra_operators_rank *first = sutra_operators_ranks_get(source->ranks, 0);
-    size_t n = count_ranks(source->ranks, &first);
-    const struct page_section *sections = kernels ? of_kernels : of_operators;
-    snprintf(title, sizeof title, "%s of rank %" PRId64, kernels ? "Kernels" : "Operators", first->rank);
-    if (n > 1) {
-        snprintf(title, sizeof title, "%s of %s ranks", kernels ? "Kernels" : "Operators",
-                 shown_decimal((double)n, 0).text);
-        snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
-    }
-    page_head(page, title, first->path, more, sections);
-    operators_show_warnings(page, source->ranks);
-    if (!(lines_us(&source->lines, "all GPU activity") > 0))
-        page_warning(page, "No GPU activity with a duration: profile with ProfilerActivity.CUDA.");
-    show_cards(page, source, n);
-    page_sections(page, sections, source);
 }
 
 enum sutra_status sutra_report_write_operators(struct sutra_context *context, const struct sutra_operators_ranks *ranks,
                                                const char *folder, uint64_t *n_bytes, struct sutra_error *error) {
     struct operators_source source = {.ranks = ranks};
-    const struct sutra_table *timeline = sutra_result_table(SUTRA_RESULT(ranks), SUTRA_OPERATORS_TIMELINE, NULL);
+    const struct sutra_operators_rank *first = sutra_operators_ranks_get(ranks, 0), *rank;
     bool kernels = sutra_result_table(SUTRA_RESULT(ranks), SUTRA_KERNELS_BY_NAME, NULL) != NULL;
+    const char *subject = kernels ? "Kernels" : "Operators";
     struct page page;
+    char title[96], more[96] = "";
+    size_t n = 0;
+    for (size_t i = 0; (rank = sutra_operators_ranks_get(ranks, i)); i++)
+        if (!rank->reason && n++ == 0)
+            first = rank;
+    snprintf(title, sizeof title, "%s of rank %" PRId64, subject, first->rank);
+    if (n > 1) {
+        snprintf(title, sizeof title, "%s of %s ranks", subject, shown_decimal((double)n, 0).text);
+        snprintf(more, sizeof more, " and %s more", shown_decimal((double)n - 1, 0).text);
+    }
+    const struct page_frame frame = {.title = title,
+                                     .path = first->path,
+                                     .more = more,
+                                     .warnings = warn,
+                                     .cards = show_cards,
+                                     .sections = kernels ? of_kernels : of_operators};
     page_open(&page, context, folder, kernels ? PAGE_KERNELS : PAGE_OPERATORS, error);
-    lines_table(&source.lines, timeline);
+    lines_table(&source.lines, sutra_result_table(SUTRA_RESULT(ranks), SUTRA_OPERATORS_TIMELINE, NULL));
     page_check(&page, &source.lines);
-    write_page(&page, &source, kernels);
+    enum sutra_status status = page_write(&page, &frame, &source, n_bytes);
     table_free(&source.lines);
-    enum sutra_status status = page_close(&page);
-    if (!status && n_bytes)
-        *n_bytes = page.n_bytes;
     return status;
 }

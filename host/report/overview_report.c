@@ -9,45 +9,45 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/overview/steps.h"
-#include "analyze/overview/straggler.h"
 #include "report/charts.h"
 #include "report/hta_report.h"
 #include "report/operators_report.h"
-#include "report/page_table.h"
 #include "sutra/overview.h"
 #include "sutra/report.h"
 
-/*
- * Tables that the page of an overview derives from the analysis.
- */
+/* The parts of the time of a rank, which do not overlap; their columns are adjacent in each table that has them. */
+#define N_PARTS 8
 
-/* What the time of each rank went to, in parts that do not overlap: rank, parts from compute to idle time of unknown
- * cause, window_us. The caller's, to free with table_free(). */
-enum { SPLIT_RANK, SPLIT_PARTS, N_SPLIT_PARTS = 8 };
+static const struct {
+    const char *column, *name;
+    int colour;
+} parts[N_PARTS] = {{"compute_us", "compute", COLOUR_COMPUTE},
+                    {"exposed_communication_us", "exposed communication", COLOUR_COMMUNICATION},
+                    {"exposed_copies_us", "exposed memcpy", COLOUR_COPIES},
+                    {"idle_host_us", "idle: host", COLOUR_WAIT_HOST},
+                    {"idle_dataloader_us", "idle: data loading", COLOUR_WAIT_DATA},
+                    {"idle_sync_us", "idle: synchronizing", COLOUR_WAIT_SYNC},
+                    {"idle_device_us", "idle: launched before", COLOUR_WAIT_DEVICE},
+                    {"idle_rest_us", "idle: unknown cause", COLOUR_IDLE}};
 
-/* How much of the communication of each rank that has some other work hides: rank, hidden_us, exposed_us,
- * communication_us, overlap_percent; from the analysis's ranks, and their parts, which have the same order. */
-enum { OVERLAP_HIDDEN_US = 1, OVERLAP_EXPOSED_US };
+/* Bars of the parts, labelled by a column of the table. */
+static struct bars bars_of_parts(const struct sutra_table *table, const char *label) {
+    struct bars bars = {
+        .table = table, .labels = {table_column(table, label)}, .n_labels = 1, .n_values = N_PARTS, .unit = UNIT_US};
+    for (int i = 0; i < N_PARTS; i++)
+        bars.values[i] = (struct bar_value){table_column(table, parts[i].column), parts[i].name, parts[i].colour};
+    return bars;
+}
 
-/* Columns of the analysis's table of streams. */
-enum {
-    STREAMS_RANK,
-    STREAMS_STREAM,
-    STREAMS_KERNELS,
-    STREAMS_COMPUTE,
-    STREAMS_COMMUNICATION,
-    STREAMS_COPIES,
-    STREAMS_WORK
-};
+static double real_at(const struct sutra_table *table, const char *column, uint64_t row) {
+    return table_get_real(table, table_column(table, column), row);
+}
 
-/*
- * Implements overview_tables.h. O(rows).
- */
+static int64_t integer_at(const struct sutra_table *table, const char *column, uint64_t row) {
+    return table_get_integer(table, table_column(table, column), row);
+}
 
-enum { FROM_RANK, FROM_WHAT, FROM_TIME };
-
-/* The part that a line of the analysis's timeline belongs to; N_SPLIT_PARTS: it is a sum of others. */
+/* The part of a line of the analysis's timeline; N_PARTS: the line is a sum of other lines. */
 static int part_of(const char *what) {
     static const struct {
         const char *what;
@@ -67,86 +67,19 @@ static int part_of(const char *what) {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (strcmp(lines[i].what, what) == 0)
             return lines[i].part;
-    return N_SPLIT_PARTS;
-}
-
-static void split_table(struct sutra_table *table, const struct sutra_table *timeline) {
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                               {"compute_us", SUTRA_COLUMN_REAL},
-                                               {"exposed_communication_us", SUTRA_COLUMN_REAL},
-                                               {"exposed_copies_us", SUTRA_COLUMN_REAL},
-                                               {"idle_host_us", SUTRA_COLUMN_REAL},
-                                               {"idle_dataloader_us", SUTRA_COLUMN_REAL},
-                                               {"idle_sync_us", SUTRA_COLUMN_REAL},
-                                               {"idle_device_us", SUTRA_COLUMN_REAL},
-                                               {"idle_rest_us", SUTRA_COLUMN_REAL},
-                                               {"window_us", SUTRA_COLUMN_REAL}};
-    table_init(table, "time_of_ranks", specs, sizeof specs / sizeof *specs);
-    for (uint64_t row = 0; row < timeline->n_rows;) {
-        int64_t rank = table_get_integer(timeline, FROM_RANK, row);
-        double us[N_SPLIT_PARTS + 1] = {0}, window = 0;
-        for (; row < timeline->n_rows && table_get_integer(timeline, FROM_RANK, row) == rank; row++) {
-            size_t length;
-            us[part_of(table_get_text(timeline, FROM_WHAT, row, &length))] += table_get_real(timeline, FROM_TIME, row);
-        }
-        table_integer(table, rank);
-        for (int part = 0; part < N_SPLIT_PARTS; part++) {
-            table_real(table, us[part]);
-            window += us[part];
-        }
-        table_real(table, window);
-    }
-}
-
-static void overlap_table(struct sutra_table *table, const struct sutra_table *ranks, const struct sutra_table *split) {
-    enum { RANK = 0, COMMUNICATION = 5, EXPOSED = SPLIT_PARTS + 1 };
-    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
-                                               {"hidden_us", SUTRA_COLUMN_REAL},
-                                               {"exposed_us", SUTRA_COLUMN_REAL},
-                                               {"communication_us", SUTRA_COLUMN_REAL},
-                                               {"overlap_percent", SUTRA_COLUMN_REAL}};
-    table_init(table, "overview_overlap", specs, sizeof specs / sizeof *specs);
-    for (uint64_t row = 0; row < ranks->n_rows && row < split->n_rows; row++) {
-        double all = table_get_real(ranks, COMMUNICATION, row);
-        double exposed = fmin(table_get_real(split, EXPOSED, row), all);
-        if (!(all > 0))
-            continue;
-        table_integer(table, table_get_integer(ranks, RANK, row));
-        table_real(table, all - exposed);
-        table_real(table, exposed);
-        table_real(table, all);
-        table_real(table, (all - exposed) / all * 100);
-    }
-}
-
-/* Bars of these parts, which begin at a column of a table. */
-static struct bars split_bars(const struct sutra_table *table, uint32_t first_part) {
-    static const struct bar_value parts[N_SPLIT_PARTS] = {{0, "compute", COLOUR_COMPUTE},
-                                                          {1, "exposed communication", COLOUR_COMMUNICATION},
-                                                          {2, "exposed memcpy", COLOUR_COPIES},
-                                                          {3, "idle: host", COLOUR_WAIT_HOST},
-                                                          {4, "idle: data loading", COLOUR_WAIT_DATA},
-                                                          {5, "idle: synchronizing", COLOUR_WAIT_SYNC},
-                                                          {6, "idle: launched before", COLOUR_WAIT_DEVICE},
-                                                          {7, "idle: unknown cause", COLOUR_IDLE}};
-    struct bars bars = {.table = table, .n_labels = 1, .n_values = N_SPLIT_PARTS, .unit = UNIT_US};
-    for (int i = 0; i < N_SPLIT_PARTS; i++) {
-        bars.values[i] = parts[i];
-        bars.values[i].column += first_part;
-    }
-    return bars;
+    return N_PARTS;
 }
 
 /* Steps and streams as bars. */
 #define STEPS_SHOWN   48
 #define STREAMS_SHOWN 16
 
-/* What the page is made from. */
+/* The source of the page. */
 struct overview_source {
     const struct sutra_overview *overview;
     struct operators_source operators;
     struct hta_source hta;
-    struct sutra_table split;
+    struct sutra_table split; /* the parts of each rank */
     size_t n_ranks;
 };
 
@@ -154,15 +87,15 @@ static const struct sutra_table *table_of(const struct overview_source *source, 
     return sutra_result_table(SUTRA_RESULT(source->overview), id, NULL);
 }
 
-/* Whether a device did anything. */
+/* Whether the trace has GPU activity. */
 static bool has_work(const struct overview_source *source) {
     return table_of(source, SUTRA_OVERVIEW_KERNELS)->n_rows > 0;
 }
 
-static double sum_of(const struct sutra_table *table, uint32_t column) {
+static double sum_of(const struct sutra_table *table, const char *column) {
     double sum = 0;
     for (uint64_t row = 0; row < table->n_rows; row++)
-        sum += table_get_real(table, column, row);
+        sum += real_at(table, column, row);
     return sum;
 }
 
@@ -181,46 +114,40 @@ static void show_findings(struct page *page, const void *of) {
         page_words(page, "No findings: no rule fires on this trace. See the time breakdown below.");
 }
 
-/* ---- Figures ---- */
+/* ---- Cards ---- */
 
+/* The share of the parts first..last. */
 static void card_share(struct page *page, const struct overview_source *source, const char *name, int first, int last,
                        const char *what) {
     char note[96];
-    double window = sum_of(&source->split, SPLIT_PARTS + N_SPLIT_PARTS), us = 0;
+    double window = sum_of(&source->split, "window_us"), us = 0;
     for (int part = first; part <= last; part++)
-        us += sum_of(&source->split, SPLIT_PARTS + (uint32_t)part);
+        us += sum_of(&source->split, parts[part].column);
     snprintf(note, sizeof note, "%s%s%s", shown_figure(us, UNIT_US).text, *what ? ", " : "", what);
     page_card(page, name, window > 0 ? 100 * us / window : NAN, UNIT_PERCENT, note);
 }
 
-static void show_shares(struct page *page, const struct overview_source *source) {
+static void show_cards(struct page *page, const void *of) {
+    const struct overview_source *source = of;
+    const struct sutra_table *ranks = table_of(source, SUTRA_OVERVIEW_STEP_RANKS);
+    char note[160];
+    if (ranks->n_rows) {
+        double n = sum_of(ranks, "steps"), mean = 0;
+        for (uint64_t row = 0; row < ranks->n_rows; row++)
+            mean += real_at(ranks, "mean_us", row) * real_at(ranks, "steps", row) / n;
+        snprintf(note, sizeof note, "%s%s", n > 1 ? "mean of " : "one step", n > 1 ? shown_decimal(n, 0).text : "");
+        page_card(page, "Step", mean, UNIT_US, note);
+    } else {
+        page_card(page, "Window", sum_of(&source->split, "window_us") / (double)source->n_ranks, UNIT_US,
+                  source->n_ranks > 1 ? "mean per rank" : "");
+    }
+    if (!has_work(source))
+        return;
     card_share(page, source, "Compute", 0, 0, "");
     card_share(page, source, "Exposed communication", 1, 1, "without overlapping compute");
     card_share(page, source, "Exposed memcpy", 2, 2, "without overlapping activity");
     card_share(page, source, "GPU idle: host", 3, 3, "launch-bound");
     card_share(page, source, "GPU idle: other", 4, 7, "data loading, synchronizing, launched before");
-}
-
-static void show_cards(struct page *page, const struct overview_source *source) {
-    const struct sutra_table *ranks = table_of(source, SUTRA_OVERVIEW_STEP_RANKS);
-    char note[160];
-    page_cards_begin(page);
-    if (ranks->n_rows) {
-        double n = sum_of(ranks, STEP_RANKS_N);
-        double mean = 0;
-        for (uint64_t row = 0; row < ranks->n_rows; row++)
-            mean += table_get_real(ranks, STEP_RANKS_MEAN, row) * table_get_real(ranks, STEP_RANKS_N, row) / n;
-        snprintf(note, sizeof note, "%s", n > 1 ? "mean of " : "one step");
-        if (n > 1)
-            snprintf(note + strlen(note), sizeof note - strlen(note), "%s", shown_decimal(n, 0).text);
-        page_card(page, "Step", mean, UNIT_US, note);
-    } else {
-        page_card(page, "Window", sum_of(&source->split, SPLIT_PARTS + N_SPLIT_PARTS) / (double)source->n_ranks,
-                  UNIT_US, source->n_ranks > 1 ? "mean per rank" : "");
-    }
-    if (has_work(source))
-        show_shares(page, source);
-    page_cards_end(page);
 }
 
 /* ---- Time and steps ---- */
@@ -242,38 +169,24 @@ static void show_time(struct page *page, const void *of) {
         page_missing(page, "Time", "no GPU activity in the trace");
         return;
     }
-    page_bars(page, split_bars(&source->split, SPLIT_PARTS), RANKS_AS_BARS, &words);
+    page_bars(page, bars_of_parts(&source->split, "rank"), RANKS_AS_BARS, &words);
     page_table(page, table_of(source, SUTRA_OVERVIEW_TIMELINE), "Time breakdown", "overview_timeline");
 }
 
-/* Whether the time of each rank is that of one step, which the chart of time shows. */
-static bool has_single_steps(const struct sutra_table *ranks) {
-    for (uint64_t row = 0; row < ranks->n_rows; row++)
-        if (table_get_integer(ranks, STEP_RANKS_N, row) > 1)
-            return false;
-    return true;
-}
-
-/* The steps of the rank that has the slowest. */
-static void take_slowest_rank(const struct sutra_table *steps, struct sutra_table *made, int64_t *rank) {
-    uint64_t slowest = 0;
-    for (uint64_t row = 1; row < steps->n_rows; row++)
-        if (table_get_real(steps, STEPS_TIME, row) > table_get_real(steps, STEPS_TIME, slowest))
-            slowest = row;
-    *rank = table_get_integer(steps, STEPS_RANK, slowest);
-    table_init_like(made, steps);
-    for (uint64_t row = 0; row < steps->n_rows; row++)
-        if (table_get_integer(steps, STEPS_RANK, row) == *rank)
-            table_append_row(made, steps, row);
-}
-
+/* Shows the steps of the rank with the slowest step. */
 static void show_step_list(struct page *page, const struct sutra_table *steps, size_t n_ranks) {
     struct sutra_table of_rank;
     char title[96] = "Steps";
-    int64_t rank;
-    take_slowest_rank(steps, &of_rank, &rank);
-    struct bars bars = split_bars(&of_rank, STEPS_PARTS);
-    bars.labels[0] = STEPS_NAME;
+    uint64_t slowest = 0;
+    for (uint64_t row = 1; row < steps->n_rows; row++)
+        if (real_at(steps, "time_us", row) > real_at(steps, "time_us", slowest))
+            slowest = row;
+    int64_t rank = integer_at(steps, "rank", slowest);
+    table_init_like(&of_rank, steps);
+    for (uint64_t row = 0; row < steps->n_rows; row++)
+        if (integer_at(steps, "rank", row) == rank)
+            table_append_row(&of_rank, steps, row);
+    struct bars bars = bars_of_parts(&of_rank, "step");
     if (n_ranks > 1)
         snprintf(title, sizeof title, "Steps of rank %" PRId64 ", which has the slowest step", rank);
     const struct bars_words words = {"steps",
@@ -288,33 +201,11 @@ static void show_step_list(struct page *page, const struct sutra_table *steps, s
     table_free(&of_rank);
 }
 
-/* Which step is the slowest of all, and why it is slower than others of its rank. */
-static void say_slowest(struct page *page, const struct sutra_table *ranks) {
-    char words[400];
-    size_t length;
-    uint64_t row = 0;
-    for (uint64_t i = 1; i < ranks->n_rows; i++)
-        if (table_get_real(ranks, STEP_RANKS_SLOWEST, i) > table_get_real(ranks, STEP_RANKS_SLOWEST, row))
-            row = i;
-    const char *step = table_get_text(ranks, STEP_RANKS_STEP, row, &length),
-               *cause = table_get_text(ranks, STEP_RANKS_CAUSE, row, &length);
-    if (length == 0)
-        return;
-    snprintf(words, sizeof words,
-             "The slowest step is %.64s of rank %" PRId64
-             ": %s, median %s. Largest difference: %s above the median (%s).",
-             step, table_get_integer(ranks, STEP_RANKS_RANK, row),
-             shown_figure(table_get_real(ranks, STEP_RANKS_SLOWEST, row), UNIT_US).text,
-             shown_figure(table_get_real(ranks, STEP_RANKS_MEDIAN, row), UNIT_US).text,
-             shown_figure(table_get_real(ranks, STEP_RANKS_MORE, row), UNIT_US).text, cause);
-    page_words(page, words);
-}
-
 static void show_steps(struct page *page, const void *of) {
     const struct overview_source *source = of;
     const struct sutra_table *steps = table_of(source, SUTRA_OVERVIEW_STEPS);
     const struct sutra_table *ranks = table_of(source, SUTRA_OVERVIEW_STEP_RANKS);
-    const struct sutra_table *places = table_of(source, SUTRA_OVERVIEW_STEP_INDICES);
+    const struct sutra_table *indices = table_of(source, SUTRA_OVERVIEW_STEP_INDICES);
     static const struct bars_words words = {"mean_steps",
                                             "Mean step of each rank",
                                             "One bar per rank: the time breakdown of its mean step.",
@@ -327,25 +218,43 @@ static void show_steps(struct page *page, const void *of) {
                      "--annotation NAME uses annotations as steps");
         return;
     }
-    bool several = !has_single_steps(ranks), bars = several && source->n_ranks > 1 && source->n_ranks <= RANKS_AS_BARS;
-    if (several)
-        say_slowest(page, ranks);
-    else
+    bool several = false;
+    for (uint64_t row = 0; row < ranks->n_rows; row++)
+        several |= integer_at(ranks, "steps", row) > 1;
+    bool bars = several && source->n_ranks > 1 && source->n_ranks <= RANKS_AS_BARS;
+    if (several) { /* the slowest step of all ranks, and the part that makes it slower than the median of its rank */
+        char text[400];
+        size_t length;
+        uint64_t row = 0;
+        for (uint64_t i = 1; i < ranks->n_rows; i++)
+            if (real_at(ranks, "slowest_us", i) > real_at(ranks, "slowest_us", row))
+                row = i;
+        const char *step = table_get_text(ranks, table_column(ranks, "slowest_step"), row, &length);
+        const char *cause = table_get_text(ranks, table_column(ranks, "cause"), row, &length);
+        snprintf(text, sizeof text,
+                 "The slowest step is %.64s of rank %" PRId64
+                 ": %s, median %s. Largest difference: %s above the median (%s).",
+                 step, integer_at(ranks, "rank", row), shown_figure(real_at(ranks, "slowest_us", row), UNIT_US).text,
+                 shown_figure(real_at(ranks, "median_us", row), UNIT_US).text,
+                 shown_figure(real_at(ranks, "more_us", row), UNIT_US).text, cause);
+        if (length)
+            page_words(page, text);
+    } else
         page_words(page, source->n_ranks > 1 ? "Each rank has one step, which the chart above shows."
                                              : "There is one step, which the chart above shows.");
     if (bars)
-        page_bars(page, split_bars(ranks, STEP_RANKS_PARTS), RANKS_AS_BARS, &words);
+        page_bars(page, bars_of_parts(ranks, "rank"), RANKS_AS_BARS, &words);
     if (several)
         show_step_list(page, steps, source->n_ranks);
     else
         page_table(page, steps, "Steps", "steps");
     if (several && !bars)
         page_table(page, ranks, words.caption, words.file);
-    if (places->n_rows)
-        page_table(page, places, "Step n over ranks: mean, spread, slowest rank and cause", "step_indices");
+    if (indices->n_rows)
+        page_table(page, indices, "Step n over ranks: mean, spread, slowest rank and cause", "step_indices");
 }
 
-/* ---- What other pages have, too ---- */
+/* ---- Sections of other pages ---- */
 
 static void show_operators(struct page *page, const void *of) {
     const struct operators_source *source = &((const struct overview_source *)of)->operators;
@@ -379,8 +288,9 @@ static void show_waits(struct page *page, const struct sutra_table *waits) {
                                             "Collective waits",
                                             "collective_waits"};
     const struct bars bars = {.table = waits,
+                              .labels = {table_column(waits, "rank")},
                               .n_labels = 1,
-                              .values = {{WAITS_FOR, "causes wait", COLOUR_COUNT}},
+                              .values = {{table_column(waits, "wait_caused_us"), "causes wait", COLOUR_COUNT}},
                               .n_values = 1,
                               .unit = UNIT_US};
     if (waits->n_rows < 2) {
@@ -389,7 +299,7 @@ static void show_waits(struct page *page, const struct sutra_table *waits) {
         return;
     }
     page_subtitle(page, words.title);
-    if (sum_of(waits, WAITS_FOR) > 0) {
+    if (sum_of(waits, "wait_caused_us") > 0) {
         page_bars(page, bars, RANKS_AS_BARS, &words);
         return;
     }
@@ -397,7 +307,7 @@ static void show_waits(struct page *page, const struct sutra_table *waits) {
     page_table(page, waits, words.caption, words.file);
 }
 
-static void show_overlap(struct page *page, const struct overview_source *source) {
+static void show_communication(struct page *page, const void *of) {
     static const struct bars_words words = {"overlap",
                                             "Overlap of communication and compute",
                                             "One bar per rank: communication that overlaps with compute, and exposed "
@@ -405,27 +315,46 @@ static void show_overlap(struct page *page, const struct overview_source *source
                                             NULL,
                                             "Communication of each rank",
                                             "overview_ranks"};
+    static const struct column_spec specs[] = {{"rank", SUTRA_COLUMN_INTEGER},
+                                               {"hidden_us", SUTRA_COLUMN_REAL},
+                                               {"exposed_us", SUTRA_COLUMN_REAL},
+                                               {"communication_us", SUTRA_COLUMN_REAL},
+                                               {"overlap_percent", SUTRA_COLUMN_REAL}};
+    const struct overview_source *source = of;
+    const struct sutra_table *ranks = table_of(source, SUTRA_OVERVIEW_RANKS);
     struct sutra_table table;
-    overlap_table(&table, table_of(source, SUTRA_OVERVIEW_RANKS), &source->split);
+    table_init(&table, "overview_overlap", specs, sizeof specs / sizeof *specs);
+    for (uint64_t row = 0; row < ranks->n_rows && row < source->split.n_rows; row++) { /* both in the order of ranks */
+        double all = real_at(ranks, "communication_us", row);
+        double exposed = fmin(real_at(&source->split, "exposed_communication_us", row), all);
+        if (!(all > 0))
+            continue;
+        table_integer(&table, integer_at(ranks, "rank", row));
+        table_real(&table, all - exposed);
+        table_real(&table, exposed);
+        table_real(&table, all);
+        table_real(&table, (all - exposed) / all * 100);
+    }
     const struct bars bars = {.table = &table,
+                              .labels = {table_column(&table, "rank")},
                               .n_labels = 1,
-                              .values = {{OVERLAP_HIDDEN_US, "overlaps with compute", COLOUR_HIDDEN},
-                                         {OVERLAP_EXPOSED_US, "exposed", COLOUR_COMMUNICATION}},
+                              .values = {{table_column(&table, "hidden_us"), "overlaps with compute", COLOUR_HIDDEN},
+                                         {table_column(&table, "exposed_us"), "exposed", COLOUR_COMMUNICATION}},
                               .n_values = 2,
                               .unit = UNIT_US};
     if (!page_bars(page, bars, RANKS_AS_BARS, &words))
         page_missing(page, "Overlap", "the trace has no communication kernels");
     table_free(&table);
-}
-
-static void show_communication(struct page *page, const void *of) {
-    const struct overview_source *source = of;
-    show_overlap(page, source);
     show_waits(page, table_of(source, SUTRA_OVERVIEW_COLLECTIVE_WAITS));
 }
 
-/* Streams of all ranks, the busiest first. */
-static void show_work(struct page *page, const struct overview_source *source) {
+/* HTA omits the last step, which the other sections include. */
+static void show_hta_note(struct page *page, const struct overview_source *source) {
+    if (source->hta.sums.all->n_steps > 1)
+        page_words(page, "By the rules of HTA, without the last ProfilerStep:");
+}
+
+static void show_streams(struct page *page, const void *of) {
     static const struct bars_words words = {"stream_work",
                                             "GPU activity of streams",
                                             "One bar per stream: compute, communication, memcpy and memset; descending "
@@ -433,22 +362,29 @@ static void show_work(struct page *page, const struct overview_source *source) {
                                             NULL,
                                             "GPU activity of each stream, descending",
                                             "overview_streams"};
+    const struct overview_source *source = of;
+    if (!table_of(source, SUTRA_OVERVIEW_STREAMS)->n_rows) {
+        page_missing(page, "Streams", "no GPU activity on a stream");
+        return;
+    }
+    /* Streams of all ranks, in descending order of busy time. */
     struct sutra_table streams;
     table_init_like(&streams, table_of(source, SUTRA_OVERVIEW_STREAMS));
     table_append(&streams, table_of(source, SUTRA_OVERVIEW_STREAMS));
-    table_sort_falling(&streams, STREAMS_WORK, STREAMS_WORK);
+    uint32_t stream = table_column(&streams, "stream"), work = table_column(&streams, "work_us");
+    table_sort_descending(&streams, work, work);
     struct bars bars = {.table = &streams,
-                        .labels = {STREAMS_STREAM},
+                        .labels = {stream},
                         .n_labels = 1,
                         .label_prefix = "stream ",
-                        .values = {{STREAMS_COMPUTE, "compute", COLOUR_COMPUTE},
-                                   {STREAMS_COMMUNICATION, "communication", COLOUR_COMMUNICATION},
-                                   {STREAMS_COPIES, "memcpy and memset", COLOUR_COPIES}},
+                        .values = {{table_column(&streams, "compute_us"), "compute", COLOUR_COMPUTE},
+                                   {table_column(&streams, "communication_us"), "communication", COLOUR_COMMUNICATION},
+                                   {table_column(&streams, "copies_us"), "memcpy and memset", COLOUR_COPIES}},
                         .n_values = 3,
                         .unit = UNIT_US};
     if (source->n_ranks > 1) {
-        bars.labels[0] = STREAMS_RANK;
-        bars.labels[bars.n_labels++] = STREAMS_STREAM;
+        bars.labels[0] = table_column(&streams, "rank");
+        bars.labels[bars.n_labels++] = stream;
     }
     page_check(page, &streams);
     page_subtitle(page, words.title);
@@ -457,23 +393,8 @@ static void show_work(struct page *page, const struct overview_source *source) {
     else
         page_table(page, &streams, words.caption, words.file);
     table_free(&streams);
-}
-
-/* HTA's rules cut the last step off, which the other sections have. */
-static void say_cut(struct page *page, const struct overview_source *source) {
-    if (source->hta.sums.all->n_steps > 1)
-        page_words(page, "By the rules of HTA, without the last ProfilerStep:");
-}
-
-static void show_streams(struct page *page, const void *of) {
-    const struct overview_source *source = of;
-    if (!table_of(source, SUTRA_OVERVIEW_STREAMS)->n_rows) {
-        page_missing(page, "Streams", "no GPU activity on a stream");
-        return;
-    }
-    show_work(page, source);
     page_subtitle(page, "Idle time of streams");
-    say_cut(page, source);
+    show_hta_note(page, source);
     hta_idle_show(page, &source->hta);
     hta_queues_show(page, &source->hta);
 }
@@ -481,7 +402,7 @@ static void show_streams(struct page *page, const void *of) {
 static void show_launches(struct page *page, const void *of) {
     const struct overview_source *source = of;
     if (has_work(source))
-        say_cut(page, source);
+        show_hta_note(page, source);
     hta_launches_show(page, &source->hta);
     hta_copies_show(page, &source->hta);
 }
@@ -529,21 +450,8 @@ static const struct page_section sections[] = {
 
 /* ---- The page ---- */
 
-static void write_page(struct page *page, const struct overview_source *source) {
-    const struct sutra_operators_rank *first = sutra_operators_ranks_get(source->operators.ranks, 0);
-    char title[96], more[96] = "";
-    if (source->n_ranks > 1) {
-        snprintf(title, sizeof title, "Bottlenecks and time breakdown of %s ranks",
-                 shown_decimal((double)source->n_ranks, 0).text);
-        snprintf(more, sizeof more, " and %s more", shown_decimal((double)source->n_ranks - 1, 0).text);
-    } else {
-        snprintf(title, sizeof title, "Bottlenecks and time breakdown of rank %" PRId64, first->rank);
-    }
-    page_head(page, title, first->path, more, sections);
-    operators_show_warnings(page, source->operators.ranks);
-    page_section(page, &sections[0], source);
-    show_cards(page, source);
-    page_sections(page, sections + 1, source);
+static void warn(struct page *page, const void *of) {
+    operators_show_warnings(page, ((const struct overview_source *)of)->operators.ranks);
 }
 
 enum sutra_status sutra_report_write_overview(struct sutra_context *context, const struct sutra_overview *overview,
@@ -552,21 +460,57 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
         .overview = overview,
         .operators.ranks = sutra_overview_operators(overview),
         .hta = {.ranks = sutra_overview_hta(overview), .sums.size = sizeof source.hta.sums}};
+    const struct sutra_table *timeline =
+        sutra_result_table(SUTRA_RESULT(source.operators.ranks), SUTRA_OPERATORS_TIMELINE, NULL);
+    const struct sutra_operators_rank *first = sutra_operators_ranks_get(source.operators.ranks, 0);
+    const struct sutra_table *parts_of_time = sutra_result_table(SUTRA_RESULT(overview), SUTRA_OVERVIEW_TIMELINE, NULL);
+    struct column_spec specs[N_PARTS + 2] = {{"rank", SUTRA_COLUMN_INTEGER},
+                                             [N_PARTS + 1] = {"window_us", SUTRA_COLUMN_REAL}};
     struct page page;
+    char title[96], more[96] = "";
     sutra_hta_ranks_sum(source.hta.ranks, &source.hta.sums);
     page_open(&page, context, folder, PAGE_FIRST, error);
     page.n_rows = PAGE_ROWS_FEW;
     page.beside = PAGE_HTA;
-    split_table(&source.split, sutra_result_table(SUTRA_RESULT(overview), SUTRA_OVERVIEW_TIMELINE, NULL));
+    /* The table of the parts and their sum, by rank. */
+    for (int part = 0; part < N_PARTS; part++)
+        specs[part + 1] = (struct column_spec){parts[part].column, SUTRA_COLUMN_REAL};
+    table_init(&source.split, "time_of_ranks", specs, N_PARTS + 2);
+    for (uint64_t row = 0; row < parts_of_time->n_rows;) {
+        int64_t rank = integer_at(parts_of_time, "rank", row);
+        double us[N_PARTS + 1] = {0}, window = 0;
+        for (; row < parts_of_time->n_rows && integer_at(parts_of_time, "rank", row) == rank; row++) {
+            size_t length;
+            us[part_of(table_get_text(parts_of_time, table_column(parts_of_time, "kind"), row, &length))] +=
+                real_at(parts_of_time, "time_us", row);
+        }
+        table_integer(&source.split, rank);
+        for (int part = 0; part < N_PARTS; part++) {
+            table_real(&source.split, us[part]);
+            window += us[part];
+        }
+        table_real(&source.split, window);
+    }
     source.n_ranks = source.split.n_rows;
-    lines_table(&source.operators.lines,
-                sutra_result_table(SUTRA_RESULT(source.operators.ranks), SUTRA_OPERATORS_TIMELINE, NULL));
+    lines_table(&source.operators.lines, timeline);
     page_check(&page, &source.split);
     page_check(&page, &source.operators.lines);
-    write_page(&page, &source);
+    snprintf(title, sizeof title, "Bottlenecks and time breakdown of rank %" PRId64, first->rank);
+    if (source.n_ranks > 1) {
+        snprintf(title, sizeof title, "Bottlenecks and time breakdown of %s ranks",
+                 shown_decimal((double)source.n_ranks, 0).text);
+        snprintf(more, sizeof more, " and %s more", shown_decimal((double)source.n_ranks - 1, 0).text);
+    }
+    const struct page_frame frame = {.title = title,
+                                     .path = first->path,
+                                     .more = more,
+                                     .warnings = warn,
+                                     .n_above = 1,
+                                     .cards = show_cards,
+                                     .sections = sections};
+    enum sutra_status status = page_write(&page, &frame, &source, NULL);
     table_free(&source.split);
     table_free(&source.operators.lines);
-    enum sutra_status status = page_close(&page);
     source.hta.is_beside = true;
     if (!status)
         status = hta_page_write(context, &source.hta, folder, &page.n_bytes, error);

@@ -1,5 +1,5 @@
 /*
- * page.c - writes the frame of a page, and its files.
+ * page.c - implements page.h, except tables: headings of columns, links between pages, the frame of a page, charts.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -18,11 +18,9 @@
 #include "text/quantities.h"
 #include "write/text.h"
 
-/*
- * Determines heading and unit of a table column from the ending of its name, or from a list.
- */
+/* ---- Headings of columns, by the ending of their name or from a list ---- */
 
-/* Ends of names, the longer ones first. */
+/* Endings of names, longer ones first. */
 static const struct {
     const char *end, *unit;
 } ends[] = {{" (us)", "µs"},
@@ -42,7 +40,7 @@ static const struct {
             {"tflops", "TFLOP"},
             {"mbytes", "MB"}};
 
-/* Columns whose names are no words, or tell no unit; no table: in any. */
+/* Columns whose names are no words or have no unit; table NULL: in any table. */
 static const struct {
     const char *table, *column, *words, *unit;
 } others[] = {{NULL, "tflops_per_s", "rate", "TFLOP/s"},
@@ -59,7 +57,7 @@ static const struct {
               {NULL, "cpu_op_kernel_ratio", "CPU time to kernel time", "ratio"},
               {"gpu_kernel_breakdown_mem.types", "sum", "time", "µs"}};
 
-/* Times whose names do not say so. */
+/* Times without a unit in their names. */
 static const char *const times[] = {"ts",
                                     "dur",
                                     "duration",
@@ -73,10 +71,12 @@ static const char *const times[] = {"ts",
                                     "avg_runtime_delay",
                                     "duration_at_max_queue_length"};
 
-/* Numbers of whole tables. */
+/* Units of the columns of a distribution, by table. */
 static const struct {
     const char *table, *unit;
 } tables[] = {{"memory_bw_summary", "GB/s"}, {"queue_length_summary", "kernels"}};
+
+static const char *const statistics[] = {"mean", "std", "min", "25%", "50%", "75%", "max"};
 
 static bool same(const char *a, const char *b) {
     return strcmp(a, b) == 0;
@@ -86,20 +86,8 @@ static void set_words(struct heading *heading, const char *name, size_t length) 
     size_t room = sizeof heading->words - 1;
     length = length < room ? length : room;
     for (size_t i = 0; i < length; i++)
-        heading->words[i] = name[i];
-    for (size_t i = 0; i < length; i++)
-        if (name[i] == '_')
-            heading->words[i] = ' ';
+        heading->words[i] = name[i] == '_' ? ' ' : name[i];
     heading->words[length] = '\0';
-}
-
-/* What describes a distribution. */
-static bool describes(const char *column) {
-    static const char *const names[] = {"mean", "std", "min", "25%", "50%", "75%", "max"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (same(column, names[i]))
-            return true;
-    return false;
 }
 
 struct heading heading_of(const char *table, const char *column) {
@@ -124,8 +112,9 @@ struct heading heading_of(const char *table, const char *column) {
         if (same(times[i], column))
             heading.unit = "µs";
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (same(tables[i].table, table) && describes(column))
-            heading.unit = tables[i].unit;
+        for (size_t k = 0; same(tables[i].table, table) && k < sizeof statistics / sizeof *statistics; k++)
+            if (same(statistics[k], column))
+                heading.unit = tables[i].unit;
     return heading;
 }
 
@@ -140,12 +129,14 @@ bool heading_of_kernels(const char *table, const char *column) {
     return false;
 }
 
-/*
- * Reads the pages of a directory, and replaces their lists of links.
- */
+/* ---- Links between pages ---- */
 
-/* No page of ours is larger. */
-#define PAGE_BYTES_MOST (4 << 20)
+/* The begin and end of a page's list of links; the text before the list does not contain them. */
+#define PAGE_LINKS_BEGIN "<ul class=\"pages\">"
+#define PAGE_LINKS_END   "</ul>"
+
+/* No page of sutra is larger. */
+#define PAGE_BYTES_MAX (4 << 20)
 
 static const struct {
     const char *name, *title;
@@ -155,75 +146,49 @@ static const struct {
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-/* The pages that are there, and where their lists are. */
+/* The existing pages, and the positions of their lists. */
 struct pages {
     struct buffer text[N_KINDS];
-    size_t begin[N_KINDS], end[N_KINDS]; /* equal to 0 both where there is no page of ours */
-    struct buffer list;
-    int kind; /* which is written */
+    size_t begin[N_KINDS], end[N_KINDS]; /* both 0: no page of sutra */
+    struct buffer list;                  /* the new list of the page `kind` */
+    int kind;
 };
 
-static bool read_all(int file, struct buffer *text) {
-    struct stat found;
-    if (fstat(file, &found) || !S_ISREG(found.st_mode) || found.st_size > PAGE_BYTES_MOST)
-        return true;
-    size_t n = (size_t)found.st_size;
-    char *to = buffer_reserve(text, n + 1);
-    ssize_t got = 1;
-    while (to && text->length < n && got > 0)
-        if ((got = read(file, to + text->length, n - text->length)) > 0)
-            text->length += (size_t)got;
-    if (to)
-        to[text->length] = '\0';
-    return to != NULL;
+static void write_link(struct text_out *out, int kind) {
+    out_format(out, "<li><a href=\"%s.html\">%s</a></li>", kinds[kind].name, kinds[kind].title);
 }
 
-/* Looks for a page; false: out of memory. One that cannot be read, or that has no list, is not one of ours. */
-static bool look_for(struct pages *pages, const char *folder, int kind) {
-    char *path = NULL;
+/* Reads a page if it exists; false: out of memory. A file that cannot be read, or without a list, is not a page of
+ * sutra. */
+static bool read_page(struct pages *pages, const char *folder, int kind) {
+    struct buffer *text = &pages->text[kind];
+    char *path = NULL, *to = NULL;
+    struct stat found;
     if (asprintf(&path, "%s/%s.html", folder, kinds[kind].name) < 0)
         return false;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     free(path);
     if (file < 0)
         return true;
-    struct buffer *text = &pages->text[kind];
-    bool done = read_all(file, text);
+    bool is_page = !fstat(file, &found) && S_ISREG(found.st_mode) && found.st_size <= PAGE_BYTES_MAX;
+    if (is_page && (to = buffer_reserve(text, (size_t)found.st_size + 1))) {
+        ssize_t got = 1;
+        for (size_t n = (size_t)found.st_size; text->length < n && got > 0; text->length += got > 0 ? (size_t)got : 0)
+            got = read(file, to + text->length, n - text->length);
+        to[text->length] = '\0';
+    }
     close(file);
-    const char *begin = done && text->bytes ? strstr(text->bytes, PAGE_LINKS_BEGIN) : NULL;
+    const char *begin = to ? strstr(to, PAGE_LINKS_BEGIN) : NULL;
     const char *end = begin ? strstr(begin, PAGE_LINKS_END) : NULL;
     if (end) {
-        pages->begin[kind] = (size_t)(begin - text->bytes) + strlen(PAGE_LINKS_BEGIN);
-        pages->end[kind] = (size_t)(end - text->bytes);
+        pages->begin[kind] = (size_t)(begin - to) + strlen(PAGE_LINKS_BEGIN);
+        pages->end[kind] = (size_t)(end - to);
     }
-    return done;
+    return to || !is_page;
 }
 
-/* What leads to the page `kind`, one of those names, in a list. */
-static void page_link_write(struct text_out *out, const char *kind) {
-    for (int i = 0; i < N_KINDS; i++)
-        if (strcmp(kinds[i].name, kind) == 0)
-            out_format(out, "<li><a href=\"%s.html\">%s</a></li>", kinds[i].name, kinds[i].title);
-}
-
-/* What the list of a page should be. */
-static void make_list(struct pages *pages, int kind) {
-    struct text_out out = {.out = pages->list};
-    out.out.length = 0;
-    for (int other = 0; other < N_KINDS; other++)
-        if (other != kind && pages->end[other])
-            page_link_write(&out, kinds[other].name);
-    pages->kind = kind;
-    pages->list = out.out;
-}
-
-static bool is_listed(const struct pages *pages, int kind) {
-    return pages->end[kind] - pages->begin[kind] == pages->list.length &&
-           (pages->list.length == 0 ||
-            memcmp(pages->text[kind].bytes + pages->begin[kind], pages->list.bytes, pages->list.length) == 0);
-}
-
-static bool write_page(const void *of, struct text_out *out) {
+/* Writes the page `kind` with its new list. */
+static bool write_with_list(const void *of, struct text_out *out) {
     const struct pages *pages = of;
     const struct buffer *text = &pages->text[pages->kind];
     size_t end = pages->end[pages->kind];
@@ -233,20 +198,28 @@ static bool write_page(const void *of, struct text_out *out) {
     return !out->out.failed;
 }
 
-/* A page that cannot be replaced, as one that is read-only, stays as it is, which is told: nothing else depends on
- * it. */
+/* Replaces the list of a page if it changes. A page that cannot be replaced, for example a read-only one, only causes
+ * a warning. */
 static enum sutra_status set_list(struct pages *pages, struct sutra_context *context, const char *folder, int kind,
                                   struct sutra_error *error) {
     char name[64], text[sizeof(struct sutra_error)];
     uint64_t n_bytes = 0;
     struct sutra_error why;
-    make_list(pages, kind);
-    if (pages->list.failed)
+    struct text_out list = {.out = pages->list};
+    list.out.length = 0;
+    for (int other = 0; other < N_KINDS; other++)
+        if (other != kind && pages->end[other])
+            write_link(&list, other);
+    pages->kind = kind;
+    pages->list = list.out;
+    if (list.out.failed)
         return error_memory(error);
-    if (is_listed(pages, kind))
+    if (pages->end[kind] - pages->begin[kind] == list.out.length &&
+        (list.out.length == 0 ||
+         memcmp(pages->text[kind].bytes + pages->begin[kind], list.out.bytes, list.out.length) == 0))
         return SUTRA_OK;
     snprintf(name, sizeof name, "%s.html", kinds[kind].name);
-    enum sutra_status status = text_file_write_in(context, folder, name, write_page, pages, &n_bytes, &why);
+    enum sutra_status status = text_file_write_in(context, folder, name, write_with_list, pages, &n_bytes, &why);
     if (status == SUTRA_OK || status == SUTRA_SYSTEM || status == SUTRA_CANCELLED)
         return error_hand_on(error, status, &why);
     sutra_error_text(&why, text, sizeof text);
@@ -258,7 +231,7 @@ enum sutra_status page_links_set(struct sutra_context *context, const char *fold
     struct pages pages = {0};
     enum sutra_status status = SUTRA_OK;
     for (int kind = 0; kind < N_KINDS && !status; kind++)
-        if (!look_for(&pages, folder, kind))
+        if (!read_page(&pages, folder, kind))
             status = error_memory(error);
     for (int kind = 0; kind < N_KINDS && !status; kind++)
         if (pages.end[kind])
@@ -269,14 +242,14 @@ enum sutra_status page_links_set(struct sutra_context *context, const char *fold
     return status;
 }
 
-/* Bytes for whole names of what is shown cut, on one page: they keep the page below 2 MB whatever the names. */
+/* Total bytes of titles with the full text of shortened names, per page: keeps a page below 2 MB. */
 #define TITLE_ROOM (500 * 1000)
 
-/* Of the name of what is missing. */
+/* Width of the name in a line about missing data. */
 #define MISSING_WIDTH 300
 
-/* Traces that are left out, by name. */
-#define LEFT_OUT_SHOWN 50
+/* Skipped traces that are listed. */
+#define SKIPPED_SHOWN 50
 
 static struct text_out *out_of(struct page *page) {
     return &page->markup.out;
@@ -315,7 +288,7 @@ __attribute__((format(printf, 2, 3))) static char *path_in(struct page *page, co
     return path;
 }
 
-/* Writes and empties what is in a buffer. */
+/* Writes the text to a file, and empties it. */
 static void write_file(struct page *page, const char *path, struct markup *markup) {
     uint64_t n_bytes = 0;
     if (markup->out.out.failed)
@@ -342,43 +315,12 @@ void page_open(struct page *page, struct sutra_context *context, const char *fol
     free(charts);
 }
 
-enum sutra_status page_close(struct page *page) {
-    out_format(out_of(page),
-               "</main>\n<footer><p>Made by sutra %s.<span class=\"screen\"> Click a column heading to sort a "
-               "table.</span></p></footer>\n"
-               "<script>",
-               sutra_version());
-    out_add(out_of(page), script_page);
-    out_add(out_of(page), "</script>\n</body>\n</html>\n");
-    char *path = page->status ? NULL : path_in(page, "%s.html", page->name);
-    if (path)
-        write_file(page, path, &page->markup);
-    free(path);
-    buffer_free(&page->markup.out.out);
-    if (!page->status && !page->is_alone && !page->beside)
-        page->status = page_links_set(page->context, page->folder, page->error);
-    return page->status;
-}
-
 /* ---- The frame ---- */
 
-/* What colours mean. */
-static void write_key(struct text_out *out) {
-    out_add(out, "<details class=\"key\"><summary>Color legend</summary><ul>\n");
-    for (int colour = 0; colour < N_COLOURS; colour++)
-        if (colour_meaning((enum colour)colour))
-            out_format(out, "<li><i class=\"%s\"></i>%s</li>\n", svg_colour(colour),
-                       colour_meaning((enum colour)colour));
-    out_add(out,
-            "<li><i class=\"s0\"></i><i class=\"s1\"></i><i class=\"s2\"></i><i class=\"s3\"></i>kinds of compute, "
-            "next to each other</li>\n</ul></details>\n");
-}
-
-void page_head(struct page *page, const char *title, const char *source, const char *more,
-               const struct page_section *sections) {
+static void write_head(struct page *page, const struct page_frame *frame) {
     struct text_out *out = out_of(page);
     out_add(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>");
-    markup_text(&page->markup, title);
+    markup_text(&page->markup, frame->title);
     out_add(out, "</title>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
                  "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
                  "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
@@ -390,81 +332,107 @@ void page_head(struct page *page, const char *title, const char *source, const c
     out_add(out, style_page);
     out_add(out,
             "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the content</a>\n<header>\n<h1>");
-    markup_text(&page->markup, title);
+    markup_text(&page->markup, frame->title);
     out_add(out, "</h1>\n<p class=\"soft\" title=\"");
-    markup_title(&page->markup, name_of(source));
+    markup_title(&page->markup, name_of(frame->path));
     out_add(out, "\">");
-    markup_cut(&page->markup, name_of(source), 120);
-    markup_text(&page->markup, more);
+    markup_cut(&page->markup, name_of(frame->path), 120);
+    markup_text(&page->markup, frame->more);
     out_add(out, "</p>\n</header>\n<nav aria-label=\"Sections\"><ul>\n");
-    for (; sections->id; sections++) {
-        out_format(out, "<li><a href=\"#%s\">", sections->id);
-        markup_text(&page->markup, sections->title);
+    for (const struct page_section *section = frame->sections; section->id; section++) {
+        out_format(out, "<li><a href=\"#%s\">", section->id);
+        markup_text(&page->markup, section->title);
         out_add(out, "</a></li>\n");
     }
     out_add(out, "</ul>");
     if (!page->is_alone)
         out_add(out, PAGE_LINKS_BEGIN);
-    if (page->beside)
-        page_link_write(out, page->beside);
+    for (int kind = 0; kind < N_KINDS; kind++)
+        if (page->beside && same(kinds[kind].name, page->beside))
+            write_link(out, kind);
     if (!page->is_alone)
         out_add(out, PAGE_LINKS_END);
     out_add(out, "</nav>\n<main id=\"content\" tabindex=\"-1\">\n");
 }
 
-/* The end of the first sentence, or of all of them if the rest is short. */
-static size_t first_sentence(const char *words) {
-    const char *end = strstr(words, ". ");
-    return end && strlen(end) > 60 ? (size_t)(end + 1 - words) : strlen(words);
-}
-
-static void write_words(struct page *page, const char *words) {
-    struct text_out *out = out_of(page);
-    size_t first = first_sentence(words);
-    out_add(out, "<p>");
-    markup_name(&page->markup, (struct name){words, first, false});
-    out_add(out, "</p>\n");
-    if (words[first] == '\0')
-        return;
-    out_add(out, "<details class=\"how\"><summary>How to read it</summary><p>");
-    markup_text(&page->markup, words + first + 1);
-    out_add(out, "</p></details>\n");
-}
-
-/* Takes out what was written from `first` to `end`. */
-static void take_out(struct buffer *written, size_t first, size_t end) {
-    if (written->failed)
-        return;
-    memmove(written->bytes + first, written->bytes + end, written->length - end);
-    written->length -= end - first;
-}
-
-void page_section(struct page *page, const struct page_section *section, const void *source) {
+static void write_section(struct page *page, const struct page_section *section, const void *source) {
     struct text_out *out = out_of(page);
     out_format(out, "<section id=\"%s\" aria-labelledby=\"%s-heading\">\n<h2 id=\"%s-heading\">", section->id,
                section->id, section->id);
     markup_text(&page->markup, section->title);
     out_add(out, "</h2>\n");
-    size_t first = out->out.length;
-    if (section->show)
-        write_words(page, section->words);
-    else
-        page_words(page, section->words);
-    size_t end = out->out.length;
     page->charted = page->filled = false;
-    if (section->show) {
-        section->show(page, source);
-        if (!page->filled)
-            take_out(&out->out, first, end);
+    if (!section->show) {
+        page_words(page, section->words);
+        out_add(out, "</section>\n");
+        return;
+    }
+    /* The first sentence, and the other sentences collapsed unless they are short. */
+    size_t begin = out->out.length;
+    const char *stop = strstr(section->words, ". ");
+    size_t first = stop && strlen(stop) > 60 ? (size_t)(stop + 1 - section->words) : strlen(section->words);
+    out_add(out, "<p>");
+    markup_name(&page->markup, (struct name){section->words, first, false});
+    out_add(out, "</p>\n");
+    if (section->words[first]) {
+        out_add(out, "<details class=\"how\"><summary>How to read it</summary><p>");
+        markup_text(&page->markup, section->words + first + 1);
+        out_add(out, "</p></details>\n");
+    }
+    size_t end = out->out.length;
+    section->show(page, source);
+    /* Without data, the words are removed again. */
+    if (!page->filled && !out->out.failed) {
+        memmove(out->out.bytes + begin, out->out.bytes + end, out->out.length - end);
+        out->out.length -= end - begin;
     }
     out_add(out, "</section>\n");
 }
 
-void page_sections(struct page *page, const struct page_section *sections, const void *source) {
-    write_key(out_of(page));
-    for (; sections->id; sections++)
-        page_section(page, sections, source);
+enum sutra_status page_write(struct page *page, const struct page_frame *frame, const void *source, uint64_t *n_bytes) {
+    struct text_out *out = out_of(page);
+    write_head(page, frame);
+    if (frame->warnings)
+        frame->warnings(page, source);
+    for (int i = 0; i < frame->n_above; i++)
+        write_section(page, &frame->sections[i], source);
+    out_add(out, "<dl class=\"cards\">\n");
+    frame->cards(page, source);
+    out_add(out, "</dl>\n");
+    if (frame->note)
+        page_words(page, frame->note);
+    if (!frame->has_no_key) {
+        out_add(out, "<details class=\"key\"><summary>Color legend</summary><ul>\n");
+        for (int colour = 0; colour < N_COLOURS; colour++)
+            if (colour_meaning((enum colour)colour))
+                out_format(out, "<li><i class=\"%s\"></i>%s</li>\n", svg_colour(colour),
+                           colour_meaning((enum colour)colour));
+        out_add(out,
+                "<li><i class=\"s0\"></i><i class=\"s1\"></i><i class=\"s2\"></i><i class=\"s3\"></i>kinds of compute, "
+                "next to each other</li>\n</ul></details>\n");
+    }
+    for (const struct page_section *section = frame->sections + frame->n_above; section->id; section++)
+        write_section(page, section, source);
+    out_format(out,
+               "</main>\n<footer><p>Made by sutra %s.<span class=\"screen\"> Click a column heading to sort a "
+               "table.</span></p></footer>\n"
+               "<script>",
+               sutra_version());
+    out_add(out, script_page);
+    out_add(out, "</script>\n</body>\n</html>\n");
+    char *path = page->status ? NULL : path_in(page, "%s.html", page->name);
+    if (path)
+        write_file(page, path, &page->markup);
+    free(path);
+    buffer_free(&out->out);
+    if (!page->status && !page->is_alone && !page->beside)
+        page->status = page_links_set(page->context, page->folder, page->error);
+    if (!page->status && n_bytes)
+        *n_bytes = page->n_bytes;
+    return page->status;
 }
+
+/* ---- Contents ---- */
 
 void page_subtitle(struct page *page, const char *words) {
     out_add(out_of(page), "<h3>");
@@ -472,21 +440,17 @@ void page_subtitle(struct page *page, const char *words) {
     out_add(out_of(page), "</h3>\n");
 }
 
-/* Where the next unit " us" behind a digit is in a sentence that terminals show, too; NULL: there is none. */
-static const char *find_us(const char *words) {
-    for (const char *at = words; (at = strstr(at, " us")); at++)
-        if (at > words && at[-1] >= '0' && at[-1] <= '9' && !isalnum((unsigned char)at[3]) && at[3] != '_')
-            return at;
-    return NULL;
-}
-
-/* A sentence, in which microseconds are written as everywhere on pages. */
+/* Writes a sentence that is also printed on terminals: the unit " us" after a digit becomes " µs". */
 static void write_sentence(struct page *page, const char *words) {
-    for (const char *at; (at = find_us(words)); words = at + 3) {
-        markup_name(&page->markup, (struct name){words, (size_t)(at - words), false});
+    const char *from = words;
+    for (const char *at = words; (at = strstr(at, " us")); at++) {
+        if (at == words || at[-1] < '0' || at[-1] > '9' || isalnum((unsigned char)at[3]) || at[3] == '_')
+            continue;
+        markup_name(&page->markup, (struct name){from, (size_t)(at - from), false});
         out_add(out_of(page), " µs");
+        from = at + 3;
     }
-    markup_text(&page->markup, words);
+    markup_text(&page->markup, from);
 }
 
 void page_words(struct page *page, const char *words) {
@@ -498,7 +462,7 @@ void page_words(struct page *page, const char *words) {
 
 /* ---- Warnings ---- */
 
-static void warn_of(struct page *page, const char *what, const char *why) {
+static void write_warning(struct page *page, const char *what, const char *why) {
     out_add(out_of(page), "<p class=\"warning\" role=\"note\">");
     if (what) {
         markup_cut(&page->markup, name_of(what), MISSING_WIDTH);
@@ -509,7 +473,7 @@ static void warn_of(struct page *page, const char *what, const char *why) {
 }
 
 void page_warning(struct page *page, const char *words) {
-    warn_of(page, NULL, words);
+    write_warning(page, NULL, words);
 }
 
 void page_warning_count(struct page *page, uint64_t n, const char *one, const char *several) {
@@ -517,13 +481,13 @@ void page_warning_count(struct page *page, uint64_t n, const char *one, const ch
         page_warning(page, counted_text(n, one, several).text);
 }
 
-void page_left_out(struct page *page, size_t n, const char *path, const char *why) {
-    if (n < LEFT_OUT_SHOWN)
-        warn_of(page, path, why);
+void page_warn_skipped(struct page *page, size_t n, const char *path, const char *why) {
+    if (n < SKIPPED_SHOWN)
+        write_warning(page, path, why);
 }
 
-void page_left_out_more(struct page *page, size_t n) {
-    page_warning_count(page, n > LEFT_OUT_SHOWN ? n - LEFT_OUT_SHOWN : 0, "more trace is skipped.",
+void page_warn_more_skipped(struct page *page, size_t n) {
+    page_warning_count(page, n > SKIPPED_SHOWN ? n - SKIPPED_SHOWN : 0, "more trace is skipped.",
                        "more traces are skipped.");
 }
 
@@ -560,13 +524,9 @@ void page_findings_end(struct page *page) {
     out_add(out_of(page), "</ol>\n");
 }
 
-/* ---- Figures ---- */
+/* ---- Cards ---- */
 
-void page_cards_begin(struct page *page) {
-    out_add(out_of(page), "<dl class=\"cards\">\n");
-}
-
-static void card_note(struct page *page, const char *note) {
+static void end_card(struct page *page, const char *note) {
     if (*note) {
         out_add(out_of(page), " <span class=\"note\">");
         markup_text(&page->markup, note);
@@ -575,64 +535,55 @@ static void card_note(struct page *page, const char *note) {
     out_add(out_of(page), "</dd></div>\n");
 }
 
-static void card_name(struct page *page, const char *name, const char *tag) {
+static void begin_card(struct page *page, const char *name, const char *tag) {
     out_format(out_of(page), "%s<dt>", tag);
     markup_text(&page->markup, name);
     out_add(out_of(page), "</dt><dd");
 }
 
 void page_card(struct page *page, const char *name, double value, enum unit unit, const char *note) {
-    card_name(page, name, "<div>");
+    begin_card(page, name, "<div>");
     out_add(out_of(page), " data-value=\"");
     out_number(out_of(page), value);
     out_format(out_of(page), "\">%s", shown_figure(value, unit).text);
-    card_note(page, note);
+    end_card(page, note);
 }
 
 void page_card_words(struct page *page, const char *name, const char *words, const char *note) {
-    card_name(page, name, "<div class=\"broad\">");
+    begin_card(page, name, "<div class=\"broad\">");
     out_add(out_of(page), ">");
     markup_text(&page->markup, words);
-    card_note(page, note);
-}
-
-void page_cards_end(struct page *page) {
-    out_add(out_of(page), "</dl>\n");
+    end_card(page, note);
 }
 
 /* ---- Charts ---- */
 
-static void draw(const struct svg *svg, chart_draw *draw_chart, const void *chart, struct page *page) {
+/* Draws a chart in one form, unless the page failed. */
+static void draw_chart(struct page *page, struct svg svg, struct markup *markup, enum svg_form form, chart_draw *draw,
+                       const void *chart) {
+    svg.markup = markup;
+    svg.form = form;
+    svg.width = svg_width(form);
     if (!page->status)
-        draw_chart(svg, chart);
+        draw(&svg, chart);
 }
 
-static void chart_file(struct page *page, struct svg svg, chart_draw *draw_chart, const void *chart) {
-    struct markup markup = {.title_room = TITLE_ROOM};
-    bool first = strcmp(page->name, PAGE_FIRST) == 0;
-    char *path =
-        page->status ? NULL : path_in(page, "charts/%s%s%s.svg", first ? "" : page->name, first ? "" : "_", svg.id);
-    svg.markup = &markup;
-    svg.form = SVG_FILE;
-    svg.width = svg_width(svg.form);
-    draw(&svg, draw_chart, chart, page);
-    if (path)
-        write_file(page, path, &markup);
-    buffer_free(&markup.out.out);
-    free(path);
-}
-
-void page_chart(struct page *page, const char *name, const char *title, const char *description, chart_draw *draw_chart,
+void page_chart(struct page *page, const char *name, const char *title, const char *description, chart_draw *draw,
                 const void *chart) {
-    struct svg svg = {.id = name, .title = title, .description = description};
+    const struct svg svg = {.id = name, .title = title, .description = description};
+    struct markup file = {.title_room = TITLE_ROOM};
+    bool first = same(page->name, PAGE_FIRST);
     page->charted = page->filled = true;
-    chart_file(page, svg, draw_chart, chart);
+    char *path =
+        page->status ? NULL : path_in(page, "charts/%s%s%s.svg", first ? "" : page->name, first ? "" : "_", name);
+    draw_chart(page, svg, &file, SVG_FILE, draw, chart);
+    if (path)
+        write_file(page, path, &file);
+    buffer_free(&file.out.out);
+    free(path);
     out_add(out_of(page), "<figure>\n");
-    svg.markup = &page->markup;
-    for (svg.form = SVG_WIDE; svg.form <= SVG_NARROW; svg.form++) {
-        svg.width = svg_width(svg.form);
-        draw(&svg, draw_chart, chart, page);
-    }
+    draw_chart(page, svg, &page->markup, SVG_WIDE, draw, chart);
+    draw_chart(page, svg, &page->markup, SVG_NARROW, draw, chart);
     out_add(out_of(page), "</figure>\n");
 }
 
@@ -643,7 +594,7 @@ bool page_bars(struct page *page, struct bars bars, uint64_t n_most, const struc
     bars.n_rows = bars.table->n_rows < most ? bars.table->n_rows : most;
     while (bars.row_colours && bars.n_rows > 1 &&
            !(table_get_real(bars.table, bars.values[0].column, bars.n_rows - 1) > 0))
-        bars.n_rows--; /* lists fall, and what takes no time needs no bar */
+        bars.n_rows--; /* rows descend; a row without time needs no bar */
     if (bars.n_rows == 0)
         return false;
     page_chart(page, words->name, words->title, words->description, squares ? heat_draw : bars_draw, &bars);

@@ -1,12 +1,12 @@
 /*
  * page.h - a report page: one HTML file without external resources, and its drawings as separate files.
  *
- *     page_open()  page_head()  page_cards_begin() ...  page_sections(): page_chart(), page_table() ...  page_close()
+ *     page_open()  page_write(): head | warnings | cards | sections, each with page_chart(), page_table() ...
  *
  * Warnings are at the top; sections have charts, followed by collapsible tables. The page is well-formed XML, complete
- * without its script (script.h), and follows the reader's light or dark mode. It is accessible without the charts,
- * since tables have all their numbers. The first failure is kept; later calls do nothing. Memory is bounded: a fixed
- * number of tables with at most PAGE_ROWS_MAX rows.
+ * without its script, and follows the reader's light or dark mode. It is accessible without the charts, since tables
+ * have all their numbers. The first failure is kept; later calls do nothing. Memory is bounded: a fixed number of
+ * tables with at most PAGE_ROWS_MAX rows.
  */
 #ifndef REPORT_PAGE_H
 #define REPORT_PAGE_H
@@ -18,33 +18,22 @@
 #include "sutra/error.h"
 #include "write/text.h"
 
-/*
- * Column headings on pages: words and unit.
- */
+/* ---- Headings of columns: words and unit ---- */
 
 struct heading {
     char words[96];
-    const char *unit; /* "": it counts, or names */
+    const char *unit; /* "": a count or a name */
 };
 
 /* The heading of a column: "idle_time(us)" is "idle time" in "µs". O(length). */
 struct heading heading_of(const char *table, const char *column);
 
-/* Whether the column holds names of kernels, which can be long. */
+/* Whether the column contains names of kernels, which can be long. */
 bool heading_of_kernels(const char *table, const char *column);
 
-/*
- * Keep the pages of a directory linked to each other, regardless of the order in which they are written.
- *
- *     results/report.html   <ul class="pages">  hta.html, dlrm.html      the existing pages
- *     results/hta.html      <ul class="pages">  report.html, dlrm.html
- *
- * Each analysis has its own page name. A new page lists the pages written with it. page_links_set() updates the lists
- * of all pages in the directory, and replaces a file only if its list changes. Cost: reading these pages, each below 2
- * MB.
- */
+/* ---- Links between the pages of a directory ---- */
 
-/* Names of pages; the first is that of the folder. */
+/* Names of pages; the first one is the main page of the directory. */
 #define PAGE_FIRST       "report"
 #define PAGE_HTA         "hta"
 #define PAGE_OPERATORS   "operators"
@@ -53,109 +42,127 @@ bool heading_of_kernels(const char *table, const char *column);
 #define PAGE_DLRM        "dlrm"
 #define PAGE_MEMORY      "memory"
 
-/* Where a page's list begins and ends; nothing before it on the page reads the same. */
-#define PAGE_LINKS_BEGIN "<ul class=\"pages\">"
-#define PAGE_LINKS_END   "</ul>"
-
-/* Warns of a page that cannot be replaced. SUTRA_SYSTEM: out of memory. SUTRA_CANCELLED. */
+/*
+ * Links the pages of a directory to each other, regardless of the order in which they are written.
+ *
+ *     results/report.html   <ul class="pages">  hta.html, dlrm.html      the existing pages
+ *     results/hta.html      <ul class="pages">  report.html, dlrm.html
+ *
+ * Replaces a page only if its list changes, and warns if it cannot. Cost: reading the pages, each below 2 MB.
+ * SUTRA_SYSTEM: out of memory. SUTRA_CANCELLED.
+ */
 enum sutra_status page_links_set(struct sutra_context *context, const char *folder, struct sutra_error *error);
+
+/* ---- The page ---- */
 
 #define PAGE_ROWS_MAX 200
 #define PAGE_ROWS_FEW 60 /* of a page of many tables */
 
-/* Rows and columns that stand openly where there is no chart above; larger tables can be unfolded. */
-#define PAGE_ROWS_OPEN    12
-#define PAGE_COLUMNS_OPEN 10
-
 struct page {
     struct sutra_context *context;
-    const char *folder, *name; /* the file is NAME.html; charts of others than PAGE_FIRST have the name in front */
+    const char *folder, *name; /* the file is NAME.html; charts of pages other than PAGE_FIRST begin with the name */
     struct markup markup;
-    const char *beside; /* the page that is made with it, or NULL; who makes both sets links */
-    bool is_alone;      /* the folder's pages do not lead to it */
+    const char *beside; /* a page that is written together with this one, whose caller sets the links; or NULL */
+    bool is_alone;      /* without links to and from the other pages of the directory */
     enum sutra_status status;
     struct sutra_error *error;
     uint64_t n_bytes; /* written to all files */
-    bool charted;     /* a chart stands in this section, */
-    bool filled;      /* or anything else but what is missing */
-    uint64_t n_rows;  /* that tables show at most; 0: PAGE_ROWS_MAX */
+    bool charted;     /* the current section has a chart, */
+    bool filled;      /* or any content except missing data */
+    uint64_t n_rows;  /* maximum number of rows of a table; 0: PAGE_ROWS_MAX */
 };
 
-/* A section: the first sentence of `words` says what `show` writes, the others, how to read it, can be unfolded; where
- * it writes only what is missing, they are left out. `show` may be NULL. A table of sections ends with one without an
- * id. */
+/* Writes a part of a page from `source`. */
+typedef void page_show(struct page *page, const void *source);
+
+/* A section: the first sentence of `words` describes its content; the other sentences, how to read it, are collapsed.
+ * A section with missing data only has no words. `show` may be NULL. A list of sections ends with one without an id. */
 struct page_section {
     const char *id, *title, *words;
-    void (*show)(struct page *page, const void *source);
+    page_show *show;
 };
 
-/* Begins the page for a folder, which is made with its folder "charts" where it is not there. `name` is one of those of
- * page_links.h; NULL: PAGE_FIRST, and no page leads to others or to it. */
+/* The parts of a page, in their order. */
+struct page_frame {
+    const char *title;
+    const char *path, *more; /* below the title: the path of the input, and text after it */
+    page_show *warnings;     /* NULL: none */
+    int n_above;             /* sections above the cards */
+    page_show *cards;
+    const char *note; /* a paragraph below the cards; NULL: none */
+    bool has_no_key;  /* no legend of colors above the other sections */
+    const struct page_section *sections;
+};
+
+/* Begins the page, and creates the directory and its subdirectory "charts" if necessary. `name` is one of the names
+ * above; NULL: PAGE_FIRST, without links to and from other pages. */
 void page_open(struct page *page, struct sutra_context *context, const char *folder, const char *name,
                struct sutra_error *error);
-/* `source` is a path, behind which `more` stands. */
-void page_head(struct page *page, const char *title, const char *source, const char *more,
-               const struct page_section *sections);
 
-/* Ends it and writes it, unless something failed, and has the folder's pages lead to each other. The page needs this in
- * any case. */
-enum sutra_status page_close(struct page *page);
+/* Writes all parts of the page from `source`, ends the page, writes its file unless a part failed, and sets the links
+ * of the directory. Returns the page's status; on success adds its bytes to *n_bytes (may be NULL). Required after each
+ * page_open(). */
+enum sutra_status page_write(struct page *page, const struct page_frame *frame, const void *source, uint64_t *n_bytes);
 
 /* Keeps the failure of a table that was made for the page. */
 void page_check(struct page *page, const struct sutra_table *table);
 
-/* A list of sentences, each with what its rule is called and what can be won, in percent; NaN: nothing that it
- * claims. */
+/* ---- Warnings ---- */
+
+void page_warning(struct page *page, const char *words);
+
+/* The same after a count, of one or of several; nothing if the count is 0. */
+void page_warning_count(struct page *page, uint64_t n, const char *one, const char *several);
+
+/* Why a trace is skipped, for the first traces only; `n` counts the skipped traces before. After the last one,
+ * page_warn_more_skipped() reports the number of the others. */
+void page_warn_skipped(struct page *page, size_t n, const char *path, const char *why);
+void page_warn_more_skipped(struct page *page, size_t n);
+
+/* ---- Cards: key numbers at the top; words need the width of two. `note` may be "". ---- */
+
+void page_card(struct page *page, const char *name, double value, enum unit unit, const char *note);
+void page_card_words(struct page *page, const char *name, const char *words, const char *note);
+
+/* ---- Contents of sections ---- */
+
+void page_subtitle(struct page *page, const char *words);
+void page_words(struct page *page, const char *words);
+
+/* A line about missing data, with the reason. */
+void page_missing(struct page *page, const char *what, const char *why);
+
+/* A list of findings: name of the rule, estimated saving in percent (NaN: unknown), and text. */
 void page_findings_begin(struct page *page);
 void page_finding(struct page *page, const char *rule, double saving_percent, const char *words);
 void page_findings_end(struct page *page);
-
-/* A section, which is made from `source`; all of them, below what their colours mean. */
-void page_section(struct page *page, const struct page_section *section, const void *source);
-void page_sections(struct page *page, const struct page_section *sections, const void *source);
-
-/* A heading in a section. */
-void page_subtitle(struct page *page, const char *words);
-
-/* A paragraph. */
-void page_words(struct page *page, const char *words);
-
-/* What stands on top, before sections: a sentence; the same behind a count, of one or of several, unless that is 0. */
-void page_warning(struct page *page, const char *words);
-void page_warning_count(struct page *page, uint64_t n, const char *one, const char *several);
-
-/* Why a trace is left out, of which `n` were told before, for the first of them; behind the last, how many more. */
-void page_left_out(struct page *page, size_t n, const char *path, const char *why);
-void page_left_out_more(struct page *page, size_t n);
-
-/* Says what is missing, and why. */
-void page_missing(struct page *page, const char *what, const char *why);
-
-/* Figures at the top; one of words takes the room of two. `note` may be "". */
-void page_cards_begin(struct page *page);
-void page_card(struct page *page, const char *name, double value, enum unit unit, const char *note);
-void page_card_words(struct page *page, const char *name, const char *words, const char *note);
-void page_cards_end(struct page *page);
 
 /* A chart, on the page in two widths and as charts/NAME.svg; `name` is of letters, digits, dots, "-" and "_". */
 void page_chart(struct page *page, const char *name, const char *title, const char *description, chart_draw *draw,
                 const void *chart);
 
-/* What stands around a chart of bars and its table; `note` (may be NULL) comes between them. */
+/* Texts of a chart of bars and its table; `note` (may be NULL) is between them. */
 struct bars_words {
     const char *name, *title, *description, *note, *caption, *file;
 };
 
-/* A chart of the first `n_most` rows of a table, and the table, which is checked; false: it has no rows, so nothing is
- * shown. Of ranks, for which `n_most` is RANKS_AS_BARS, more become squares. */
+/* A chart of the first `n_most` rows of a table, and the table, which is checked. Returns false if it has no rows. If
+ * `n_most` is RANKS_AS_BARS, more rows become the squares of a heat map. */
 #define RANKS_AS_BARS 32
 bool page_bars(struct page *page, struct bars bars, uint64_t n_most, const struct bars_words *words);
 
-/* A table of at most PAGE_ROWS_MAX rows; `file` (may be NULL) is the table in which all of them are. */
+/* A table of at most PAGE_ROWS_MAX rows; `file` (may be NULL) is the table with all rows. */
 void page_table(struct page *page, const struct sutra_table *table, const char *caption, const char *file);
 
 /* A table of a result; without rows, why it is missing: `why`, or NULL for the reason of the result. */
 void page_result_table(struct page *page, const struct sutra_result *result, uint32_t id, const char *caption,
                        const char *why);
+
+/* The number of a column, which must exist. A table that ran out of memory has no columns: 0. */
+uint32_t table_column(const struct sutra_table *table, const char *name);
+
+/* Sorts the rows in descending order of the sum of the columns first..last, stable. Out of memory sets `failed`. O(n
+ * log n). */
+void table_sort_descending(struct sutra_table *table, uint32_t first, uint32_t last);
 
 #endif

@@ -8,11 +8,11 @@
 
 #include "report/markup.h"
 
-/* Around a drawing in a file, and for its title above it. */
+/* Margin of a drawing in a file, and height of its title. */
 #define MARGIN      16.0
 #define HEAD_HEIGHT 24.0
 
-#define STRONG_WIDTH 1.12 /* of bold letters to others */
+#define STRONG_WIDTH 1.12 /* width of bold letters relative to others */
 
 static const char *const form_names[] = {"file", "wide", "narrow"};
 
@@ -20,7 +20,7 @@ double svg_width(enum svg_form form) {
     return form == SVG_NARROW ? 340 : 860;
 }
 
-/* The identifier of a part of the drawing, which no other drawing of the page has. */
+/* The id of an element, unique on the page. */
 static void write_id(const struct svg *svg, const char *part) {
     out_format(svg_out(svg), "%s-%s-%s", svg->id, form_names[svg->form], part);
 }
@@ -66,7 +66,7 @@ void svg_end(const struct svg *svg) {
     out_add(svg_out(svg), "</svg>\n");
 }
 
-/* Beyond it nothing is seen, and drawings need no such numbers: they come from times that are infinite. */
+/* Limit of coordinates, which infinite times would exceed. */
 #define FAR_AWAY 1e9
 
 void svg_number(const struct svg *svg, double value) {
@@ -92,7 +92,7 @@ void svg_attribute(const struct svg *svg, const char *name, double value) {
     out_add(out, "\"");
 }
 
-/* Begins an element of a class. */
+/* Opens an element of a class. */
 static void begin(const struct svg *svg, const char *tag, const char *class_name) {
     out_add(svg_out(svg), tag);
     out_add(svg_out(svg), " class=\"");
@@ -132,7 +132,7 @@ const char *svg_colour(int colour) {
 /* ---- Shapes ---- */
 
 /* Corners of shapes, in tenths of the radius. */
-static const struct shape_corners {
+static const struct {
     int n;
     int corners[12][2];
 } polygons[N_SHAPES] = {
@@ -155,7 +155,7 @@ static const struct shape_corners {
                       {-4, -4}}},
 };
 
-/* A circle of two arcs; `hollow` has another within. */
+/* A circle as two arcs. */
 static void write_circle(const struct svg *svg, double x, double y, double radius) {
     struct text_out *out = svg_out(svg);
     out_add(out, "M");
@@ -176,19 +176,19 @@ static void write_circle(const struct svg *svg, double x, double y, double radiu
 
 void svg_shape(const struct svg *svg, enum shape shape, double x, double y, double radius) {
     struct text_out *out = svg_out(svg);
-    const struct shape_corners *polygon = &polygons[shape];
+    int n = polygons[shape].n;
     out_format(out, "<path class=\"%s part\" d=\"", svg_colour(COLOUR_COMPUTE));
-    if (polygon->n == 0)
+    if (n == 0)
         write_circle(svg, x, y, radius);
     if (shape == SHAPE_RING)
         write_circle(svg, x, y, radius / 2);
-    for (int i = 0; i < polygon->n; i++) {
+    for (int i = 0; i < n; i++) {
         out_add(out, i ? "L" : "M");
-        svg_number(svg, x + radius * polygon->corners[i][0] / 10);
+        svg_number(svg, x + radius * polygons[shape].corners[i][0] / 10);
         out_add(out, " ");
-        svg_number(svg, y + radius * polygon->corners[i][1] / 10);
+        svg_number(svg, y + radius * polygons[shape].corners[i][1] / 10);
     }
-    out_add(out, polygon->n ? "Z\" fill-rule=\"evenodd\"" : "\" fill-rule=\"evenodd\"");
+    out_add(out, n ? "Z\" fill-rule=\"evenodd\"" : "\" fill-rule=\"evenodd\"");
 }
 
 void svg_text(const struct svg *svg, const char *class_name, enum anchor anchor, double x, double y, struct name name,

@@ -24,7 +24,7 @@ enum svg_form { SVG_FILE, SVG_WIDE, SVG_NARROW };
 struct svg {
     struct markup *markup;
     enum svg_form form;
-    const char *id; /* of a plain set of characters */
+    const char *id; /* of letters, digits, dots, "-" and "_" */
     const char *title, *description;
     double width;
 };
@@ -35,47 +35,46 @@ static inline struct text_out *svg_out(const struct svg *svg) {
     return &svg->markup->out;
 }
 
-/* The width of the drawing in this form. */
+/* The width of drawings of this form. */
 double svg_width(enum svg_form form);
 
 void svg_begin(const struct svg *svg, double height);
 void svg_end(const struct svg *svg);
 
-/* A number of the drawing, to a tenth of a pixel. */
+/* A coordinate, rounded to a tenth of a pixel. */
 void svg_number(const struct svg *svg, double value);
 
 /* name="value" */
 void svg_attribute(const struct svg *svg, const char *name, double value);
 
-/* Opens a rectangle of this class, which is still without its ">" or "/>". */
+/* Opens a rectangle of this class, without its ">" or "/>". */
 void svg_rectangle(const struct svg *svg, const char *class_name, double x, double y, double width, double height);
 
-/* The same for a part of a bar of this colour, which a line of the paper's colour parts from the next if there is room.
- */
+/* The same for a part of a bar; if it is wide enough, a line of the paper's color separates it from the next part. */
 void svg_part(const struct svg *svg, int colour, double x, double y, double width, double height);
 
 void svg_line(const struct svg *svg, const char *class_name, double x1, double y1, double x2, double y2);
 
-/* Opens a path of this shape, as large as a circle of the radius. */
+/* Opens a path of this shape, about as large as a circle of this radius. */
 void svg_shape(const struct svg *svg, enum shape shape, double x, double y, double radius);
 
-/* The class of a colour. */
+/* The class of a color. */
 const char *svg_colour(int colour);
 
-/* A text of this class (NULL: plain); one that is wider than `room` pixels (0: any) is cut, with the whole as title. */
+/* A text of this class (NULL: plain). A text wider than `room` pixels (0: unlimited) is shortened, with the full text
+ * as title. */
 void svg_text(const struct svg *svg, const char *class_name, enum anchor anchor, double x, double y, struct name name,
               double room);
 
-/* Names of colours in lines from the top, and their height; they are only measured where `draw` is false. */
+/* Draws a legend in lines from the top; returns its height. `draw` false: only measures it. */
 struct legend_entry {
     const char *name;
     int colour;
-    const enum shape *shape; /* NULL: a square, as bars are */
+    const enum shape *shape; /* NULL: a square, for bars */
 };
 double svg_legend(const struct svg *svg, const struct legend_entry *entries, int n, bool draw);
 
-/* Lines and numbers of a horizontal axis from `left`, `width` wide, and from `top` to `bottom`, below which the numbers
- * stand. */
+/* Lines of a horizontal axis from `top` to `bottom`, with numbers below; the axis starts at `left`. */
 void svg_axis(const struct svg *svg, const struct ticks *ticks, double left, double width, double top, double bottom);
 
 #endif
