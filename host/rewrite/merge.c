@@ -1,5 +1,14 @@
 /*
- * merge.c - two passes over the traces of all ranks, and what stands around their events.
+ * merge.c - merges the traces of all ranks into one timeline, in two passes over the traces.
+ *
+ *     pass 1   each rank: its collectives               -->  matched collectives, clocks
+ *     pass 2   each rank: its events, with new times    -->  pieces, written in the order of the list
+ *     last     arrows between the ranks of a collective
+ *
+ * The first traces of the list stay in memory between the passes, up to a limit; the other traces are read twice.
+ *
+ * Cost: reading each trace once or twice and writing it once. Memory: the traces that stay, one more trace and its text
+ * per thread, and the collectives of all ranks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +26,153 @@
 #include "write/json_copy.h"
 #include "write/sink.h"
 
+/* More ranks would leave too few bits for ids that doubles represent. */
+#define MERGE_RANKS_MAX 1048576
+
+/* Default limit of the memory of traces that stay between the passes. */
+#define HELD_BYTES ((uint64_t)1 << 30)
+
+/* A rank, by index in the list of traces. */
+struct merge_rank {
+    int64_t base_ns;                /* origin of the times in its trace */
+    int64_t shift_ns;               /* added to its times */
+    int64_t offset_ns, residual_ns; /* of its clock */
+    row_t n_aligned;
+    int64_t n_devices; /* of its host, as recorded in its trace */
+    uint32_t position; /* among the merged ranks */
+    uint64_t first_call, n_calls;
+    row_t n_events, n_kept;
+    uint32_t n_processes;
+};
+
+static struct merge_rank *rank_at(const struct sutra_merged *merged, size_t number) {
+    return (struct merge_rank *)merged->tasks.results + number;
+}
+
+/* ---- First pass ---- */
+
+/* Collects the collectives of a rank, and keeps its trace for the second pass if the memory suffices. */
+static enum sutra_status read_rank(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                   struct sutra_device_trace *trace, struct sutra_error *error) {
+    struct sutra_merged *merged = arg;
+    struct merge_rank *rank = rank_at(merged, number);
+    const struct source *source = &trace->document.source;
+    *rank = (struct merge_rank){.base_ns = trace_base_ns(trace),
+                                .n_devices = trace_device_count(&trace->document),
+                                .n_events = trace->events.n};
+    rank_run_wait(run, number);
+    rank->first_call = merged->calls.n;
+    enum sutra_status status =
+        collective_calls_take(&merged->calls, context, trace, merged->tasks.list[number].rank, error);
+    rank->n_calls = merged->calls.n - rank->first_call;
+    uint64_t n_bytes = (uint64_t)trace->events.capacity * DEVICE_EVENT_BYTES + trace->strings.bytes_capacity +
+                       (source->mapping ? 0 : source->size);
+    if (n_bytes > merged->options.memory - merged->n_held_bytes) {
+        sutra_device_trace_free(trace);
+        return status;
+    }
+    merged->n_held_bytes += n_bytes;
+    merged->held[number] = trace;
+    return status;
+}
+
 /*
- * A rank's events, as pieces of the timeline.
+ * ---- Clocks ----
  *
- * Until it is its turn a rank's pieces are held, compressed if the output is; from then on they go straight to the
- * sink. Where one ends and the next begins depends on the events alone.
+ * The times of a rank are shifted by the difference of the origins of the traces, and by the offset of the clock of its
+ * host. Ranks of a host have one clock, so they get one offset, their median. If their offsets differ clearly more than
+ * the residuals of the alignment, they are on several hosts, or the traces record wrong hosts: each rank keeps its own
+ * offset. O(ranks log ranks).
+ */
+
+static int compare_offsets(const void *left, const void *right) {
+    int64_t a = (*(struct merge_rank *const *)left)->offset_ns, b = (*(struct merge_rank *const *)right)->offset_ns;
+    return (a > b) - (a < b);
+}
+
+/* Sets one offset for the ranks of a host with known clocks, which are sorted. */
+static void share_offset(struct merge_rank **ranks, size_t n) {
+    int64_t max_distance = 0, max_residual = 0;
+    if (n < 2)
+        return;
+    qsort(ranks, n, sizeof(struct merge_rank *), compare_offsets);
+    int64_t median = ranks[(n - 1) / 2]->offset_ns;
+    for (size_t i = 0; i < n; i++) {
+        int64_t distance = moment_size(moment_minus(ranks[i]->offset_ns, median));
+        max_distance = distance > max_distance ? distance : max_distance;
+        max_residual = ranks[i]->residual_ns > max_residual ? ranks[i]->residual_ns : max_residual;
+    }
+    if ((double)max_distance > RANK_CLOCK_CLEARLY * (double)max_residual)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        int64_t distance = moment_size(moment_minus(ranks[i]->offset_ns, median));
+        ranks[i]->residual_ns = distance > ranks[i]->residual_ns ? distance : ranks[i]->residual_ns;
+        ranks[i]->offset_ns = median;
+    }
+}
+
+/* Shares offsets by host. False: out of memory. */
+static bool share_clocks(struct sutra_merged *merged, const struct rank_clock *clocks, row_t n_clocks) {
+    const struct rank_tasks *tasks = &merged->tasks;
+    size_t n = merged->report.n_ranks;
+    int64_t per_host = 1; /* processes that see one GPU record 1 */
+    struct merge_rank **of_host = arena_take(&merged->tasks.arena, n, sizeof(struct merge_rank *));
+    for (size_t i = 0; i < n; i++) {
+        int64_t n_devices = rank_at(merged, tasks->order[i])->n_devices;
+        per_host = n_devices > per_host ? n_devices : per_host;
+    }
+    for (size_t first = 0, end; first < n && of_host; first = end) {
+        int64_t host = tasks->list[tasks->order[first]].rank / per_host;
+        size_t n_known = 0;
+        for (end = first; end < n && tasks->list[tasks->order[end]].rank / per_host == host; end++) {
+            struct merge_rank *rank = rank_at(merged, tasks->order[end]);
+            int64_t number = tasks->list[tasks->order[end]].rank;
+            if (rank->n_aligned > 0 &&
+                clocks[rank_clock_place(clocks, n_clocks, number)].reference == clocks[0].reference)
+                of_host[n_known++] = rank;
+        }
+        share_offset(of_host, n_known);
+    }
+    return of_host;
+}
+
+/* Sets positions, offsets and shifts of the merged ranks. False: out of memory. */
+static bool set_clocks(struct sutra_merged *merged, const struct rank_clock *clocks, row_t n_clocks) {
+    size_t n = merged->report.n_ranks;
+    merged->base_ns = rank_at(merged, merged->tasks.order[0])->base_ns;
+    for (size_t i = 0; i < n; i++) {
+        size_t number = merged->tasks.order[i];
+        struct merge_rank *rank = rank_at(merged, number);
+        rank->position = (uint32_t)i;
+        if (n_clocks == 0 || rank->n_calls == 0)
+            continue;
+        /* A trace has one offset, at the middle of its collectives: an offset for each time would change durations, so
+         * that events would no longer nest. A clock without a clear offset stays. */
+        const struct rank_clock *clock = &clocks[rank_clock_place(clocks, n_clocks, merged->tasks.list[number].rank)];
+        int64_t half = (clock->last_ns - clock->first_ns) / 2, middle = clock->first_ns + half;
+        double drift_ns = clock->drift * (double)(clock->last_ns - clock->first_ns) / 2;
+        rank->n_aligned = clock->n;
+        if (clock->n == 0)
+            continue;
+        rank->offset_ns = rank_clock_is_off(clock) ? rank_clock_time(clock, middle) - middle : 0;
+        rank->residual_ns = clock->spread_ns + (int64_t)(drift_ns < 0 ? -drift_ns : drift_ns);
+    }
+    if (n_clocks > 0 && !share_clocks(merged, clocks, n_clocks))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        struct merge_rank *rank = rank_at(merged, merged->tasks.order[i]);
+        if (__builtin_sub_overflow(rank->base_ns, merged->base_ns, &rank->shift_ns) ||
+            __builtin_add_overflow(rank->shift_ns, rank->offset_ns, &rank->shift_ns))
+            rank->shift_ns = rank->offset_ns = 0;
+    }
+    return true;
+}
+
+/*
+ * ---- Second pass ----
+ *
+ * Writes the events of each rank in pieces, whose limits depend on the events alone. Until it is the rank's turn, its
+ * pieces are held, compressed if the output is compressed; from then on they are written at once.
  */
 
 struct held_piece {
@@ -29,7 +180,7 @@ struct held_piece {
     size_t n_text;
 };
 
-struct merge_writing {
+struct rank_writer {
     struct sutra_merged *merged;
     struct rank_run *run;
     size_t number; /* of the trace in the list */
@@ -43,339 +194,145 @@ struct merge_writing {
     bool failed; /* out of memory */
 };
 
-static void write_held(struct merge_writing *writing) {
-    struct sutra_merged *merged = writing->merged;
-    for (uint64_t i = 0; i < writing->n_held; i++) {
-        sink_write_packed(merged->sink, merged->n_pieces++, &writing->held[i].packed, writing->held[i].n_text);
-        buffer_free(&writing->held[i].packed);
+static void write_held(struct rank_writer *writer) {
+    struct sutra_merged *merged = writer->merged;
+    for (uint64_t i = 0; i < writer->n_held; i++) {
+        sink_write_packed(merged->sink, merged->n_pieces++, &writer->held[i].packed, writer->held[i].n_text);
+        buffer_free(&writer->held[i].packed);
     }
-    writing->n_held = 0;
+    writer->n_held = 0;
 }
 
-/* Ends a piece: it is written, or held. */
-static void end_piece(struct merge_writing *writing) {
-    struct sutra_merged *merged = writing->merged;
-    size_t n_text = writing->out.length;
-    if (rank_run_is_next(writing->run, writing->number)) {
-        write_held(writing);
-        sink_write(merged->sink, merged->n_pieces++, writing->out.bytes, n_text);
-        writing->out.length = 0;
+/* Ends a piece, which is written or held. */
+static void end_piece(struct rank_writer *writer) {
+    struct sutra_merged *merged = writer->merged;
+    size_t n_text = writer->out.length;
+    if (rank_run_is_next(writer->run, writer->number)) {
+        write_held(writer);
+        sink_write(merged->sink, merged->n_pieces++, writer->out.bytes, n_text);
+        writer->out.length = 0;
         return;
     }
-    writing->failed |= !sink_pack(merged->sink, &writing->out) ||
-                       !column_grow(&writing->held, writing->n_held, &writing->held_capacity, sizeof *writing->held);
-    if (writing->failed)
+    writer->failed |= !sink_pack(merged->sink, &writer->out) ||
+                      !column_grow(&writer->held, writer->n_held, &writer->held_capacity, sizeof *writer->held);
+    if (writer->failed)
         return;
-    writing->held[writing->n_held++] = (struct held_piece){writing->out, n_text};
-    writing->out = (struct buffer){0};
+    writer->held[writer->n_held++] = (struct held_piece){writer->out, n_text};
+    writer->out = (struct buffer){0};
 }
 
-static void write_events(struct merge_writing *writing, const uint8_t *kept) {
-    struct merge_rank *rank = writing->rank;
-    merge_lanes_write(&writing->lanes, writing->trace, writing->merged->tasks.list[writing->number].rank,
-                      rank->position, &writing->out);
-    for (row_t event = 0, passed = 0; event < writing->trace->events.n && !writing->failed; event++) {
+static void write_events(struct rank_writer *writer, const uint8_t *kept) {
+    struct merge_rank *rank = writer->rank;
+    merge_lanes_write(&writer->lanes, writer->trace, writer->merged->tasks.list[writer->number].rank, rank->position,
+                      &writer->out);
+    for (row_t event = 0, passed = 0; event < writer->trace->events.n && !writer->failed; event++) {
         if (kept[event]) {
-            buffer_append(&writing->out, ",\n", 2);
-            merge_event_write(&writing->changes, event, merge_process_of(&writing->lanes, rank->position, event),
-                              &writing->out);
+            buffer_append(&writer->out, ",\n", 2);
+            merge_event_write(&writer->changes, event, merge_process_of(&writer->lanes, rank->position, event),
+                              &writer->out);
             rank->n_kept++;
         }
-        if (writing->out.length < PIECE_BYTES)
+        if (writer->out.length < PIECE_BYTES)
             continue;
-        end_piece(writing);
-        events_passed(writing->trace, passed, event);
+        end_piece(writer);
+        events_passed(writer->trace, passed, event);
         passed = event;
-        if (sink_failed(writing->merged->sink))
+        if (sink_failed(writer->merged->sink))
             return;
     }
-    end_piece(writing);
-    writing->failed |= writing->out.failed;
+    end_piece(writer);
+    writer->failed |= writer->out.failed;
 }
 
-/* Notes where arrows can end at the kernels of this rank, when its turn has come. */
-static void note_points(struct merge_writing *writing, const uint8_t *kept) {
-    struct sutra_merged *merged = writing->merged;
-    const struct merge_rank *rank = writing->rank;
+/* Notes the possible ends of arrows at the kernels of this rank, in the turn of the rank. */
+static void note_points(struct rank_writer *writer, const uint8_t *kept) {
+    struct sutra_merged *merged = writer->merged;
+    const struct merge_rank *rank = writer->rank;
     struct buffer tid = {0};
-    for (uint64_t i = rank->first_call; i < rank->first_call + rank->n_calls && !writing->failed; i++) {
+    for (uint64_t i = rank->first_call; i < rank->first_call + rank->n_calls && !writer->failed; i++) {
         row_t event = merged->calls.list[i].event;
         struct event_places places;
         int64_t ns;
         merged->points[i].tid = STRING_NONE;
         if (!kept[event])
             continue;
-        event_find(writing->trace, event, &writing->changes.learned, &places);
-        const char *ts = writing->trace->document.source.bytes + places.field[FIELD_TS].at;
+        event_find(writer->trace, event, &writer->changes.learned, &places);
+        const char *ts = writer->trace->document.source.bytes + places.field[FIELD_TS].at;
         size_t length = 0;
         number_scan(ts, &length);
         if (!places.field[FIELD_TS].at || !decimal_ns(ts, length, &ns))
             continue;
         tid.length = 0;
-        merge_tid_write(writing->trace, places.field[FIELD_TID], &tid);
+        merge_tid_write(writer->trace, places.field[FIELD_TID], &tid);
         merged->points[i] =
-            (struct merge_point){ns + rank->shift_ns, merge_process_of(&writing->lanes, rank->position, event),
+            (struct merge_point){ns + rank->shift_ns, merge_process_of(&writer->lanes, rank->position, event),
                                  strings_intern(&merged->calls.strings, tid.bytes ? tid.bytes : "", tid.length)};
-        writing->failed |= tid.failed || merged->points[i].tid == STRING_NONE;
+        writer->failed |= tid.failed || merged->points[i].tid == STRING_NONE;
     }
     buffer_free(&tid);
 }
 
-/* Which events stay: all, or as the selection has it. */
-static enum sutra_status choose_events(struct merge_writing *writing, struct sutra_context *context,
-                                       struct arena *arena, uint8_t **kept, struct sutra_error *error) {
-    struct selection selection;
-    row_t n = writing->trace->events.n;
-    if (writing->merged->selects) {
-        enum sutra_status status =
-            selection_make(context, writing->trace, &writing->merged->selection, NULL, arena, &selection, error);
-        *kept = selection.kept;
-        return status;
-    }
-    *kept = arena_take(arena, n, 1);
-    if (!*kept)
-        return error_memory(error);
-    memset(*kept, 1, n);
-    return SUTRA_OK;
-}
-
-static enum sutra_status write_rank(struct merge_writing *writing, struct sutra_context *context, struct arena *arena,
+static enum sutra_status write_rank(struct rank_writer *writer, struct sutra_context *context, struct arena *arena,
                                     struct sutra_error *error) {
-    uint8_t *kept;
-    if (writing->trace->events.n != writing->rank->n_events)
-        return error_file(error, SUTRA_DATA, writing->trace->document.source.name, "changed during the merge");
-    enum sutra_status status = choose_events(writing, context, arena, &kept, error);
+    struct sutra_merged *merged = writer->merged;
+    row_t n = writer->trace->events.n;
+    uint8_t *kept = NULL;
+    enum sutra_status status = SUTRA_OK;
+    if (n != writer->rank->n_events)
+        return error_file(error, SUTRA_DATA, writer->trace->document.source.name, "changed during the merge");
+    if (merged->selects) {
+        struct selection selection;
+        status = selection_make(context, writer->trace, &merged->selection, NULL, arena, &selection, error);
+        kept = selection.kept;
+    } else if ((kept = arena_take(arena, n, 1))) {
+        memset(kept, 1, n);
+    } else {
+        return error_memory(error);
+    }
     if (!status)
-        status = merge_lanes_find(writing->trace, kept, arena, &writing->lanes, error);
+        status = merge_lanes_find(writer->trace, kept, arena, &writer->lanes, error);
     if (status)
         return status;
-    writing->rank->n_processes = writing->lanes.n_processes;
-    if (writing->lanes.n_processes > 0)
-        write_events(writing, kept);
-    rank_run_wait(writing->run, writing->number);
-    write_held(writing);
-    note_points(writing, kept);
-    return writing->failed ? error_memory(error) : SUTRA_OK;
+    writer->rank->n_processes = writer->lanes.n_processes;
+    if (writer->lanes.n_processes > 0)
+        write_events(writer, kept);
+    rank_run_wait(writer->run, writer->number);
+    write_held(writer);
+    note_points(writer, kept);
+    return writer->failed ? error_memory(error) : SUTRA_OK;
 }
 
-/* Writes a rank's events when its turn comes; a rank_work of the second pass (merge_rank.c). */
-static enum sutra_status merge_rank_work(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                                         struct sutra_device_trace *trace, struct sutra_error *error) {
+static enum sutra_status rewrite_rank(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
+                                      struct sutra_device_trace *trace, struct sutra_error *error) {
     struct sutra_merged *merged = arg;
-    struct merge_rank *rank = merge_rank_at(merged, number);
-    struct merge_writing writing = {.merged = merged,
-                                    .run = run,
-                                    .number = number,
-                                    .rank = rank,
-                                    .trace = trace,
-                                    .changes = {.trace = trace,
-                                                .shift_ns = rank->shift_ns,
-                                                .ids = {rank->position, merge_id_bits(merged->report.n_ranks)}}};
+    struct merge_rank *rank = rank_at(merged, number);
+    struct rank_writer writer = {.merged = merged,
+                                 .run = run,
+                                 .number = number,
+                                 .rank = rank,
+                                 .trace = trace,
+                                 .changes = {.trace = trace,
+                                             .shift_ns = rank->shift_ns,
+                                             .ids = {rank->position, merge_id_bits(merged->report.n_ranks)}}};
     struct arena arena = {0};
-    enum sutra_status status = write_rank(&writing, context, &arena, error);
-    for (uint64_t i = 0; i < writing.n_held; i++)
-        buffer_free(&writing.held[i].packed);
-    free(writing.held);
-    buffer_free(&writing.out);
-    event_forms_free(&writing.changes.learned);
+    enum sutra_status status = write_rank(&writer, context, &arena, error);
+    for (uint64_t i = 0; i < writer.n_held; i++)
+        buffer_free(&writer.held[i].packed);
+    free(writer.held);
+    buffer_free(&writer.out);
+    event_forms_free(&writer.changes.learned);
     arena_free(&arena);
     sutra_device_trace_free(trace);
     return status;
 }
 
-/*
- * What is added to the times of each rank: the difference of what they count from, and what its host's
- * clock is off by.
- *
- * Ranks of a host have one clock, so they get one offset, the median of theirs, and stay as they are to each other.
- * Where theirs lie clearly further apart than the ends of collectives tell, they are of several hosts, or the traces
- * tell of the wrong ones: each then keeps its own. O(ranks log ranks).
- */
+/* ---- Output ---- */
 
-static int64_t drift_over_half(const struct rank_clock *clock) {
-    double ns = clock->drift * (double)(clock->last_ns - clock->first_ns) / 2;
-    return (int64_t)(ns < 0 ? -ns : ns);
-}
-
-/* One offset for the whole of a rank's trace, that of the middle of its collectives: with another for each time the
- * durations of events, which stay, would no longer fit into each other. A clock that is not clearly off stays. */
-static void set_clock(struct merge_rank *rank, const struct rank_clock *clock) {
-    int64_t middle = clock->first_ns + (clock->last_ns - clock->first_ns) / 2;
-    rank->n_aligned = clock->n;
-    if (clock->n == 0)
-        return;
-    rank->offset_ns = rank_clock_is_off(clock) ? rank_clock_time(clock, middle) - middle : 0;
-    rank->residual_ns = clock->spread_ns + drift_over_half(clock);
-}
-
-static int compare_offsets(const void *left, const void *right) {
-    int64_t a = (*(struct merge_rank *const *)left)->offset_ns, b = (*(struct merge_rank *const *)right)->offset_ns;
-    return (a > b) - (a < b);
-}
-
-/* Gives ranks of one host one offset; `ranks` has those whose clocks are known, and comes to be in another order. */
-static void share_offset(struct merge_rank **ranks, size_t n) {
-    int64_t apart = 0, residual = 0;
-    if (n < 2)
-        return;
-    qsort(ranks, n, sizeof(struct merge_rank *), compare_offsets);
-    int64_t median = ranks[(n - 1) / 2]->offset_ns;
-    for (size_t i = 0; i < n; i++) {
-        int64_t own = moment_size(moment_minus(ranks[i]->offset_ns, median));
-        apart = own > apart ? own : apart;
-        residual = ranks[i]->residual_ns > residual ? ranks[i]->residual_ns : residual;
-    }
-    if ((double)apart > RANK_CLOCK_CLEARLY * (double)residual)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        int64_t own = moment_size(moment_minus(ranks[i]->offset_ns, median));
-        ranks[i]->residual_ns = own > ranks[i]->residual_ns ? own : ranks[i]->residual_ns;
-        ranks[i]->offset_ns = median;
-    }
-}
-
-/* How many ranks share a host, as the traces tell: those of a process that sees one GPU tell nothing. */
-static int64_t ranks_of_host(const struct sutra_merged *merged, size_t n) {
-    int64_t most = 1;
-    for (size_t i = 0; i < n; i++) {
-        int64_t told = merge_rank_at(merged, merged->tasks.order[i])->n_devices;
-        most = told > most ? told : most;
-    }
-    return most;
-}
-
-static bool share_clocks(struct sutra_merged *merged, const struct rank_clock *clocks, row_t n_clocks, size_t n) {
-    int64_t per_host = ranks_of_host(merged, n);
-    struct merge_rank **of_host = arena_take(&merged->tasks.arena, n, sizeof(struct merge_rank *));
-    for (size_t begin = 0, end; begin < n && of_host; begin = end) {
-        int64_t host = merged->tasks.list[merged->tasks.order[begin]].rank / per_host;
-        size_t n_known = 0;
-        for (end = begin; end < n && merged->tasks.list[merged->tasks.order[end]].rank / per_host == host; end++) {
-            struct merge_rank *rank = merge_rank_at(merged, merged->tasks.order[end]);
-            int64_t number = merged->tasks.list[merged->tasks.order[end]].rank;
-            if (rank->n_aligned > 0 &&
-                clocks[rank_clock_place(clocks, n_clocks, number)].reference == clocks[0].reference)
-                of_host[n_known++] = rank;
-        }
-        share_offset(of_host, n_known);
-    }
-    return of_host;
-}
-
-/* Sets positions, offsets and shifts of the first `n` ranks of the order, which are those that are merged. False: out
- * of memory. */
-static bool merge_clocks_set(struct sutra_merged *merged, const struct rank_clock *clocks, row_t n_clocks, size_t n) {
-    merged->base_ns = merge_rank_at(merged, merged->tasks.order[0])->base_ns;
-    for (size_t i = 0; i < n; i++) {
-        size_t number = merged->tasks.order[i];
-        struct merge_rank *rank = merge_rank_at(merged, number);
-        rank->position = (uint32_t)i;
-        if (n_clocks > 0 && rank->n_calls > 0)
-            set_clock(rank, &clocks[rank_clock_place(clocks, n_clocks, merged->tasks.list[number].rank)]);
-    }
-    if (n_clocks > 0 && !share_clocks(merged, clocks, n_clocks, n))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        struct merge_rank *rank = merge_rank_at(merged, merged->tasks.order[i]);
-        if (__builtin_sub_overflow(rank->base_ns, merged->base_ns, &rank->shift_ns) ||
-            __builtin_add_overflow(rank->shift_ns, rank->offset_ns, &rank->shift_ns))
-            rank->shift_ns = rank->offset_ns = 0;
-    }
-    return true;
-}
-
-/* More than these would leave too little room for ids that doubles hold. */
-#define MERGE_RANKS_MAX 1048576
-
-/* What traces that stay in memory may take, if nobody says. */
-#define HELD_BYTES ((uint64_t)1 << 30)
-
-/* ---- First pass ---- */
-
-/* What a trace takes of our memory. */
-static uint64_t bytes_of_trace(const struct sutra_device_trace *trace) {
-    const struct source *source = &trace->document.source;
-    return (uint64_t)trace->events.capacity * DEVICE_EVENT_BYTES + trace->strings.bytes_capacity +
-           (source->mapping ? 0 : source->size);
-}
-
-/* Keeps a trace for the second pass if there is room; one rank at a time, in the order of the list. */
-static void hold_or_free(struct sutra_merged *merged, size_t number, struct sutra_device_trace *trace) {
-    uint64_t n_bytes = bytes_of_trace(trace);
-    if (n_bytes > merged->options.memory - merged->n_held_bytes) {
-        sutra_device_trace_free(trace);
-        return;
-    }
-    merged->n_held_bytes += n_bytes;
-    merged->held[number] = trace;
-}
-
-static enum sutra_status look_at_rank(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
-                                      struct sutra_device_trace *trace, struct sutra_error *error) {
-    struct sutra_merged *merged = arg;
-    struct merge_rank *rank = merge_rank_at(merged, number);
-    *rank = (struct merge_rank){.base_ns = trace_base_ns(trace),
-                                .n_devices = trace_device_count(&trace->document),
-                                .n_events = trace->events.n};
-    rank_run_wait(run, number);
-    rank->first_call = merged->calls.n;
-    enum sutra_status status =
-        collective_calls_take(&merged->calls, context, trace, merged->tasks.list[number].rank, error);
-    rank->n_calls = merged->calls.n - rank->first_call;
-    hold_or_free(merged, number, trace);
-    return status;
-}
-
-/* ---- Clocks ---- */
-
-/* The ranks that are merged, by rank, as places in the list. */
-static size_t merged_ranks(const struct sutra_merged *merged) {
-    size_t n = 0;
-    while (n < merged->tasks.n && !merged->tasks.list[merged->tasks.order[n]].status)
-        n++;
-    return n;
-}
-
-/* Which collectives belong together, and how far clocks are apart. */
-static enum sutra_status compare_ranks(struct sutra_merged *merged, struct sutra_error *error) {
-    struct arena *arena = &merged->tasks.arena;
-    struct rank_clock *clocks = NULL;
-    row_t n_clocks = 0;
-    merged->points = calloc(merged->calls.n + 1, sizeof *merged->points);
-    if (!merged->points)
-        return error_memory(error);
-    enum sutra_status status = collective_matches_find(&merged->calls, arena, &merged->matches, error);
-    if (!status && merged->options.clocks == SUTRA_CLOCKS_COLLECTIVES)
-        status = rank_clocks_find(&merged->calls, &merged->matches, arena, &clocks, &n_clocks, error);
-    if (!status && !merge_clocks_set(merged, clocks, n_clocks, merged_ranks(merged)))
-        status = error_memory(error);
-    return status;
-}
-
-/* ---- The timeline ---- */
-
-static void write_rank_line(const struct sutra_merged *merged, struct json_out *json, size_t number) {
-    const struct rank_task *task = &merged->tasks.list[number];
-    const struct merge_rank *rank = merge_rank_at(merged, number);
-    json_open(json, '{');
-    json_name(json, "rank");
-    json_integer(json, task->rank);
-    json_name(json, "trace");
-    json_string(json, task->path, strlen(task->path));
-    json_name(json, "offset_us");
-    json_double(json, (double)rank->offset_ns / 1e3);
-    json_name(json, "residual_us");
-    json_double(json, (double)rank->residual_ns / 1e3);
-    json_name(json, "n_aligned");
-    json_integer(json, rank->n_aligned);
-    json_close(json, '}');
-}
-
-/* All up to the events, of which the first is a metadatum that tells how many ranks there are. */
+/* Writes the document up to the first event, a metadata event with the number of ranks. False: out of memory. */
 static bool write_head(struct sutra_merged *merged) {
     struct text_out text = {.sink = merged->sink};
     struct json_out json = {.text = &text, .indent = 1};
-    size_t n = merged_ranks(merged);
+    size_t n = merged->report.n_ranks;
     json_open(&json, '{');
     json_name(&json, "schemaVersion");
     json_integer(&json, 1);
@@ -387,7 +344,20 @@ static bool write_head(struct sutra_merged *merged) {
     json_open(&json, '[');
     json.indent = JSON_ONE_LINE;
     for (size_t i = 0; i < n; i++) {
-        write_rank_line(merged, &json, merged->tasks.order[i]);
+        const struct rank_task *task = &merged->tasks.list[merged->tasks.order[i]];
+        const struct merge_rank *rank = rank_at(merged, merged->tasks.order[i]);
+        json_open(&json, '{');
+        json_name(&json, "rank");
+        json_integer(&json, task->rank);
+        json_name(&json, "trace");
+        json_string(&json, task->path, strlen(task->path));
+        json_name(&json, "offset_us");
+        json_double(&json, (double)rank->offset_ns / 1e3);
+        json_name(&json, "residual_us");
+        json_double(&json, (double)rank->residual_ns / 1e3);
+        json_name(&json, "n_aligned");
+        json_integer(&json, rank->n_aligned);
+        json_close(&json, '}');
         out_step(&text);
     }
     json_close(&json, ']');
@@ -402,25 +372,18 @@ static bool write_head(struct sutra_merged *merged) {
     return ok;
 }
 
-/* Whether a rank of the first pass got lost in the second. */
-static enum sutra_status check_second(const struct sutra_merged *merged, const struct rank_tasks *second,
-                                      struct sutra_error *error) {
-    for (size_t i = 0; i < merged->tasks.n; i++)
-        if (!merged->tasks.list[i].status && second->list[i].status)
-            return error_hand_on(error, second->list[i].status, &second->list[i].error);
-    return SUTRA_OK;
-}
-
+/* Runs the second pass. A rank that the first pass read, but not the second pass, is an error. */
 static enum sutra_status write_ranks(struct sutra_merged *merged, struct sutra_context *context,
                                      const char *const *paths, size_t n_paths, struct sutra_error *error) {
-    static const struct rank_analysis second_pass = {.analyze = merge_rank_work};
+    static const struct rank_analysis second_pass = {.analyze = rewrite_rank};
     struct rank_tasks second = {
         .stage = "merge ranks", .is_second_pass = true, .notes_places = true, .traces = merged->held};
     enum sutra_status status = rank_tasks_run(&second, &second_pass, context, paths, n_paths, merged, error);
-    if (second.n == merged->tasks.n && second.list) {
-        enum sutra_status lost = check_second(merged, &second, error);
-        status = lost ? lost : status;
-    }
+    for (size_t i = 0; second.n == merged->tasks.n && second.list && i < second.n; i++)
+        if (!merged->tasks.list[i].status && second.list[i].status) {
+            status = error_hand_on(error, second.list[i].status, &second.list[i].error);
+            break;
+        }
     rank_tasks_free(&second);
     return status;
 }
@@ -445,45 +408,50 @@ static enum sutra_status write_all(struct sutra_merged *merged, struct sutra_con
     return status ? status : error_hand_on(error, closed, &closing);
 }
 
-/* ---- What became of it ---- */
-
-static void fill_report(struct sutra_merged *merged) {
+static enum sutra_status merge_ranks(struct sutra_merged *merged, struct sutra_context *context,
+                                     const char *const *paths, size_t n_paths, const char *output,
+                                     struct sutra_error *error) {
+    static const struct rank_analysis first_pass = {.result_size = sizeof(struct merge_rank), .analyze = read_rank};
+    struct rank_tasks *tasks = &merged->tasks;
     struct sutra_merge_report *report = &merged->report;
+    struct rank_clock *clocks = NULL;
+    row_t n_clocks = 0;
+    merged->held = calloc(n_paths, sizeof(struct sutra_device_trace *));
+    if (!collective_calls_init(&merged->calls) || !merged->held)
+        return error_memory(error);
+    tasks->stage = "read ranks";
+    tasks->notes_places = true;
+    enum sutra_status status = rank_tasks_run(tasks, &first_pass, context, paths, n_paths, merged, error);
+    if (status)
+        return status;
+    while (report->n_ranks < tasks->n && !tasks->list[tasks->order[report->n_ranks]].status)
+        report->n_ranks++;
+    report->n_skipped = tasks->n - report->n_ranks;
+    merged->points = calloc(merged->calls.n + 1, sizeof *merged->points);
+    merged->ranks = calloc(report->n_ranks, sizeof *merged->ranks);
+    if (!merged->points || !merged->ranks)
+        return error_memory(error);
+    status = collective_matches_find(&merged->calls, &tasks->arena, &merged->matches, error);
+    if (!status && merged->options.clocks == SUTRA_CLOCKS_COLLECTIVES)
+        status = rank_clocks_find(&merged->calls, &merged->matches, &tasks->arena, &clocks, &n_clocks, error);
+    if (status)
+        return status;
+    if (!set_clocks(merged, clocks, n_clocks))
+        return error_memory(error);
+    status = write_all(merged, context, paths, n_paths, output, error);
+    if (status)
+        return status;
+    report->ranks = merged->ranks;
     for (size_t i = 0; i < report->n_ranks; i++) {
-        size_t number = merged->tasks.order[i];
-        const struct rank_task *task = &merged->tasks.list[number];
-        const struct merge_rank *rank = merge_rank_at(merged, number);
+        const struct rank_task *task = &tasks->list[tasks->order[i]];
+        const struct merge_rank *rank = rank_at(merged, tasks->order[i]);
         merged->ranks[i] = (struct sutra_merged_rank){
             task->rank, task->path, rank->offset_ns, rank->residual_ns, rank->n_aligned, rank->n_events, rank->n_kept};
         report->n_events += rank->n_events;
         report->n_kept += rank->n_kept;
         report->n_processes += rank->n_processes;
     }
-    report->ranks = merged->ranks;
-}
-
-static enum sutra_status merge_all(struct sutra_merged *merged, struct sutra_context *context, const char *const *paths,
-                                   size_t n_paths, const char *output, struct sutra_error *error) {
-    merged->held = calloc(n_paths, sizeof(struct sutra_device_trace *));
-    if (!collective_calls_init(&merged->calls) || !merged->held)
-        return error_memory(error);
-    static const struct rank_analysis first_pass = {.result_size = sizeof(struct merge_rank), .analyze = look_at_rank};
-    merged->tasks.stage = "read ranks";
-    merged->tasks.notes_places = true;
-    enum sutra_status status = rank_tasks_run(&merged->tasks, &first_pass, context, paths, n_paths, merged, error);
-    if (!status)
-        status = compare_ranks(merged, error);
-    if (status)
-        return status;
-    merged->report.n_ranks = merged_ranks(merged);
-    merged->report.n_skipped = merged->tasks.n - merged->report.n_ranks;
-    merged->ranks = calloc(merged->report.n_ranks, sizeof *merged->ranks);
-    if (!merged->ranks)
-        return error_memory(error);
-    status = write_all(merged, context, paths, n_paths, output, error);
-    if (!status)
-        fill_report(merged);
-    return status;
+    return SUTRA_OK;
 }
 
 enum sutra_status sutra_merge(struct sutra_context *context, const char *const *paths, size_t n_paths,
@@ -501,7 +469,7 @@ enum sutra_status sutra_merge(struct sutra_context *context, const char *const *
     if (!status && n_paths > MERGE_RANKS_MAX)
         status = error_set(error, SUTRA_USAGE, "more than 1,048,576 traces");
     if (!status)
-        status = merge_all(made, context, paths, n_paths, output, error);
+        status = merge_ranks(made, context, paths, n_paths, output, error);
     if (status)
         sutra_merged_free(made);
     else
