@@ -1,8 +1,18 @@
 /*
- * correlation.c - sutra_correlation_...(): pairs of forward and backward operators; GPU operators with their launches
- * and with the operators that these ran in.
+ * correlation.c - sutra_correlation_...(): pairs forward and backward operators, and GPU operators with their launches
+ * and with the operators of the launches; writes the pairs as JSON, as CSV, and as flows in the trace.
  *
- * The operator of a launch is the nearest one above it in the call tree. O(n) but for sorting.
+ * Forward and backward: one walk with a table from (thread, sequence number) to the forward operator. In the order of
+ * ends, the first backward operator removes the forward operator from the table. Up to PyTorch 1.13, in recorded order,
+ * the forward operator stays, so that a later backward operator may replace the pair.
+ *
+ * The operator of a launch is its nearest ancestor in the call tree.
+ *
+ * CSV has one header: in rows of other kinds, forward and backward contain the launch (or operator) and the GPU
+ * operator. A last column has the kind, unless only forward and backward are selected. Times and tids are as in the
+ * trace.
+ *
+ * Cost: O(n), and a sort.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +33,7 @@
 #include "write/json_copy.h"
 #include "write/text.h"
 
-/*
- * Forward and backward operators; in come columns of operators in recorded order, out go pairs.
- *
- * One walk with a table from (thread, sequence number) to the forward operator: in order of ends, the first backward
- * operator takes the forward operator out of the table; up to PyTorch 1.13 in recorded order, and it stays, so that
- * later ones may take it over.
- */
+/* ---- Forward and backward operators ---- */
 
 #define SEQUENCE_BITS 48
 #define TID_MAX       65535
@@ -38,25 +42,25 @@ struct sequence_pairing {
     const struct sutra_sequence_columns *operators;
     enum sutra_torch_version torch_version;
     struct pair_table forwards;
-    struct arena arena; /* of what follows */
-    row_t *order;       /* in which operators are looked at */
+    struct arena arena; /* of the following columns */
+    row_t *order;       /* rows in processing order */
     uint64_t n_order;
     struct sutra_flow_pair *pairs;
     uint64_t n_pairs;
     struct sutra_pair_report report;
 };
 
-static enum sutra_status check_tid(uint64_t row, int64_t tid, const char *what, struct sutra_error *error) {
+static enum sutra_status check_tid(uint64_t row, int64_t tid, const char *name, struct sutra_error *error) {
     if (tid >= 0 && tid <= TID_MAX)
         return SUTRA_OK;
     return error_set(
         error, SUTRA_DATA,
         "operator %llu: %s %lld: thread numbers of autograd range from 0 to %d (is this a thread id of the system?)",
-        (unsigned long long)row, what, (long long)tid, TID_MAX);
+        (unsigned long long)row, name, (long long)tid, TID_MAX);
 }
 
-static enum sutra_status choose_order(struct sequence_pairing *pairing, struct sutra_context *context,
-                                      struct sutra_error *error) {
+static enum sutra_status sort_operators(struct sequence_pairing *pairing, struct sutra_context *context,
+                                        struct sutra_error *error) {
     const struct sutra_sequence_columns *operators = pairing->operators;
     pairing->order = arena_take(&pairing->arena, operators->n, sizeof *pairing->order);
     struct arena_mark mark = arena_mark(&pairing->arena);
@@ -78,41 +82,34 @@ static enum sutra_status choose_order(struct sequence_pairing *pairing, struct s
     return status;
 }
 
-static uint64_t key_of(struct sequence_pairing *pairing, int64_t tid, int64_t sequence) {
-    const uint64_t low = ((uint64_t)1 << SEQUENCE_BITS) - 1;
-    pairing->report.n_wrapped += (uint64_t)sequence > low;
-    return (uint64_t)tid << SEQUENCE_BITS | ((uint64_t)sequence & low);
-}
-
-static void take_backward(struct sequence_pairing *pairing, row_t row, struct pair_entry *forward) {
-    if (forward->number == PAIR_NONE) {
-        pairing->report.n_unmatched++;
-        return;
-    }
-    struct sutra_flow_pair pair = {forward->number, row, pairing->n_pairs + 1};
-    pairing->pairs[pairing->n_pairs++] = pair;
-    if (pairing->torch_version != SUTRA_TORCH_VERSION_1_13)
-        forward->number = PAIR_NONE;
-}
-
-static bool take_operator(struct sequence_pairing *pairing, row_t row) {
+/* Pairs a backward operator, or adds a forward operator to the table. */
+static bool add_operator(struct sequence_pairing *pairing, row_t row) {
     const struct sutra_sequence_columns *operators = pairing->operators;
+    const uint64_t low = ((uint64_t)1 << SEQUENCE_BITS) - 1, sequence = (uint64_t)operators->sequence[row];
     bool backward = operators->forward_tid[row] > 0;
     if (!backward && operators->tid[row] == 0)
         return true;
     int64_t tid = backward ? operators->forward_tid[row] : operators->tid[row];
-    uint64_t key = key_of(pairing, tid, operators->sequence[row]);
-    struct pair_entry *entry = pair_table_take(&pairing->forwards, key, 0);
-    if (!entry)
+    pairing->report.n_wrapped += sequence > low;
+    uint64_t key = (uint64_t)tid << SEQUENCE_BITS | (sequence & low);
+    struct pair_entry *forward = pair_table_take(&pairing->forwards, key, 0);
+    if (!forward)
         return false;
-    if (backward)
-        take_backward(pairing, row, entry);
-    else if (entry->number == PAIR_NONE || operators->start_ns[row] >= operators->start_ns[entry->number])
-        entry->number = row;
+    if (!backward) {
+        if (forward->number == PAIR_NONE || operators->start_ns[row] >= operators->start_ns[forward->number])
+            forward->number = row;
+    } else if (forward->number == PAIR_NONE) {
+        pairing->report.n_unmatched++;
+    } else {
+        pairing->pairs[pairing->n_pairs] = (struct sutra_flow_pair){forward->number, row, pairing->n_pairs + 1};
+        pairing->n_pairs++;
+        if (pairing->torch_version != SUTRA_TORCH_VERSION_1_13)
+            forward->number = PAIR_NONE;
+    }
     return true;
 }
 
-/* Leaves out the pairs whose forward operator a later pair has. */
+/* Drops the pairs whose forward operator is in a later pair. */
 static bool drop_overwritten(struct sequence_pairing *pairing) {
     uint64_t *last = arena_take(&pairing->arena, pairing->operators->n, sizeof *last);
     if (!last)
@@ -136,10 +133,10 @@ enum sutra_status sutra_forward_backward(struct sutra_context *context, const st
     if (operators->n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u operators", ROW_LIMIT);
     enum sutra_status status =
-        pair_table_init(&pairing.forwards) ? choose_order(&pairing, context, error) : error_memory(error);
+        pair_table_init(&pairing.forwards) ? sort_operators(&pairing, context, error) : error_memory(error);
     bool ok = true;
     for (uint64_t i = 0; i < pairing.n_order && !status && ok; i++)
-        ok = take_operator(&pairing, pairing.order[i]);
+        ok = add_operator(&pairing, pairing.order[i]);
     if (!status && ok && torch_version == SUTRA_TORCH_VERSION_1_13)
         ok = drop_overwritten(&pairing);
     if (!status && !ok)
@@ -153,13 +150,7 @@ enum sutra_status sutra_forward_backward(struct sutra_context *context, const st
     return SUTRA_OK;
 }
 
-/*
- * Correlations as JSON, as CSV, and as flows in the trace that they come from.
- *
- * CSV has one header: forward and backward stand for launch (or operator) and GPU operator in rows of other kinds,
- * which a last column tells where more than pairs of forward and backward are asked for. Times and tids stand as the
- * trace has them; strings are cells of text.
- */
+/* ---- Pairs ---- */
 
 static const char *const kind_words[] = {"fwdbwd", "ac2g", "operator"};
 
@@ -171,7 +162,7 @@ struct row_pair {
     row_t from, to;
 };
 
-/* Calls for each pair: of forward and backward, of launches, of operators. */
+/* Calls the function for each pair: forward and backward, launches, operators. */
 static void each_pair(const struct sutra_correlation *correlation, void (*call)(void *arg, const struct row_pair *pair),
                       void *arg) {
     for (uint64_t i = 0; i < correlation->n_fwdbwd; i++) {
@@ -213,7 +204,7 @@ static void add_field(const struct correlation_page *page, row_t row, enum event
 
 /* ---- CSV ---- */
 
-/* A number as the trace has it, or a string as text. */
+/* Writes a number as in the trace, or a string as text. */
 static void add_csv_field(const struct correlation_page *page, row_t row, enum event_field field) {
     const struct json_place place = place_of(page, row, field);
     const char *value = page->correlation->profile->trace->document.source.bytes + place.at;
@@ -305,21 +296,6 @@ static bool write_correlation_json(const void *correlation, struct text_out *tex
 
 /* ---- Flows in the trace ---- */
 
-/* Halves of flows of the kinds that are written anew, in an arena. NULL: out of memory. */
-static uint8_t *drop_flows(const struct sutra_correlation *correlation, struct arena *arena) {
-    const struct sutra_device_trace *trace = correlation->profile->trace;
-    uint8_t *dropped = arena_take(arena, trace->events.n, sizeof *dropped);
-    const struct string_roles *roles = names_find(&trace->strings, READER_TREE, arena);
-    uint32_t anew = (correlation->kind == SUTRA_CORRELATION_AC2G ? 0 : CATEGORY_AUTOGRAD_FLOW) |
-                    (correlation->kind == SUTRA_CORRELATION_FWDBWD ? 0 : CATEGORY_LAUNCH_FLOW);
-    for (row_t event = 0; event < trace->events.n && roles; event++) {
-        uint8_t phase = trace->events.phase[event];
-        dropped[event] =
-            category_roles(&trace->events, roles, event) & anew && (phase == 's' || phase == 'f' || phase == 't');
-    }
-    return roles ? dropped : NULL;
-}
-
 struct flow_page {
     const struct sutra_correlation *correlation;
     struct trace_flows flows;
@@ -328,22 +304,36 @@ struct flow_page {
 static void add_flow(void *arg, const struct row_pair *pair) {
     struct flow_page *page = arg;
     const row_t *event = page->correlation->profile->event;
-    if (pair->kind != PAIR_OPERATOR) /* the launch lies in the operator already */
+    if (pair->kind != PAIR_OPERATOR) /* the launch is nested in the operator */
         trace_flows_add(&page->flows, event[pair->from], event[pair->to], pair->flow_id, kind_words[pair->kind]);
 }
 
+/* Copies the trace, and replaces the flows of the selected kinds. */
 static bool write_correlation_chrome(const void *correlation, struct text_out *text) {
     struct flow_page page = {.correlation = correlation};
+    const struct sutra_device_trace *trace = page.correlation->profile->trace;
+    const struct device_events *events = &trace->events;
     struct arena scratch = {0};
-    const uint8_t *dropped = drop_flows(correlation, &scratch);
-    if (dropped) {
-        page.flows = trace_flows_begin(page.correlation->profile->trace, text, dropped);
+    uint8_t *dropped = arena_take(&scratch, events->n, sizeof *dropped);
+    const struct string_roles *roles = names_find(&trace->strings, READER_TREE, &scratch);
+    uint32_t replaced = (page.correlation->kind == SUTRA_CORRELATION_AC2G ? 0 : CATEGORY_AUTOGRAD_FLOW) |
+                        (page.correlation->kind == SUTRA_CORRELATION_FWDBWD ? 0 : CATEGORY_LAUNCH_FLOW);
+    bool ok = dropped && roles;
+    for (row_t event = 0; event < events->n && ok; event++) {
+        uint8_t phase = events->phase[event];
+        dropped[event] =
+            category_roles(events, roles, event) & replaced && (phase == 's' || phase == 'f' || phase == 't');
+    }
+    if (ok) {
+        page.flows = trace_flows_begin(trace, text, dropped);
         each_pair(correlation, add_flow, &page);
         trace_flows_end(&page.flows);
     }
     arena_free(&scratch);
-    return dropped;
+    return ok;
 }
+
+/* ---- Correlation ---- */
 
 void sutra_correlation_free(struct sutra_correlation *correlation) {
     if (!correlation)
@@ -369,76 +359,49 @@ static enum sutra_status find_fwdbwd(struct sutra_correlation *correlation, stru
     return profile->trace ? error_name_file(error, status, profile->trace->document.source.name) : status;
 }
 
-static bool is_operator(const struct sutra_profile *profile, row_t row) {
-    return profile->kind[row] != SUTRA_EVENT_KINETO;
-}
-
-/* The nearest operator above a position, or ROW_NONE; `nearest` remembers it for each position on the way. */
-static void note_operators(const struct sutra_tree *tree, row_t *nearest) {
-    const struct sutra_profile *profile = tree->profile;
-    for (row_t k = 0; k < profile->n; k++) {
-        row_t i = tree->preorder[k], parent = tree->parent[i];
-        if (parent == ROW_NONE)
-            nearest[i] = ROW_NONE;
-        else
-            nearest[i] = is_operator(profile, tree->sorted.order[parent]) ? parent : nearest[parent];
-    }
-}
-
-static void pair_launches(struct sutra_correlation *correlation, const struct sutra_tree *tree, const row_t *nearest) {
-    const struct sutra_profile *profile = tree->profile;
-    for (row_t i = 0; i < profile->n; i++) {
-        row_t row = tree->sorted.order[i], launch = profile->parent[row];
-        if (profile->gpu[row] != EVENT_GPU_OPERATOR)
-            continue;
-        if (launch != ROW_NONE && profile->kind[launch] == SUTRA_EVENT_KINETO)
-            correlation->launches.list[correlation->launches.n++] = (struct launch_pair){launch, row};
-        if (nearest[i] != ROW_NONE)
-            correlation->operators.list[correlation->operators.n++] =
-                (struct launch_pair){tree->sorted.order[nearest[i]], row};
-    }
-}
-
+/* Pairs GPU operators with their launches and with the nearest operators above them in the call tree. */
 static enum sutra_status find_launches(struct sutra_correlation *correlation, struct sutra_context *context,
                                        enum sutra_torch_version torch_version, struct sutra_error *error) {
     const struct sutra_profile *profile = correlation->profile;
     struct arena *arena = &correlation->arena;
     struct sutra_tree *tree = NULL;
-    correlation->launches.list = arena_take(arena, profile->n, sizeof *correlation->launches.list);
-    correlation->operators.list = arena_take(arena, profile->n, sizeof *correlation->operators.list);
+    struct launch_pairs *launches = &correlation->launches, *operators = &correlation->operators;
+    launches->list = arena_take(arena, profile->n, sizeof *launches->list);
+    operators->list = arena_take(arena, profile->n, sizeof *operators->list);
     struct arena_mark mark = arena_mark(arena);
-    row_t *nearest = arena_take(arena, profile->n, sizeof *nearest);
+    row_t *nearest = arena_take(arena, profile->n, sizeof *nearest); /* per position: position of the operator */
     enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = sutra_tree_build(context, profile, torch_version, &tree, error);
-    if (!status) {
-        note_operators(tree, nearest);
-        pair_launches(correlation, tree, nearest);
+    for (row_t k = 0; k < profile->n && !status; k++) {
+        row_t i = tree->preorder[k], parent = tree->parent[i];
+        if (parent == ROW_NONE)
+            nearest[i] = ROW_NONE;
+        else if (profile->kind[tree->sorted.order[parent]] != SUTRA_EVENT_KINETO)
+            nearest[i] = parent;
+        else
+            nearest[i] = nearest[parent];
+    }
+    for (row_t i = 0; i < profile->n && !status; i++) {
+        row_t row = tree->sorted.order[i], launch = profile->parent[row];
+        if (profile->gpu[row] != EVENT_GPU_OPERATOR)
+            continue;
+        if (launch != ROW_NONE && profile->kind[launch] == SUTRA_EVENT_KINETO)
+            launches->list[launches->n++] = (struct launch_pair){launch, row};
+        if (nearest[i] != ROW_NONE)
+            operators->list[operators->n++] = (struct launch_pair){tree->sorted.order[nearest[i]], row};
     }
     sutra_tree_free(tree);
     arena_release(arena, mark);
     return status;
 }
 
-static void warn(struct sutra_context *context, const struct sutra_correlation *correlation) {
-    if (correlation->report.n_wrapped)
-        context_warn(context, "%s more than 48 bits: using the low 48 bits",
-                     counted_text(correlation->report.n_wrapped, "sequence number has", "sequence numbers have").text);
-    if (correlation->profile->n && correlation->n_fwdbwd + correlation->launches.n + correlation->operators.n == 0)
-        context_warn(
-            context,
-            correlation->kind == SUTRA_CORRELATION_FWDBWD
-                ? "no pairs: no backward operator has the sequence number of a forward operator; select --kind ac2g to "
-                  "pair GPU activities with their launches"
-                : "no pairs: no GPU activity has a launch");
-}
-
 enum sutra_status sutra_correlation_find(struct sutra_context *context, const struct sutra_profile *profile,
                                          const struct sutra_correlation_options *options,
                                          struct sutra_correlation **correlation, struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_correlation_options, kind);
-    struct sutra_correlation_options taken;
-    enum sutra_status status = options_take(&form, options, &taken, error);
+    struct sutra_correlation_options chosen;
+    enum sutra_status status = options_take(&form, options, &chosen, error);
     if (status)
         return status;
     struct sutra_correlation *made = calloc(1, sizeof *made);
@@ -446,19 +409,28 @@ enum sutra_status sutra_correlation_find(struct sutra_context *context, const st
         return error_memory(error);
     made->profile = profile;
     made->report.size = sizeof made->report;
-    made->kind = taken.kind;
+    made->kind = chosen.kind;
     context_expect(context, profile->n);
     stage_begin(context, "correlate", profile->n);
     if (made->kind != SUTRA_CORRELATION_AC2G)
-        status = find_fwdbwd(made, context, taken.torch_version, error);
+        status = find_fwdbwd(made, context, chosen.torch_version, error);
     if (!status && made->kind != SUTRA_CORRELATION_FWDBWD)
-        status = find_launches(made, context, taken.torch_version, error);
+        status = find_launches(made, context, chosen.torch_version, error);
     stage_end(context);
     if (status) {
         sutra_correlation_free(made);
         return status;
     }
-    warn(context, made);
+    if (made->report.n_wrapped)
+        context_warn(context, "%s more than 48 bits: using the low 48 bits",
+                     counted_text(made->report.n_wrapped, "sequence number has", "sequence numbers have").text);
+    if (profile->n && made->n_fwdbwd + made->launches.n + made->operators.n == 0)
+        context_warn(
+            context,
+            made->kind == SUTRA_CORRELATION_FWDBWD
+                ? "no pairs: no backward operator has the sequence number of a forward operator; select --kind ac2g to "
+                  "pair GPU activities with their launches"
+                : "no pairs: no GPU activity has a launch");
     *correlation = made;
     return SUTRA_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * correlation.h - inside of struct sutra_correlation, and the writers of its formats.
+ * correlation.h - internals of struct sutra_correlation.
  */
 #ifndef TREE_CORRELATION_H
 #define TREE_CORRELATION_H

@@ -1,7 +1,7 @@
 /*
- * inputs.c - encoding operators' inputs into flat arrays, and reading them back op by op; see inputs.h.
+ * inputs.c - encodes inputs of operators into flat arrays (see inputs.h), and reads them per operator.
  *
- * O(1) for a value, amortised. The reader trusts no count: where an array ends, the operator ends.
+ * O(1) amortized per value. The reader trusts no count: the operator ends at the end of an array.
  */
 #include "tree/inputs.h"
 
@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "columns/column.h"
 
-/* Room for one more group of `extra` elements. */
-static bool make_room(void *column, uint64_t n, uint64_t *capacity, uint64_t extra, size_t size) {
+/* Allocates capacity for `extra` more elements. */
+static bool reserve(void *column, uint64_t n, uint64_t *capacity, uint64_t extra, size_t size) {
     if (*capacity - n >= extra)
         return true;
     uint64_t wanted = n + extra + n / 2 + 64;
@@ -45,17 +45,17 @@ void sutra_inputs_free(struct sutra_inputs *inputs) {
     free(inputs);
 }
 
-/* Members of a list, in the older torch_version. */
-static bool is_left_out(const struct sutra_inputs *inputs) {
+/* Members of lists are not recorded up to PyTorch 1.13. */
+static bool is_skipped(const struct sutra_inputs *inputs) {
     return inputs->in_list && inputs->torch_version == SUTRA_TORCH_VERSION_1_13;
 }
 
 enum sutra_status sutra_inputs_add(struct sutra_inputs *inputs, enum sutra_input_tag tag, struct sutra_error *error) {
-    bool dropped = is_left_out(inputs) && tag != SUTRA_INPUT_END;
+    bool dropped = is_skipped(inputs) && tag != SUTRA_INPUT_END;
     if (inputs->in_list && tag == SUTRA_INPUT_LIST)
         return error_set(error, SUTRA_USAGE, "a list of inputs is nested in a list");
     if (!dropped) {
-        if (!make_room(&inputs->tags, inputs->n_tags, &inputs->tags_capacity, 1, sizeof *inputs->tags))
+        if (!reserve(&inputs->tags, inputs->n_tags, &inputs->tags_capacity, 1, sizeof *inputs->tags))
             return error_memory(error);
         inputs->tags[inputs->n_tags++] = (uint8_t)tag;
     }
@@ -67,15 +67,15 @@ enum sutra_status sutra_inputs_add_tensor(struct sutra_inputs *inputs, const str
                                           const int64_t *sizes, const int64_t *strides, struct sutra_error *error) {
     if (tensor->nested)
         return sutra_inputs_add(inputs, SUTRA_INPUT_UNDEFINED, error);
-    if (is_left_out(inputs))
+    if (is_skipped(inputs))
         return SUTRA_OK;
     bool strided = tensor->layout == SUTRA_LAYOUT_STRIDED;
     uint64_t n = (uint64_t)tensor->dim * (strided ? 2 : 1);
     uint32_t dtype =
         inputs_dtype(inputs, tensor->dtype ? tensor->dtype : "", tensor->dtype ? strlen(tensor->dtype) : 0);
     if (dtype == STRING_NONE ||
-        !make_room(&inputs->tensors, inputs->n_tensors, &inputs->tensors_capacity, 1, sizeof *inputs->tensors) ||
-        !make_room(&inputs->sizes, inputs->n_sizes, &inputs->sizes_capacity, n, sizeof *inputs->sizes))
+        !reserve(&inputs->tensors, inputs->n_tensors, &inputs->tensors_capacity, 1, sizeof *inputs->tensors) ||
+        !reserve(&inputs->sizes, inputs->n_sizes, &inputs->sizes_capacity, n, sizeof *inputs->sizes))
         return error_memory(error);
     enum sutra_status status = sutra_inputs_add(inputs, SUTRA_INPUT_TENSOR, error);
     if (status)
@@ -94,11 +94,11 @@ enum sutra_status sutra_inputs_add_tensor(struct sutra_inputs *inputs, const str
 
 enum sutra_status sutra_inputs_add_scalar(struct sutra_inputs *inputs, const char *text, size_t length,
                                           struct sutra_error *error) {
-    if (is_left_out(inputs))
+    if (is_skipped(inputs))
         return SUTRA_OK;
     uint32_t string = strings_intern(&inputs->strings, text, length);
     if (string == STRING_NONE ||
-        !make_room(&inputs->scalars, inputs->n_scalars, &inputs->scalars_capacity, 1, sizeof *inputs->scalars))
+        !reserve(&inputs->scalars, inputs->n_scalars, &inputs->scalars_capacity, 1, sizeof *inputs->scalars))
         return error_memory(error);
     enum sutra_status status = sutra_inputs_add(inputs, SUTRA_INPUT_SCALAR, error);
     if (!status)
@@ -128,16 +128,7 @@ static bool read_tensor(struct sutra_inputs_reader *reader, struct sutra_input *
     return true;
 }
 
-static bool read_scalar(struct sutra_inputs_reader *reader, struct sutra_input *input) {
-    const struct sutra_inputs *inputs = reader->inputs;
-    if (reader->scalar >= inputs->n_scalars)
-        return false;
-    input->scalar = strings_text(&inputs->strings, inputs->scalars[reader->scalar++]);
-    input->dtype = "Scalar";
-    return true;
-}
-
-/* Says that the operator, and all that is left, ends here. */
+/* Ends the operator and the array. */
 static enum sutra_input_tag end_early(struct sutra_inputs_reader *reader) {
     reader->tag = reader->inputs->n_tags;
     reader->in_list = false;
@@ -160,8 +151,12 @@ enum sutra_input_tag sutra_inputs_next(struct sutra_inputs_reader *reader, struc
             continue;
         }
         if ((tag == SUTRA_INPUT_TENSOR && !read_tensor(reader, input)) ||
-            (tag == SUTRA_INPUT_SCALAR && !read_scalar(reader, input)))
+            (tag == SUTRA_INPUT_SCALAR && reader->scalar >= reader->inputs->n_scalars))
             return end_early(reader);
+        if (tag == SUTRA_INPUT_SCALAR) {
+            input->scalar = strings_text(&reader->inputs->strings, reader->inputs->scalars[reader->scalar++]);
+            input->dtype = "Scalar";
+        }
         if (tag == SUTRA_INPUT_LIST) {
             reader->in_list = true;
             input->dtype = "TensorList";

@@ -1,12 +1,12 @@
 /*
- * inputs.h - operators' inputs as flat arrays: inside of struct sutra_inputs.
+ * inputs.h - internals of struct sutra_inputs: the inputs of operators in flat arrays.
  *
  *     tags      Tensor Scalar End | ListBegin Tensor Tensor End Other End | End     three operators
  *     tensors   t0                              t1     t2
  *     sizes     8 16 16 1  |  ...                        t0: two sizes, two strides
- *     scalars   "1.0"                                    numbers of strings
+ *     scalars   "1.0"                                    string ids
  *
- * A list ends as an operator does. Strides stand behind the sizes of strided tensors only.
+ * A list and an operator have the same end tag. Only strided tensors have strides, after their sizes.
  */
 #ifndef TREE_INPUTS_H
 #define TREE_INPUTS_H

@@ -1,5 +1,9 @@
 /*
- * profile.c - making room in a profile's columns, and showing them.
+ * profile.c - implements profile.h, and reads a file of profiler events: {"events": [{"kind": "TorchOp", ...}, ...],
+ * ...}.
+ *
+ * The text is indexed and checked as any document, then its events are walked in order. Addresses and tids may be any
+ * JSON values; only their equality matters. O(bytes).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +15,6 @@
 #include "tree/profile.h"
 #include "tree/profile_from_trace.h"
 #include "write/json_copy.h"
-
-/*
- * A file of profiler events into a profile: {"events": [{"kind": "TorchOp", "name": ..}, ..], ..}.
- *
- * The text is indexed and checked as any document, then its events are walked one after the other. O(bytes). Addresses
- * and tids may be any JSON values; equality is all that counts for them.
- */
 
 enum profile_field {
     EVENT_KIND,
@@ -82,7 +79,7 @@ static bool is_there(const struct event_reader *reader, struct json_place place)
     return place.at && *text_at(reader, place) != 'n';
 }
 
-/* A field of a wrong type: an error, unless such fields are to be taken as absent. */
+/* Fails because a field has the wrong type, unless lenient: then the field is ignored. */
 static void wrong_type(struct event_reader *reader, size_t at, const char *field, const char *expected) {
     if (reader->context->options.lenient || reader->status)
         return;
@@ -96,7 +93,7 @@ static void out_of_memory(struct event_reader *reader) {
         reader->status = error_memory(reader->error);
 }
 
-/* Finds the fields of an object by their names; of repeated keys the last counts. */
+/* Finds the fields of an object by name; of duplicate keys the last one counts. */
 static void find_fields(const struct event_reader *reader, size_t at, const char *const *names, int n,
                         struct json_place *places) {
     struct json_walker walker = walk_at(reader, at);
@@ -132,8 +129,18 @@ static uint32_t read_device(struct event_reader *reader, struct json_place place
 
 /* ---- Inputs ---- */
 
-static void add_tensor(struct event_reader *reader, const struct json_place *places) {
+/* Adds a value that is not a list. */
+static void add_value(struct event_reader *reader, struct json_place place, const struct json_place *places) {
     size_t length = 0;
+    if (places[TENSOR_SCALAR].at && !places[TENSOR_IMPL].at && *text_at(reader, places[TENSOR_SCALAR]) == '"') {
+        const char *text = field_string(&reader->fields, places[TENSOR_SCALAR], &length);
+        source_add_scalar(&reader->source, text, length);
+        return;
+    }
+    if (!places[TENSOR_IMPL].at) {
+        source_add_tag(&reader->source, *text_at(reader, place) == '{' ? SUTRA_INPUT_OTHER : SUTRA_INPUT_UNDEFINED);
+        return;
+    }
     struct sutra_tensor tensor = {.impl = read_id(reader, places[TENSOR_IMPL]),
                                   .storage = read_id(reader, places[TENSOR_STORAGE]),
                                   .device_index = (int32_t)read_device(reader, places[TENSOR_DEVICE])};
@@ -150,20 +157,7 @@ static void add_tensor(struct event_reader *reader, const struct json_place *pla
     source_add_tensor(&reader->source, tensor, places[TENSOR_SIZES], places[TENSOR_STRIDES]);
 }
 
-/* Adds a value that is no list. */
-static void add_value(struct event_reader *reader, struct json_place place, const struct json_place *places) {
-    size_t length;
-    if (places[TENSOR_IMPL].at) {
-        add_tensor(reader, places);
-    } else if (places[TENSOR_SCALAR].at && *text_at(reader, places[TENSOR_SCALAR]) == '"') {
-        const char *text = field_string(&reader->fields, places[TENSOR_SCALAR], &length);
-        source_add_scalar(&reader->source, text, length);
-    } else {
-        source_add_tag(&reader->source, *text_at(reader, place) == '{' ? SUTRA_INPUT_OTHER : SUTRA_INPUT_UNDEFINED);
-    }
-}
-
-/* Finds the fields of a value; all are absent where it is no object. */
+/* Finds the fields of a value; all are absent if it is not an object. */
 static void find_value(const struct event_reader *reader, struct json_place place, struct json_place *places) {
     memset(places, 0, N_TENSOR_FIELDS * sizeof *places);
     if (*text_at(reader, place) == '{')
@@ -202,15 +196,6 @@ static void read_inputs(struct event_reader *reader, struct json_place place) {
 
 /* ---- Events ---- */
 
-static bool read_kind(struct event_reader *reader, struct json_place place, enum sutra_event_kind *kind) {
-    for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names && place.at; i++)
-        if (*text_at(reader, place) == '"' && place_is(&reader->document.source, place, kind_names[i])) {
-            *kind = (enum sutra_event_kind)i;
-            return true;
-        }
-    return false;
-}
-
 static void read_times(struct event_reader *reader, const struct json_place *places, row_t row, size_t at) {
     struct sutra_profile *profile = reader->profile;
     profile->end[row] = EVENT_NO_END;
@@ -229,18 +214,7 @@ static void read_times(struct event_reader *reader, const struct json_place *pla
                                       "event %u: its times must be below 2^62 nanoseconds", row);
 }
 
-/* Autograd's numbers; a number that is none of 64 bits stands for none. */
-static void read_operator(struct event_reader *reader, const struct json_place *places, row_t row) {
-    struct sutra_profile *profile = reader->profile;
-    int64_t scope = 0;
-    read_integer(reader, places[EVENT_SCOPE], "scope", &scope);
-    profile->scope[row] = (uint8_t)(scope >= 0 && scope < UINT8_MAX ? scope : UINT8_MAX);
-    read_integer(reader, places[EVENT_SEQUENCE], "sequence_number", &profile->sequence[row]);
-    read_integer(reader, places[EVENT_FORWARD_TID], "forward_tid", &profile->forward_tid[row]);
-    read_inputs(reader, places[EVENT_INPUTS]);
-}
-
-/* The name, or that which PyTorch gives to events of memory. */
+/* Reads the name, or sets PyTorch's name of memory events. */
 static void read_name(struct event_reader *reader, struct json_place place, row_t row) {
     struct strings *strings = &reader->profile->own_strings;
     uint8_t kind = reader->profile->kind[row];
@@ -259,28 +233,37 @@ static void read_name(struct event_reader *reader, struct json_place place, row_
 
 static void read_event(struct event_reader *reader, size_t at) {
     struct sutra_profile *profile = reader->profile;
+    const struct source *source = &reader->document.source;
     struct json_place places[N_FIELDS];
-    enum sutra_event_kind kind;
-    if (reader->document.source.bytes[at] != '{') {
-        reader->status =
-            source_error(&reader->document.source, reader->error, at, "event %u is not an object", reader->event);
+    if (source->bytes[at] != '{') {
+        reader->status = source_error(source, reader->error, at, "event %u is not an object", reader->event);
         return;
     }
     find_fields(reader, at, field_names, N_FIELDS, places);
-    if (!read_kind(reader, places[EVENT_KIND], &kind)) {
-        reader->status = source_error(&reader->document.source, reader->error, at,
+    size_t kind = 0, n_kinds = places[EVENT_KIND].at ? sizeof kind_names / sizeof *kind_names : 0;
+    while (kind < n_kinds &&
+           (*text_at(reader, places[EVENT_KIND]) != '"' || !place_is(source, places[EVENT_KIND], kind_names[kind])))
+        kind++;
+    if (kind == n_kinds) {
+        reader->status = source_error(source, reader->error, at,
                                       "event %u: field kind: TorchOp, Backend, Allocation, OutOfMemory, PyCall, "
                                       "PyCCall or Kineto was expected",
                                       reader->event);
         return;
     }
-    row_t row = profile_append(profile, kind, reader->event);
+    row_t row = profile_append(profile, (enum sutra_event_kind)kind, reader->event);
     read_name(reader, places[EVENT_NAME], row);
     read_times(reader, places, row, at);
     read_integer(reader, places[EVENT_TID], "tid", &profile->tid[row]);
     profile->thread[row] = thread_number(&reader->threads, read_id(reader, places[EVENT_TID]), 0);
-    if (kind == SUTRA_EVENT_OPERATOR)
-        read_operator(reader, places, row);
+    if (kind == SUTRA_EVENT_OPERATOR) { /* a value of the wrong type is 0 or absent */
+        int64_t scope = 0;
+        read_integer(reader, places[EVENT_SCOPE], "scope", &scope);
+        profile->scope[row] = (uint8_t)(scope >= 0 && scope < UINT8_MAX ? scope : UINT8_MAX);
+        read_integer(reader, places[EVENT_SEQUENCE], "sequence_number", &profile->sequence[row]);
+        read_integer(reader, places[EVENT_FORWARD_TID], "forward_tid", &profile->forward_tid[row]);
+        read_inputs(reader, places[EVENT_INPUTS]);
+    }
     if (kind == SUTRA_EVENT_ALLOCATION) {
         profile->memory[row] = read_id(reader, places[EVENT_MEMORY]);
         profile->device[row] = read_device(reader, places[EVENT_DEVICE]);
@@ -292,24 +275,20 @@ static void read_event(struct event_reader *reader, size_t at) {
         reader->status = reader->source.status;
 }
 
-static bool make_room(struct sutra_profile *profile) {
-    if (profile->n < profile->capacity)
-        return true;
-    uint64_t capacity = (uint64_t)profile->capacity + profile->capacity / 2 + 1024;
-    return profile->n < ROW_LIMIT && profile_reserve(profile, capacity > ROW_LIMIT ? ROW_LIMIT : (row_t)capacity);
-}
-
 static void read_all(struct event_reader *reader, size_t array) {
+    struct sutra_profile *profile = reader->profile;
     struct json_walker walker = walk_at(reader, array);
     for (bool more = walk_array(&walker); more && !reader->status; more = walk_element_end(&walker), reader->event++) {
         size_t at = walker.at;
         walk_value(&walker);
-        if (make_room(reader->profile))
-            read_event(reader, at);
-        else
+        uint64_t capacity = (uint64_t)profile->capacity + profile->capacity / 2 + 1024;
+        capacity = capacity > ROW_LIMIT ? ROW_LIMIT : capacity;
+        bool full = profile->n == profile->capacity;
+        if (full && (profile->n >= ROW_LIMIT || !profile_reserve(profile, (row_t)capacity)))
             out_of_memory(reader);
+        else
+            read_event(reader, at);
     }
-    struct sutra_profile *profile = reader->profile;
     for (row_t row = 0; row < profile->n && !reader->status; row++)
         if (profile->forward_tid[row])
             profile->forward[row] = pair_table_find(&reader->threads.table, (uint64_t)profile->forward_tid[row], 0);
@@ -370,6 +349,8 @@ enum sutra_status sutra_profile_parse(struct sutra_context *context, const char 
     struct event_reader reader = {.context = context, .error = error};
     return finish(&reader, source_copy(&reader.document.source, name, bytes, size, error), profile);
 }
+
+/* ---- Columns ---- */
 
 struct sutra_profile *profile_new(void) {
     struct sutra_profile *profile = calloc(1, sizeof *profile);

@@ -1,5 +1,5 @@
 /*
- * profile.h - inside of struct sutra_profile: events as columns, in the order in which they were recorded.
+ * profile.h - internals of struct sutra_profile: events in columns, in recorded order.
  *
  *     kind           enum sutra_event_kind
  *     scope          enum sutra_scope, of operators
@@ -9,13 +9,13 @@
  *     start, end     nanoseconds; end: or EVENT_NO_END
  *     thread         dense number of the thread (of a Kineto event with a parent: the parent's)
  *     forward        dense number of the thread to fall back on, or THREAD_NONE
- *     tid            autograd's small number of the thread; 0: not known
- *     forward_tid    the same of the forward thread; 0: no backward operator
- *     sequence       below 0: none
+ *     tid            autograd's small number of the thread; 0: unknown
+ *     forward_tid    likewise of the forward thread; 0: no backward operator
+ *     sequence       negative: none
  *     flow           flow id, of Kineto events in flows
- *     parent         row above by flow or link, or ROW_NONE
- *     event          position in the file's array
- *     index          "Ev Idx", or else that position
+ *     parent         parent row by flow or link, or ROW_NONE
+ *     event          index in the file's array
+ *     index          "Ev Idx", or else `event`
  *     memory, bytes, device   of allocations: address, size, number of the device
  */
 #ifndef TREE_PROFILE_H
@@ -30,7 +30,7 @@
 #include "tree/inputs.h"
 #include "write/text.h"
 
-/* Where an event runs. What else is on the device waits, or only has a name. */
+/* Where an event runs. EVENT_ON_DEVICE: synchronization and annotations on the device. */
 enum event_site { EVENT_ON_HOST, EVENT_GPU_OPERATOR, EVENT_ON_DEVICE };
 
 /* X(type, name) for each column. */
@@ -61,29 +61,29 @@ struct sutra_profile {
     PROFILE_COLUMNS(X)
 #undef X
     uint32_t n_threads;
-    const struct strings *strings; /* names: the trace's, or those below */
+    const struct strings *strings; /* names: the trace's, or own_strings */
     struct strings own_strings;
-    const struct sutra_device_trace *trace; /* what it was taken from, or NULL */
-    struct sutra_inputs *inputs;            /* of each operator, in the order of rows; NULL: not recorded */
-    bool has_ids;                           /* inputs have addresses, or ids, of tensors and storages */
+    const struct sutra_device_trace *trace; /* its origin, or NULL */
+    struct sutra_inputs *inputs;            /* per operator, in row order; NULL: not recorded */
+    bool has_ids;                           /* inputs have addresses or ids of tensors and storages */
     row_t n_allocations;
     bool whole_us; /* all times are whole microseconds */
     struct sutra_profile_report report;
 };
 
-/* A profile without events. NULL: out of memory. */
+/* Creates a profile without events. NULL: out of memory. */
 struct sutra_profile *profile_new(void);
 
-/* Room for n rows in all; false: out of memory. */
+/* Allocates capacity for n rows; false: out of memory. */
 bool profile_reserve(struct sutra_profile *profile, row_t n);
 
-/* Appends a row in which all is absent; there must be room. */
+/* Appends a row whose other columns are absent. The capacity must suffice. */
 row_t profile_append(struct sutra_profile *profile, enum sutra_event_kind kind, row_t event);
 
-/* Counts of kinds, for the report. */
+/* Counts the kinds of events for the report. */
 void profile_count(struct sutra_profile *profile);
 
-/* Writes a thread as the file calls it, as JSON. */
+/* Writes a thread's name in the file, as JSON. */
 void write_thread_name(const struct sutra_profile *profile, row_t row, struct text_out *text);
 
 static inline bool event_is_memory(uint8_t kind) {

@@ -1,11 +1,24 @@
 /*
- * profile_from_trace.c - an exported trace into a profile.
+ * profile_from_trace.c - converts an exported trace to a profile.
  *
- *     trace rows (trace_rows.c) --> rows of the profile, as recorded --> parents by flow, correlation and external id
- *     (trace_links.c) --> numbers of the host trace (host_numbers.c) --> autograd's threads (trace_threads.c)
+ *     events of the trace --> rows of the profile, as recorded --> parents by flow, correlation and external id
+ *     (trace_links.c) --> numbers and inputs of the host trace --> autograd's threads (trace_links.c)
  *
- * The profiler's own events come first, in the order of "Ev Idx" where all have one, then Kineto's in the order of the
- * file. O(n) but for sorting.
+ * The profiler's events are the first rows, by "Ev Idx" if all have one, then Kineto's events in file order. Roles,
+ * exact times and autograd's numbers are not in the trace's columns: threads read them from the text in parallel.
+ *
+ * Inputs in the device trace have types, shapes, strides and scalars, but no addresses, so no tensor ids:
+ *
+ *     "Input type": ["float", "TensorList", "Scalar", ""]    "Input Dims": [[8, 3], [[2], [4]], [], []]
+ *     "Input Strides": [[3, 1], [[1], [1]], [], []]          "Concrete Inputs": ["", "", "1.0", ""]
+ *
+ * The host trace's node with the same rf_id has autograd's numbers, and inputs with ids of tensors and storages. The
+ * value of a tensor is [tensor id, storage id, offset, elements, element size, device].
+ *
+ *     schema 1.0.1    "tid", "fw_tid", "seq_id", "scope", "inputs", "input_types", "input_shapes" in the node
+ *     later schemas   numbers in "attrs"; "inputs": {"values", "types", "shapes", "strides"}
+ *
+ * Cost: O(bytes), and sorts.
  */
 #include <string.h>
 
@@ -18,12 +31,7 @@
 #include "text/quantities.h"
 #include "tree/profile_from_trace.h"
 
-/*
- * The events of a device trace as the profile needs them: roles, exact times, autograd's numbers.
- *
- * The trace's own columns have names, ids and correlations; what they lack is read from the text once more, each thread
- * taking a part of the events. O(bytes).
- */
+/* ---- Rows of the trace ---- */
 
 /* Roles of categories. */
 static const struct {
@@ -41,34 +49,22 @@ static const struct {
     {CATEGORY_AUTOGRAD_FLOW, ROLE_AUTOGRAD_FLOW},
 };
 
-#define ROWS_A_PART 8192
+/* Events per task. */
+#define BLOCK 8192
 
 struct reading {
     const struct sutra_device_trace *trace;
-    const uint8_t *roles; /* of each string, as a category */
+    const uint8_t *roles; /* per string, as a category */
     struct trace_rows *rows;
-    size_t n_parts;
-    struct row_part {
+    size_t n_blocks;
+    struct row_block {
         struct field_reader fields;
         uint64_t n_dropped;
         row_t n_untimed;
-    } * parts;
+    } * blocks;
 };
 
-static struct trace_rows rows_take(row_t n, struct arena *arena) {
-    return (struct trace_rows){.role = arena_take(arena, n, sizeof(uint8_t)),
-                               .start = arena_take(arena, n, sizeof(int64_t)),
-                               .end = arena_take(arena, n, sizeof(int64_t)),
-                               .index = arena_take(arena, n, sizeof(int64_t)),
-                               .sequence = arena_take(arena, n, sizeof(int64_t)),
-                               .forward_tid = arena_zeros(arena, n, sizeof(int64_t)),
-                               .bytes = arena_zeros(arena, n, sizeof(int64_t)),
-                               .memory = arena_zeros(arena, n, sizeof(uint64_t)),
-                               .flow = arena_take(arena, n, sizeof(value_key)),
-                               .thread = arena_take(arena, n, sizeof(uint32_t))};
-}
-
-/* The role of an event, or none where its phase does not fit. */
+/* The role of an event, or none if its phase does not fit. */
 static enum event_role role_of(const struct reading *reading, row_t event) {
     const struct device_events *events = &reading->trace->events;
     if (events->category[event] == STRING_NONE)
@@ -80,7 +76,7 @@ static enum event_role role_of(const struct reading *reading, row_t event) {
     return fits ? role : ROLE_NONE;
 }
 
-/* A time of microseconds in nanoseconds. */
+/* Converts microseconds to nanoseconds. */
 static bool read_time(const char *text, int64_t *ns) {
     size_t length;
     if (*text == 't' || *text == 'f') {
@@ -90,7 +86,7 @@ static bool read_time(const char *text, int64_t *ns) {
     return number_scan(text, &length) != NUMBER_FORM_BAD && decimal_ns(text, length, ns);
 }
 
-/* Sets start and end; false: the event has no start that we can tell. */
+/* Sets start and end; false: the event has no valid start, duration or end. */
 static bool read_times(struct trace_rows *rows, const struct device_events *events, row_t event, const char *bytes,
                        const struct event_places *places) {
     int64_t duration = 0;
@@ -106,75 +102,53 @@ static bool read_times(struct trace_rows *rows, const struct device_events *even
     return endless || (rows->end[event] < NUMBER_INTEGER_LIMIT && rows->end[event] > -NUMBER_INTEGER_LIMIT);
 }
 
-/* Reads an argument; where it is no integer it counts as absent. */
-static void read_argument(struct row_part *part, struct json_place place, int64_t *value) {
-    const char *text = part->fields.source->bytes + place.at;
+/* Reads an argument; one that is not an integer is absent. */
+static void read_argument(struct row_block *block, struct json_place place, int64_t *value) {
+    const char *text = block->fields.source->bytes + place.at;
     if (place.at && *text != 'n' && !field_integer(text, value))
-        part->n_dropped++;
+        block->n_dropped++;
 }
 
-static void read_arguments(struct reading *reading, struct row_part *part, row_t event,
-                           const struct event_places *places) {
-    struct trace_rows *rows = reading->rows;
-    int64_t address = 0;
-    rows->index[event] = rows->sequence[event] = -1;
-    rows->flow[event] = places->field[FIELD_ID].at ? field_key(&part->fields, places->field[FIELD_ID]) : KEY_ABSENT;
-    read_argument(part, places->field[FIELD_EVENT_INDEX], &rows->index[event]);
-    if (rows->role[event] > ROLE_INSTANT)
-        return;
-    read_argument(part, places->field[FIELD_SEQUENCE], &rows->sequence[event]);
-    read_argument(part, places->field[FIELD_FORWARD_THREAD], &rows->forward_tid[event]);
-    read_argument(part, places->field[FIELD_BYTES], &rows->bytes[event]);
-    read_argument(part, places->field[FIELD_ADDRESS], &address);
-    rows->memory[event] = (uint64_t)address;
-}
-
-static void read_event(struct reading *reading, struct row_part *part, struct event_forms *learned, row_t event) {
+static void read_event(struct reading *reading, struct row_block *block, struct event_forms *learned, row_t event) {
     struct trace_rows *rows = reading->rows;
     struct event_places places;
     rows->role[event] = (uint8_t)role_of(reading, event);
     if (rows->role[event] == ROLE_NONE)
         return;
     event_find(reading->trace, event, learned, &places);
-    if (!read_times(rows, &reading->trace->events, event, part->fields.source->bytes, &places)) {
+    if (!read_times(rows, &reading->trace->events, event, block->fields.source->bytes, &places)) {
         rows->role[event] = ROLE_NONE;
-        part->n_untimed++;
+        block->n_untimed++;
         return;
     }
-    read_arguments(reading, part, event, &places);
+    rows->index[event] = rows->sequence[event] = -1;
+    rows->flow[event] = places.field[FIELD_ID].at ? field_key(&block->fields, places.field[FIELD_ID]) : KEY_ABSENT;
+    read_argument(block, places.field[FIELD_EVENT_INDEX], &rows->index[event]);
+    if (rows->role[event] > ROLE_INSTANT)
+        return;
+    int64_t address = 0;
+    read_argument(block, places.field[FIELD_SEQUENCE], &rows->sequence[event]);
+    read_argument(block, places.field[FIELD_FORWARD_THREAD], &rows->forward_tid[event]);
+    read_argument(block, places.field[FIELD_BYTES], &rows->bytes[event]);
+    read_argument(block, places.field[FIELD_ADDRESS], &address);
+    rows->memory[event] = (uint64_t)address;
 }
 
-static void read_part(void *arg, size_t number) {
+static void read_block(void *arg, size_t number) {
     struct reading *reading = arg;
     struct event_forms learned = {0};
     row_t n = reading->trace->events.n;
-    row_t begin = (row_t)part_start(n, reading->n_parts, number);
-    row_t end = (row_t)part_start(n, reading->n_parts, number + 1);
+    row_t begin = (row_t)part_start(n, reading->n_blocks, number);
+    row_t end = (row_t)part_start(n, reading->n_blocks, number + 1);
     for (row_t event = begin; event < end; event++)
-        read_event(reading, &reading->parts[number], &learned, event);
+        read_event(reading, &reading->blocks[number], &learned, event);
     if (begin < end)
         events_passed(reading->trace, begin, end - 1);
     event_forms_free(&learned);
 }
 
-/* Numbers threads by process and tid, in the order of events. */
-static enum sutra_status number_threads(struct trace_rows *rows, const struct device_events *events,
-                                        struct sutra_error *error) {
-    struct event_threads threads;
-    bool ok = event_threads_init(&threads);
-    for (row_t event = 0; event < events->n && ok; event++) {
-        if (rows->role[event] == ROLE_NONE)
-            continue;
-        rows->thread[event] = event_thread(&threads, events, event);
-        ok = rows->thread[event] != PAIR_NONE;
-    }
-    rows->n_threads = threads.threads.n;
-    event_threads_free(&threads);
-    return ok ? SUTRA_OK : error_memory(error);
-}
-
-/* The role of each string as a category. */
-static uint8_t *give_roles(const struct strings *strings, struct arena *arena) {
+/* Finds the role of each string as a category. */
+static uint8_t *find_roles(const struct strings *strings, struct arena *arena) {
     uint8_t *roles = arena_zeros(arena, strings->n, sizeof *roles);
     struct arena_mark mark = arena_mark(arena);
     const struct string_roles *known = names_find(strings, READER_TREE, arena);
@@ -186,43 +160,59 @@ static uint8_t *give_roles(const struct strings *strings, struct arena *arena) {
     return roles;
 }
 
-/* Reads all parts; what they count goes into the rows. */
-static bool read_parts(struct reading *reading, struct sutra_context *context) {
-    bool ok = true;
-    for (size_t i = 0; i < reading->n_parts; i++)
-        reading->parts[i].fields =
-            (struct field_reader){.source = &reading->trace->document.source, .values = &context->values};
-    pool_run(context->pool, reading->n_parts, read_part, reading);
-    for (size_t i = 0; i < reading->n_parts; i++) {
-        reading->rows->n_dropped += reading->parts[i].n_dropped;
-        reading->rows->n_untimed += reading->parts[i].n_untimed;
-        ok = ok && !reading->parts[i].fields.failed;
-        buffer_free(&reading->parts[i].fields.scratch);
-    }
-    return ok;
-}
-
-/* Fills the columns of the trace's events, in parallel; they live in the arena. */
+/* Fills the columns of the trace's events, in parallel, in the arena. */
 static enum sutra_status trace_rows_read(struct trace_rows *rows, struct sutra_context *context,
                                          const struct sutra_device_trace *trace, struct arena *arena,
                                          struct sutra_error *error) {
-    *rows = rows_take(trace->events.n, arena);
+    const struct device_events *events = &trace->events;
+    row_t n = events->n;
+    *rows = (struct trace_rows){.role = arena_take(arena, n, sizeof(uint8_t)),
+                                .start = arena_take(arena, n, sizeof(int64_t)),
+                                .end = arena_take(arena, n, sizeof(int64_t)),
+                                .index = arena_take(arena, n, sizeof(int64_t)),
+                                .sequence = arena_take(arena, n, sizeof(int64_t)),
+                                .forward_tid = arena_zeros(arena, n, sizeof(int64_t)),
+                                .bytes = arena_zeros(arena, n, sizeof(int64_t)),
+                                .memory = arena_zeros(arena, n, sizeof(uint64_t)),
+                                .flow = arena_take(arena, n, sizeof(value_key)),
+                                .thread = arena_take(arena, n, sizeof(uint32_t))};
     struct arena_mark mark = arena_mark(arena);
-    struct reading reading = {.trace = trace,
-                              .roles = give_roles(&trace->strings, arena),
-                              .rows = rows,
-                              .n_parts = trace->events.n / ROWS_A_PART + 1};
-    reading.parts = arena_zeros(arena, reading.n_parts, sizeof *reading.parts);
-    bool ok = !arena->failed && read_parts(&reading, context);
+    struct reading reading = {
+        .trace = trace, .roles = find_roles(&trace->strings, arena), .rows = rows, .n_blocks = n / BLOCK + 1};
+    reading.blocks = arena_zeros(arena, reading.n_blocks, sizeof *reading.blocks);
+    if (arena->failed)
+        return error_memory(error);
+    for (size_t i = 0; i < reading.n_blocks; i++)
+        reading.blocks[i].fields = (struct field_reader){.source = &trace->document.source, .values = &context->values};
+    pool_run(context->pool, reading.n_blocks, read_block, &reading);
+    bool ok = true;
+    for (size_t i = 0; i < reading.n_blocks; i++) {
+        rows->n_dropped += reading.blocks[i].n_dropped;
+        rows->n_untimed += reading.blocks[i].n_untimed;
+        ok = ok && !reading.blocks[i].fields.failed;
+        buffer_free(&reading.blocks[i].fields.scratch);
+    }
     arena_release(arena, mark);
-    return ok ? number_threads(rows, &trace->events, error) : error_memory(error);
+    if (!ok)
+        return error_memory(error);
+
+    /* Number threads by process and tid, in the order of events. */
+    struct event_threads threads;
+    ok = event_threads_init(&threads);
+    for (row_t event = 0; event < n && ok; event++) {
+        if (rows->role[event] == ROLE_NONE)
+            continue;
+        rows->thread[event] = event_thread(&threads, events, event);
+        ok = rows->thread[event] != PAIR_NONE;
+    }
+    rows->n_threads = threads.threads.n;
+    event_threads_free(&threads);
+    return ok ? SUTRA_OK : error_memory(error);
 }
 
-/*
- * Arrays of inputs, side by side. O(bytes).
- */
+/* ---- Arrays of inputs ---- */
 
-/* Whether a place is a string that begins so, or is it. */
+/* Whether a place is a string that begins with the text. */
 static bool source_begins(const struct input_source *source, struct json_place place, const char *with) {
     size_t length = strlen(with);
     return place.at && *source_text(source, place.at) == '"' && place.end - place.at > length &&
@@ -233,7 +223,7 @@ static bool source_is(const struct input_source *source, struct json_place place
     return place.at && *source_text(source, place.at) == '"' && place_is(&source->document->source, place, text);
 }
 
-/* An integer of 64 bits; false: something else stands there. */
+/* Reads a 64-bit integer; false: the value is none. */
 static bool source_integer(const struct input_source *source, struct json_place place, int64_t *value) {
     return place.at && field_integer(source_text(source, place.at), value);
 }
@@ -249,7 +239,7 @@ static struct input_lists lists_open(const struct input_source *source, const st
     return lists;
 }
 
-/* The next element of each array; false where the one of `leading` ends. */
+/* Steps to the next element of each array; false at the end of `leading`. */
 static bool lists_step(struct input_lists *lists, enum input_list leading, struct json_place *places) {
     bool more = lists->more[leading];
     for (int i = 0; i < N_LISTS; i++) {
@@ -259,20 +249,20 @@ static bool lists_step(struct input_lists *lists, enum input_list leading, struc
     return more;
 }
 
-static void note(struct input_source *source, enum sutra_status status) {
+static void set_status(struct input_source *source, enum sutra_status status) {
     if (!source->status)
         source->status = status;
 }
 
 void source_add_tag(struct input_source *source, enum sutra_input_tag tag) {
-    note(source, sutra_inputs_add(source->inputs, tag, source->error));
+    set_status(source, sutra_inputs_add(source->inputs, tag, source->error));
 }
 
 void source_add_scalar(struct input_source *source, const char *text, size_t length) {
-    note(source, sutra_inputs_add_scalar(source->inputs, text, length, source->error));
+    set_status(source, sutra_inputs_add_scalar(source->inputs, text, length, source->error));
 }
 
-/* Appends the numbers of an array to the sizes at hand; returns how many there are. What is no integer counts as 0. */
+/* Appends the numbers of an array to the sizes, other values as 0; returns the number of elements. */
 static uint32_t read_sizes(struct input_source *source, struct json_place place) {
     uint32_t n = 0;
     if (!source_is_array(source, place))
@@ -293,71 +283,46 @@ void source_add_tensor(struct input_source *source, struct sutra_tensor tensor, 
     if (tensor.layout == SUTRA_LAYOUT_STRIDED && read_sizes(source, strides) != tensor.dim)
         tensor.layout = SUTRA_LAYOUT_OTHER;
     if (source->sizes.failed)
-        note(source, error_memory(source->error));
+        set_status(source, error_memory(source->error));
     const int64_t *sizes = (const int64_t *)(const void *)source->sizes.bytes;
     if (!source->status)
         source->status = sutra_inputs_add_tensor(source->inputs, &tensor, sizes, tensor.dim ? sizes + tensor.dim : NULL,
                                                  source->error);
 }
 
-/*
- * Inputs of operators as the device trace has them: types and shapes, strides where it has them, and
- * scalars; no addresses, so no tensor ids.
- *
- *     "Input type": ["float", "TensorList", "Scalar", ""]    "Input Dims": [[8, 3], [[2], [4]], [], []]
- *     "Input Strides": [[3, 1], [[1], [1]], [], []]          "Concrete Inputs": ["", "", "1.0", ""]
- *
- * O(bytes of the operators).
- */
+/* ---- Inputs in the device trace ---- */
 
-static void add_list_trace_inputs(struct input_source *source, const struct json_place *places) {
-    struct json_place lists_at[N_LISTS] = {[LIST_SHAPES] = places[LIST_SHAPES], [LIST_STRIDES] = places[LIST_STRIDES]};
-    struct json_place member[N_LISTS];
-    struct input_lists lists = lists_open(source, lists_at);
-    source_add_tag(source, SUTRA_INPUT_LIST);
-    while (lists_step(&lists, LIST_SHAPES, member) && !source->status)
-        source_add_tensor(source, (struct sutra_tensor){0}, member[LIST_SHAPES], member[LIST_STRIDES]);
-    source_add_tag(source, SUTRA_INPUT_END);
-}
-
-static void add_tensor_trace_inputs(struct input_source *source, const struct json_place *places) {
-    char dtype[64];
-    size_t length = places[LIST_TYPES].end - places[LIST_TYPES].at - 1;
-    length = length < sizeof dtype ? length : sizeof dtype - 1;
-    memcpy(dtype, source_text(source, places[LIST_TYPES].at) + 1, length);
-    dtype[length] = 0;
-    source_add_tensor(source, (struct sutra_tensor){.dtype = dtype}, places[LIST_SHAPES], places[LIST_STRIDES]);
-}
-
-static void add_input_trace_inputs(struct input_source *source, const struct json_place *places) {
+/* Adds one input, as the device trace records it. */
+static void add_device_input(struct input_source *source, const struct json_place *places) {
     struct json_place type = places[LIST_TYPES], value = places[LIST_VALUES];
     bool text = value.at && *source_text(source, value.at) == '"';
-    if (source_is(source, type, "Scalar"))
+    if (source_is(source, type, "Scalar")) {
         source_add_scalar(source, text ? source_text(source, value.at) + 1 : "", text ? value.end - value.at - 1 : 0);
-    else if (source_is(source, type, "TensorList"))
-        add_list_trace_inputs(source, places);
-    else if (source_is(source, type, "ScalarList") || source_is(source, type, "GenericList"))
+    } else if (source_is(source, type, "TensorList")) {
+        struct json_place lists_at[N_LISTS] = {
+            [LIST_SHAPES] = places[LIST_SHAPES], [LIST_STRIDES] = places[LIST_STRIDES]};
+        struct json_place member[N_LISTS];
+        struct input_lists lists = lists_open(source, lists_at);
+        source_add_tag(source, SUTRA_INPUT_LIST);
+        while (lists_step(&lists, LIST_SHAPES, member) && !source->status)
+            source_add_tensor(source, (struct sutra_tensor){0}, member[LIST_SHAPES], member[LIST_STRIDES]);
+        source_add_tag(source, SUTRA_INPUT_END);
+    } else if (source_is(source, type, "ScalarList") || source_is(source, type, "GenericList")) {
         source_add_tag(source, SUTRA_INPUT_OTHER);
-    else if (type.at && *source_text(source, type.at) == '"' && type.end > type.at + 1)
-        add_tensor_trace_inputs(source, places);
-    else
+    } else if (type.at && *source_text(source, type.at) == '"' && type.end > type.at + 1) {
+        char dtype[64];
+        size_t length = type.end - type.at - 1;
+        length = length < sizeof dtype ? length : sizeof dtype - 1;
+        memcpy(dtype, source_text(source, type.at) + 1, length);
+        dtype[length] = 0;
+        source_add_tensor(source, (struct sutra_tensor){.dtype = dtype}, places[LIST_SHAPES], places[LIST_STRIDES]);
+    } else {
         source_add_tag(source, SUTRA_INPUT_UNDEFINED);
+    }
 }
 
-static void add_operator(struct input_source *source, const struct event_places *event) {
-    struct json_place input[N_LISTS];
-    const struct json_place places[N_LISTS] = {[LIST_VALUES] = event->field[FIELD_CONCRETE_INPUTS],
-                                               [LIST_TYPES] = event->field[FIELD_INPUT_TYPES],
-                                               [LIST_SHAPES] = event->field[FIELD_INPUT_SHAPES],
-                                               [LIST_STRIDES] = event->field[FIELD_INPUT_STRIDES]};
-    struct input_lists lists = lists_open(source, places);
-    while (lists_step(&lists, LIST_TYPES, input) && !source->status)
-        add_input_trace_inputs(source, input);
-    source_add_tag(source, SUTRA_INPUT_END);
-}
-
-/* Types and shapes of inputs that the trace has. */
-static enum sutra_status take_inputs(struct sutra_profile *profile, struct sutra_error *error) {
+/* Reads the inputs of all operators from the device trace. */
+static enum sutra_status read_device_inputs(struct sutra_profile *profile, struct sutra_error *error) {
     const struct sutra_device_trace *trace = profile->trace;
     enum sutra_status status = sutra_inputs_create(SUTRA_TORCH_VERSION_2, &profile->inputs, error);
     if (status)
@@ -365,27 +330,26 @@ static enum sutra_status take_inputs(struct sutra_profile *profile, struct sutra
     struct event_forms learned = {0};
     struct input_source source = {.document = &trace->document, .inputs = profile->inputs, .error = error};
     for (row_t row = 0; row < profile->n && !source.status; row++) {
-        struct event_places places;
+        struct event_places event;
+        struct json_place input[N_LISTS];
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
-        event_find(trace, profile->event[row], &learned, &places);
-        add_operator(&source, &places);
+        event_find(trace, profile->event[row], &learned, &event);
+        const struct json_place places[N_LISTS] = {[LIST_VALUES] = event.field[FIELD_CONCRETE_INPUTS],
+                                                   [LIST_TYPES] = event.field[FIELD_INPUT_TYPES],
+                                                   [LIST_SHAPES] = event.field[FIELD_INPUT_SHAPES],
+                                                   [LIST_STRIDES] = event.field[FIELD_INPUT_STRIDES]};
+        struct input_lists lists = lists_open(&source, places);
+        while (lists_step(&lists, LIST_TYPES, input) && !source.status)
+            add_device_input(&source, input);
+        source_add_tag(&source, SUTRA_INPUT_END);
     }
     event_forms_free(&learned);
     buffer_free(&source.sizes);
     return source.status;
 }
 
-/*
- * What the host trace knows of an operator with the same rf_id: autograd's numbers, and inputs with
- * ids of tensors and storages.
- *
- *     schema 1.0.1    "tid", "fw_tid", "seq_id", "scope", "inputs", "input_types", "input_shapes" in the node itself
- *     later ones      numbers in "attrs"; "inputs": {"values", "types", "shapes", "strides"}
- *
- * A tensor's value is [tensor id, storage id, offset, elements, bytes of one, device]. O(bytes of the nodes that
- * match).
- */
+/* ---- Numbers and inputs in the host trace ---- */
 
 enum node_number { NODE_TID, NODE_FORWARD_TID, NODE_SEQUENCE, NODE_SCOPE, N_NUMBERS };
 static const char *const number_names[N_NUMBERS] = {"tid", "fw_tid", "seq_id", "scope"};
@@ -404,8 +368,6 @@ struct host_reader {
     struct thread_numbers devices;
 };
 
-/* ---- Finding the fields ---- */
-
 static bool find_name(const struct host_reader *reader, struct json_place key, const char *const *names, int n,
                       int *found) {
     for (*found = 0; *found < n; ++*found)
@@ -414,20 +376,18 @@ static bool find_name(const struct host_reader *reader, struct json_place key, c
     return false;
 }
 
-static void find_attribute(const struct host_reader *reader, struct json_walker *walker, struct number_places *places) {
-    struct attribute_places found = walk_any_attribute(walker);
-    int number;
-    if (found.name.end && find_name(reader, found.name, number_names, N_NUMBERS, &number))
-        places->number[number] = found.value;
-}
-
 static void find_attributes(const struct host_reader *reader, size_t at, struct number_places *places) {
     struct json_walker walker = source_walk(&reader->source, at);
-    for (bool more = walk_array(&walker); more; more = walk_element_end(&walker))
-        if (walk_char(&walker) == '{')
-            find_attribute(reader, &walker, places);
-        else
+    for (bool more = walk_array(&walker); more; more = walk_element_end(&walker)) {
+        int number;
+        if (walk_char(&walker) != '{') {
             walk_value(&walker);
+            continue;
+        }
+        struct attribute_places found = walk_any_attribute(&walker);
+        if (found.name.end && find_name(reader, found.name, number_names, N_NUMBERS, &number))
+            places->number[number] = found.value;
+    }
 }
 
 static void find_lists(const struct host_reader *reader, size_t at, struct number_places *places) {
@@ -458,9 +418,7 @@ static void find_fields(const struct host_reader *reader, row_t node, struct num
     }
 }
 
-/* ---- Inputs ---- */
-
-/* What stands between the brackets of "Tensor(float)". */
+/* Copies the text between the parentheses of "Tensor(float)". */
 static void dtype_of(const struct host_reader *reader, struct json_place type, char *dtype, size_t size) {
     const char *open = "Tensor(", *text = source_text(&reader->source, type.at) + 1;
     size_t length = type.at ? type.end - type.at - 1 : 0, skip = strlen(open);
@@ -471,123 +429,100 @@ static void dtype_of(const struct host_reader *reader, struct json_place type, c
     dtype[n] = 0;
 }
 
-static void add_tensor_host_numbers(struct host_reader *reader, const struct json_place *places) {
-    struct sutra_tensor tensor = {0};
+static void add_host_tensor(struct host_reader *reader, const struct json_place *places) {
     char dtype[64];
-    int64_t part[2] = {0};
+    int64_t id[2] = {0}; /* tensor, storage */
     uint32_t device = 0;
     int n = 0;
     struct json_walker walker = source_walk(&reader->source, places[LIST_VALUES].at);
     for (bool more = walk_array(&walker); more; more = walk_element_end(&walker), n++) {
         struct json_place place = walk_value(&walker);
         if (n < 2)
-            source_integer(&reader->source, place, &part[n]);
+            source_integer(&reader->source, place, &id[n]);
         if (n == 5)
             device = thread_number(&reader->devices, (uint64_t)field_key(&reader->fields, place), 0);
     }
     if (device == PAIR_NONE)
         reader->fields.failed = true;
-    tensor.impl = (uint64_t)part[0];
-    tensor.storage = (uint64_t)part[1];
-    tensor.device_index = (int32_t)device;
     dtype_of(reader, places[LIST_TYPES], dtype, sizeof dtype);
-    tensor.dtype = dtype;
+    struct sutra_tensor tensor = {
+        .impl = (uint64_t)id[0], .storage = (uint64_t)id[1], .device_index = (int32_t)device, .dtype = dtype};
     source_add_tensor(&reader->source, tensor, places[LIST_SHAPES], places[LIST_STRIDES]);
 }
 
-static void add_scalar(struct host_reader *reader, struct json_place place) {
-    const char *text = source_text(&reader->source, place.at);
-    size_t length = 0;
-    if (number_scan(text, &length) == NUMBER_FORM_BAD)
-        length = *text == 't' ? 4 : *text == 'f' ? 5 : 0;
-    source_add_scalar(&reader->source, text, length);
-}
-
-/* A list of tensors; their types are known by the list's. */
-static void add_list_host_numbers(struct host_reader *reader, const struct json_place *places) {
-    struct input_lists lists = lists_open(&reader->source, places);
-    struct json_place member[N_LISTS];
-    source_add_tag(&reader->source, SUTRA_INPUT_LIST);
-    while (lists_step(&lists, LIST_VALUES, member) && !reader->source.status) {
-        member[LIST_TYPES] = (struct json_place){0};
-        if (source_is_array(&reader->source, member[LIST_VALUES]))
-            add_tensor_host_numbers(reader, member);
-        else
-            source_add_tag(&reader->source, SUTRA_INPUT_UNDEFINED);
-    }
-    source_add_tag(&reader->source, SUTRA_INPUT_END);
-}
-
-static void add_input_host_numbers(struct host_reader *reader, const struct json_place *places) {
-    static const char *const scalars[] = {"Int", "Double", "Bool"};
-    struct json_place type = places[LIST_TYPES];
-    bool array = source_is_array(&reader->source, places[LIST_VALUES]);
-    if (array && source_begins(&reader->source, type, "Tensor")) {
-        add_tensor_host_numbers(reader, places);
-        return;
-    }
-    if (array && source_begins(&reader->source, type, "GenericList[Tensor")) {
-        add_list_host_numbers(reader, places);
-        return;
-    }
-    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
-        if (source_is(&reader->source, type, scalars[i])) {
-            add_scalar(reader, places[LIST_VALUES]);
-            return;
+/* Adds one input, as the host trace records it. */
+static void add_host_input(struct host_reader *reader, const struct json_place *places) {
+    struct input_source *source = &reader->source;
+    struct json_place type = places[LIST_TYPES], value = places[LIST_VALUES];
+    bool array = source_is_array(source, value);
+    if (array && source_begins(source, type, "Tensor")) {
+        add_host_tensor(reader, places);
+    } else if (array && source_begins(source, type, "GenericList[Tensor")) {
+        struct input_lists lists = lists_open(source, places);
+        struct json_place member[N_LISTS];
+        source_add_tag(source, SUTRA_INPUT_LIST);
+        while (lists_step(&lists, LIST_VALUES, member) && !source->status) {
+            member[LIST_TYPES] = (struct json_place){0}; /* the list has the type */
+            if (source_is_array(source, member[LIST_VALUES]))
+                add_host_tensor(reader, member);
+            else
+                source_add_tag(source, SUTRA_INPUT_UNDEFINED);
         }
-    source_add_tag(&reader->source, SUTRA_INPUT_OTHER);
+        source_add_tag(source, SUTRA_INPUT_END);
+    } else if (source_is(source, type, "Int") || source_is(source, type, "Double") || source_is(source, type, "Bool")) {
+        const char *text = source_text(source, value.at);
+        size_t length = 0;
+        if (number_scan(text, &length) == NUMBER_FORM_BAD)
+            length = *text == 't' ? 4 : *text == 'f' ? 5 : 0;
+        source_add_scalar(source, text, length);
+    } else {
+        source_add_tag(source, SUTRA_INPUT_OTHER);
+    }
 }
 
-static void add_inputs(struct host_reader *reader, const struct number_places *places) {
-    struct input_lists lists = lists_open(&reader->source, places->list);
-    struct json_place input[N_LISTS];
-    while (lists_step(&lists, LIST_VALUES, input) && !reader->source.status)
-        add_input_host_numbers(reader, input);
-}
-
-/* ---- Operators ---- */
-
-static void take_numbers(struct host_reader *reader, row_t row, const struct number_places *places) {
+/* Reads the node of each operator; returns the number of operators with a node. */
+static row_t read_nodes(struct host_reader *reader, const struct key_index *nodes) {
     struct sutra_profile *profile = reader->profile;
-    int64_t number[N_NUMBERS] = {0, 0, -1, 0};
-    for (int i = 0; i < N_NUMBERS; i++)
-        source_integer(&reader->source, places->number[i], &number[i]);
-    profile->tid[row] = number[NODE_TID];
-    profile->scope[row] = (uint8_t)(number[NODE_SCOPE] >= 0 && number[NODE_SCOPE] < UINT8_MAX ? number[NODE_SCOPE] : 0);
-    if (profile->sequence[row] < 0)
-        profile->sequence[row] = number[NODE_SEQUENCE];
-    if (profile->forward_tid[row] <= 0)
-        profile->forward_tid[row] = number[NODE_FORWARD_TID];
-}
-
-/* Reads the node of each operator that has one; returns how many do. */
-static row_t take_operators(struct host_reader *reader, const struct key_index *nodes) {
-    const struct sutra_profile *profile = reader->profile;
+    struct input_source *source = &reader->source;
     row_t n_found = 0;
-    for (row_t row = 0; row < profile->n && !reader->source.status; row++) {
+    for (row_t row = 0; row < profile->n && !source->status; row++) {
         struct number_places places;
+        struct json_place input[N_LISTS];
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
         value_key rf = profile->trace->events.rf[profile->event[row]];
         row_t node = key_is_value(rf) && rf != 0 ? key_index_find(nodes, rf) : ROW_NONE;
-        if (node != ROW_NONE) {
-            find_fields(reader, node, &places);
-            take_numbers(reader, row, &places);
-            add_inputs(reader, &places);
-            n_found++;
+        if (node == ROW_NONE) {
+            source_add_tag(source, SUTRA_INPUT_END);
+            continue;
         }
-        source_add_tag(&reader->source, SUTRA_INPUT_END);
+        find_fields(reader, node, &places);
+        int64_t number[N_NUMBERS] = {0, 0, -1, 0};
+        for (int i = 0; i < N_NUMBERS; i++)
+            source_integer(source, places.number[i], &number[i]);
+        int64_t scope = number[NODE_SCOPE];
+        profile->tid[row] = number[NODE_TID];
+        profile->scope[row] = (uint8_t)(scope >= 0 && scope < UINT8_MAX ? scope : 0);
+        if (profile->sequence[row] < 0)
+            profile->sequence[row] = number[NODE_SEQUENCE];
+        if (profile->forward_tid[row] <= 0)
+            profile->forward_tid[row] = number[NODE_FORWARD_TID];
+        struct input_lists lists = lists_open(source, places.list);
+        while (lists_step(&lists, LIST_VALUES, input) && !source->status)
+            add_host_input(reader, input);
+        n_found++;
+        source_add_tag(source, SUTRA_INPUT_END);
     }
-    if (reader->fields.failed && !reader->source.status)
-        reader->source.status = error_memory(reader->source.error);
+    if (reader->fields.failed && !source->status)
+        source->status = error_memory(source->error);
     return n_found;
 }
 
-/* Operators that hand nodes to autograd take over the numbers of those that run them. */
+/* Copies the numbers of backward operators to the operators that evaluate them. */
 static enum sutra_status plumb(struct sutra_profile *profile, struct sutra_error *error) {
     struct arena scratch = {0};
     uint8_t *evaluates = arena_take(&scratch, profile->n, sizeof *evaluates);
-    row_t n = 0; /* operators: they come first */
+    row_t n = 0; /* operators: they are the first rows */
     for (; evaluates && n < profile->n && profile->kind[n] != SUTRA_EVENT_KINETO; n++) {
         const char *name = sutra_profile_name(profile, n);
         evaluates[n] = sutra_autograd_evaluates(name, strlen(name));
@@ -600,24 +535,8 @@ static enum sutra_status plumb(struct sutra_profile *profile, struct sutra_error
     return status;
 }
 
-/* Reads what the nodes know into the profile; *n_found operators have one. */
-static enum sutra_status read_nodes(struct host_reader *reader, struct sutra_context *context, row_t *n_found) {
-    const struct host_nodes *nodes = &reader->host->nodes;
-    struct sutra_error *error = reader->source.error;
-    struct key_index index = {0};
-    if (!thread_numbers_init(&reader->devices))
-        return error_memory(error);
-    enum sutra_status status = key_index_build(&index, &context->engine, nodes->rf, nodes->n, KEY_FIRST, NULL, error);
-    if (!status) {
-        *n_found = take_operators(reader, &index);
-        status = reader->source.status;
-    }
-    key_index_free(&index);
-    return status;
-}
-
-/* Numbers and inputs that the host trace has for operators of the same rf_id. */
-static enum sutra_status take_host(struct sutra_profile *profile, struct sutra_context *context,
+/* Reads numbers and inputs from the host trace, for operators with the same rf_id. */
+static enum sutra_status read_host(struct sutra_profile *profile, struct sutra_context *context,
                                    const struct sutra_host_trace *host, struct sutra_error *error) {
     row_t n_found = 0;
     enum sutra_status status = sutra_inputs_create(SUTRA_TORCH_VERSION_2, &profile->inputs, error);
@@ -627,7 +546,15 @@ static enum sutra_status take_host(struct sutra_profile *profile, struct sutra_c
                                  .host = host,
                                  .source = {.document = &host->document, .inputs = profile->inputs, .error = error},
                                  .fields = {.source = &host->document.source, .values = &context->values}};
-    status = read_nodes(&reader, context, &n_found);
+    struct key_index index = {0};
+    status = thread_numbers_init(&reader.devices) ? SUTRA_OK : error_memory(error);
+    if (!status)
+        status = key_index_build(&index, &context->engine, host->nodes.rf, host->nodes.n, KEY_FIRST, NULL, error);
+    if (!status) {
+        n_found = read_nodes(&reader, &index);
+        status = reader.source.status;
+    }
+    key_index_free(&index);
     thread_numbers_free(&reader.devices);
     buffer_free(&reader.source.sizes);
     buffer_free(&reader.fields.scratch);
@@ -642,52 +569,40 @@ static enum sutra_status take_host(struct sutra_profile *profile, struct sutra_c
     return SUTRA_OK;
 }
 
-static bool is_of_profiler(uint8_t role) {
-    return role >= ROLE_OPERATOR && role <= ROLE_INSTANT;
-}
-
-static bool is_of_kineto(uint8_t role) {
-    return role >= ROLE_CALL && role <= ROLE_ON_DEVICE;
-}
-
-static enum sutra_event_kind kind_of(const struct sutra_device_trace *trace, enum event_role role, row_t event) {
-    switch (role) {
-    case ROLE_OPERATOR:
-    case ROLE_ANNOTATION:
-        return SUTRA_EVENT_OPERATOR;
-    case ROLE_PYTHON:
-        return SUTRA_EVENT_PYTHON_CALL;
-    case ROLE_INSTANT:
-        return trace->events.name[event] == strings_find(&trace->strings, "[OutOfMemory]", 13)
-                   ? SUTRA_EVENT_OUT_OF_MEMORY
-                   : SUTRA_EVENT_ALLOCATION;
-    default:
-        return SUTRA_EVENT_KINETO;
-    }
-}
+/* ---- Rows of the profile ---- */
 
 static void append_event(struct sutra_profile *profile, const struct trace_rows *rows, row_t event) {
+    const struct sutra_device_trace *trace = profile->trace;
     enum event_role role = (enum event_role)rows->role[event];
-    row_t row = profile_append(profile, kind_of(profile->trace, role, event), event);
+    enum sutra_event_kind kind = SUTRA_EVENT_KINETO;
+    if (role == ROLE_OPERATOR || role == ROLE_ANNOTATION)
+        kind = SUTRA_EVENT_OPERATOR;
+    else if (role == ROLE_PYTHON)
+        kind = SUTRA_EVENT_PYTHON_CALL;
+    else if (role == ROLE_INSTANT)
+        kind = trace->events.name[event] == strings_find(&trace->strings, "[OutOfMemory]", 13)
+                   ? SUTRA_EVENT_OUT_OF_MEMORY
+                   : SUTRA_EVENT_ALLOCATION;
+    row_t row = profile_append(profile, kind, event);
     profile->scope[row] = role == ROLE_ANNOTATION ? SUTRA_SCOPE_USER : SUTRA_SCOPE_FUNCTION;
     profile->gpu[row] = role == ROLE_GPU_OPERATOR ? EVENT_GPU_OPERATOR
                         : role == ROLE_ON_DEVICE  ? EVENT_ON_DEVICE
                                                   : EVENT_ON_HOST;
     if (rows->index[event] >= 0)
         profile->index[row] = rows->index[event];
-    profile->name[row] = profile->trace->events.name[event];
+    profile->name[row] = trace->events.name[event];
     profile->start[row] = rows->start[event];
-    profile->end[row] = event_is_memory(profile->kind[row]) ? rows->start[event] : rows->end[event];
+    profile->end[row] = event_is_memory((uint8_t)kind) ? rows->start[event] : rows->end[event];
     profile->thread[row] = rows->thread[event];
     profile->memory[row] = rows->memory[event];
     profile->bytes[row] = rows->bytes[event];
-    if (role == ROLE_OPERATOR || role == ROLE_ANNOTATION) {
+    if (kind == SUTRA_EVENT_OPERATOR) {
         profile->sequence[row] = rows->sequence[event];
         profile->forward_tid[row] = rows->forward_tid[event];
     }
 }
 
-/* Sorts events of the profiler by their index, if each has one; else they stay as they stand in the file. */
+/* Sorts the profiler's events by index if all have one; else they stay in file order. */
 static enum sutra_status sort_by_index(struct sutra_context *context, const struct trace_rows *rows, row_t *order,
                                        row_t n, struct arena *arena, struct sutra_error *error) {
     uint64_t *keys = arena_take(arena, n, sizeof *keys);
@@ -714,50 +629,29 @@ static enum sutra_status sort_by_index(struct sutra_context *context, const stru
     return status;
 }
 
-/* Events of the profiler, by index where each has one. */
-static enum sutra_status append_profiler(struct sutra_profile *profile, struct sutra_context *context,
-                                         const struct trace_rows *rows, struct sutra_error *error) {
+/* Appends the profiler's events, by index, then Kineto's events, in file order. */
+static enum sutra_status append_events(struct sutra_profile *profile, struct sutra_context *context,
+                                       const struct trace_rows *rows, struct sutra_error *error) {
+    const struct device_events *events = &profile->trace->events;
+    profile->n_threads = rows->n_threads;
+    if (!profile_reserve(profile, events->n + 1))
+        return error_memory(error);
     struct arena scratch = {0};
-    row_t n_events = profile->trace->events.n, n = 0;
-    row_t *order = arena_take(&scratch, n_events, sizeof *order);
-    for (row_t event = 0; event < n_events && order; event++)
-        if (is_of_profiler(rows->role[event]))
+    row_t n = 0, *order = arena_take(&scratch, events->n, sizeof *order);
+    for (row_t event = 0; event < events->n && order; event++)
+        if (rows->role[event] >= ROLE_OPERATOR && rows->role[event] <= ROLE_INSTANT)
             order[n++] = event;
     enum sutra_status status = sort_by_index(context, rows, order, n, &scratch, error);
     for (row_t i = 0; i < n && !status; i++)
         append_event(profile, rows, order[i]);
     arena_free(&scratch);
-    return status;
-}
-
-/* Kineto's events, in the order of the file. */
-static void append_kineto(struct sutra_profile *profile, const struct trace_rows *rows) {
-    const struct device_events *events = &profile->trace->events;
-    for (row_t event = 0; event < events->n; event++) {
-        if (is_of_kineto(rows->role[event]))
+    for (row_t event = 0; event < events->n && !status; event++) {
+        uint8_t role = rows->role[event], phase = events->phase[event];
+        if (role >= ROLE_CALL && role <= ROLE_ON_DEVICE)
             append_event(profile, rows, event);
-        uint8_t phase = events->phase[event];
-        profile->report.n_other += rows->role[event] == ROLE_NONE && (phase == 'X' || phase == 'B');
+        profile->report.n_other += role == ROLE_NONE && (phase == 'X' || phase == 'B');
     }
-}
-
-static enum sutra_status append_events(struct sutra_profile *profile, struct sutra_context *context,
-                                       const struct trace_rows *rows, struct sutra_error *error) {
-    profile->n_threads = rows->n_threads;
-    if (!profile_reserve(profile, profile->trace->events.n + 1))
-        return error_memory(error);
-    enum sutra_status status = append_profiler(profile, context, rows, error);
-    if (!status)
-        append_kineto(profile, rows);
     return status;
-}
-
-/* Whether all times are whole microseconds, as older traces have them. */
-static bool are_whole(const struct sutra_profile *profile) {
-    for (row_t row = 0; row < profile->n; row++)
-        if (profile->start[row] % 1000 || (profile->end[row] != EVENT_NO_END && profile->end[row] % 1000))
-            return false;
-    return true;
 }
 
 static void warn(struct sutra_context *context, const struct trace_rows *rows, const struct sutra_profile *profile) {
@@ -775,25 +669,30 @@ static void warn(struct sutra_context *context, const struct trace_rows *rows, c
                      counted_text(rows->n_untimed, "event has", "events have").text);
 }
 
-/* All steps; the profile is empty. */
-static enum sutra_status take(struct sutra_profile *profile, struct sutra_context *context,
-                              const struct sutra_host_trace *host, const struct sutra_profile_options *options,
-                              struct arena *arena, struct sutra_error *error) {
+/* Runs all steps; the profile is empty. */
+static enum sutra_status run_steps(struct sutra_profile *profile, struct sutra_context *context,
+                                   const struct sutra_host_trace *host, const struct sutra_profile_options *options,
+                                   struct arena *arena, struct sutra_error *error) {
     struct trace_rows rows;
     enum sutra_status status = trace_rows_read(&rows, context, profile->trace, arena, error);
     if (!status)
         status = append_events(profile, context, &rows, error);
     if (!status)
-        status = take_parents(profile, context, &rows, options->rocm, error);
+        status = find_kineto_parents(profile, context, &rows, options->rocm, error);
     if (!status && host)
-        status = take_host(profile, context, host, error);
+        status = read_host(profile, context, host, error);
     if (!status && options->inputs && !profile->inputs)
-        status = take_inputs(profile, error);
+        status = read_device_inputs(profile, error);
     if (!status)
-        status = take_threads(profile, &rows, host, error);
+        status = find_autograd_threads(profile, &rows, host, error);
     if (status)
         return status;
-    profile->whole_us = are_whole(profile);
+
+    /* Older traces have whole microseconds. */
+    profile->whole_us = true;
+    for (row_t row = 0; row < profile->n && profile->whole_us; row++)
+        profile->whole_us =
+            profile->start[row] % 1000 == 0 && (profile->end[row] == EVENT_NO_END || profile->end[row] % 1000 == 0);
     profile_count(profile);
     warn(context, &rows, profile);
     return SUTRA_OK;
@@ -804,8 +703,8 @@ enum sutra_status sutra_profile_from_trace(struct sutra_context *context, const 
                                            const struct sutra_profile_options *options, struct sutra_profile **profile,
                                            struct sutra_error *error) {
     static const struct options_form form = OPTIONS_FORM(sutra_profile_options, inputs);
-    struct sutra_profile_options taken;
-    enum sutra_status status = options_take(&form, options, &taken, error);
+    struct sutra_profile_options chosen;
+    enum sutra_status status = options_take(&form, options, &chosen, error);
     if (status)
         return status;
     struct arena arena = {0};
@@ -816,7 +715,7 @@ enum sutra_status sutra_profile_from_trace(struct sutra_context *context, const 
     made->strings = &trace->strings;
     context_expect(context, trace->events.n);
     stage_begin(context, "build profile", trace->events.n);
-    status = take(made, context, host, &taken, &arena, error);
+    status = run_steps(made, context, host, &chosen, &arena, error);
     stage_end(context);
     arena_free(&arena);
     if (status)

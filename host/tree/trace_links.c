@@ -1,12 +1,21 @@
 /*
- * trace_links.c - what Kineto's events of a trace stand below: where their flow starts, the call of their correlation,
- * the operator of their external id.
+ * trace_links.c - parents of Kineto's events, and threads of autograd's numbers, from the links of a trace.
  *
- * A flow's halves are bound to events by thread and time; of several there, the one with the flow's id as correlation
- * is meant. Where a trace lacks a flow for work on the device, the call of the same correlation starts one; of several
- * starts with one id, as where traces were joined, the last one before the end is meant. An external
- * id is a link only if ids differ from correlations somewhere: older traces just repeat the correlation there. O(n) but
- * for sorts.
+ * Parents: the start of the event's flow (launch to GPU activity), else the operator with its external id. A flow's
+ * halves are bound to events by thread and time; of several events, the one whose correlation is the flow's id. If a
+ * trace lacks the flow of a GPU activity, the call with its correlation starts one. Of several starts with one id, as
+ * in joined traces, the last one before the end counts. External ids are links only if they differ from correlations
+ * somewhere: older traces just repeat the correlation. Flows and links can form cycles in malformed files.
+ *
+ * Threads: a trace has system tids, and the small number of the forward thread on backward operators. Votes map one
+ * number to one thread, most votes first:
+ *
+ * - operators in the host trace: their small number and their thread;
+ * - else the trace's flows from forward to backward: the thread of the start and the number at the end;
+ * - else backward operators: threads with an earlier forward operator of the same sequence number. Since each thread
+ *   counts from 0, these votes count only if most names match, such as aten::addmm and AddmmBackward0.
+ *
+ * Cost: O(n), and sorts.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -24,34 +33,22 @@
 #include "text/quantities.h"
 #include "tree/profile_from_trace.h"
 
-/*
- * Which thread of a trace each of autograd's small thread numbers means.
- *
- * A trace has the system's tids, and on backward operators the small number of the forward thread. Votes bring the two
- * together, one number for a thread and one thread for a number, the most votes first:
- *
- * - operators that the host trace knows: their small number and their thread;
- * - else the trace's own flows from forward to backward: the thread where a flow starts and the number where it ends;
- * - else backward operators: a thread with an earlier forward operator of the same sequence number. As any thread
- * counts from 0, these only count where most names agree, such as aten::addmm and AddmmBackward0.
- *
- * O(n), in expectation.
- */
+/* ---- Threads of autograd ---- */
 
-/* Threads that one sequence number is looked for on. */
+/* Maximum number of threads per sequence number. */
 #define CANDIDATES_MAX 64
 
 struct vote {
     uint32_t thread;
     int64_t number;
-    uint64_t count, n_agreed, n_own; /* all; where names agree; by operators of the thread itself */
-    uint32_t order;                  /* of first sight */
+    uint64_t count, n_agreed, n_own; /* all; with matching names; by operators of the thread itself */
+    uint32_t order;                  /* of first vote */
 };
 
 struct election {
     const struct sutra_profile *profile;
     const struct trace_rows *rows;
-    struct pair_table lines; /* of (number, thread): the vote in the list */
+    struct pair_table lines; /* (number, thread) -> index of the vote */
     struct vote *votes;
     uint64_t capacity;
     uint32_t n;
@@ -76,8 +73,7 @@ static void vote(struct election *election, uint32_t thread, int64_t number, boo
 
 ORDER_BY(compare_votes, struct vote, DESCENDING(count) DESCENDING(n_own) ASCENDING(order))
 
-/* ---- The host trace ---- */
-
+/* Votes by the host trace: operators with a known small number. */
 static void vote_by_host(struct election *election) {
     const struct sutra_profile *profile = election->profile;
     for (row_t row = 0; row < profile->n; row++)
@@ -85,41 +81,29 @@ static void vote_by_host(struct election *election) {
             vote(election, profile->thread[row], profile->tid[row], true, false);
 }
 
-/* ---- Flows from forward to backward ---- */
-
 static bool is_half(const struct election *election, row_t event, uint8_t phase) {
     return election->rows->role[event] == ROLE_AUTOGRAD_FLOW && election->profile->trace->events.phase[event] == phase;
 }
 
-/* Where flows start, by id. */
-static bool note_starts_trace_threads(const struct election *election, struct pair_table *starts) {
-    for (row_t event = 0; event < election->profile->trace->events.n; event++) {
-        if (!is_half(election, event, 's'))
-            continue;
-        struct pair_entry *entry = pair_table_take(starts, (uint64_t)election->rows->flow[event], 0);
-        if (!entry)
-            return false;
-        entry->number = event;
-    }
-    return true;
-}
-
-/* Backward operators by thread and time, the first of each. */
-static bool note_backwards(const struct sutra_profile *profile, struct pair_table *backwards) {
-    bool ok = true;
-    for (row_t row = 0; row < profile->n && ok; row++)
-        if (profile->forward_tid[row] > 0)
-            ok = pair_table_note(backwards, (uint64_t)profile->start[row], profile->thread[row], row);
-    return ok;
-}
-
+/* Votes by flows from forward to backward. */
 static void vote_by_flows(struct election *election) {
     const struct sutra_profile *profile = election->profile;
     const struct trace_rows *rows = election->rows;
-    struct pair_table starts = {0}, backwards = {0};
-    bool ok = pair_table_init(&starts) && pair_table_init(&backwards) && note_starts_trace_threads(election, &starts) &&
-              note_backwards(profile, &backwards);
-    for (row_t event = 0; event < profile->trace->events.n && ok; event++) {
+    row_t n_events = profile->trace->events.n;
+    struct pair_table starts = {0},
+                      backwards = {0}; /* of flow ids; of the first backward operator by time and thread */
+    bool ok = pair_table_init(&starts) && pair_table_init(&backwards);
+    for (row_t event = 0; event < n_events && ok; event++)
+        if (is_half(election, event, 's')) {
+            struct pair_entry *entry = pair_table_take(&starts, (uint64_t)rows->flow[event], 0);
+            ok = entry != NULL;
+            if (ok)
+                entry->number = event;
+        }
+    for (row_t row = 0; row < profile->n && ok; row++)
+        if (profile->forward_tid[row] > 0)
+            ok = pair_table_note(&backwards, (uint64_t)profile->start[row], profile->thread[row], row);
+    for (row_t event = 0; event < n_events && ok; event++) {
         if (!is_half(election, event, 'f'))
             continue;
         uint32_t start = pair_table_find(&starts, (uint64_t)rows->flow[event], 0);
@@ -131,8 +115,6 @@ static void vote_by_flows(struct election *election) {
     pair_table_free(&backwards);
     election->failed |= !ok;
 }
-
-/* ---- Sequence numbers ---- */
 
 /* The next letter or digit of a name, in lower case; 0 at the end. */
 static char next_letter(const char **name, const char *end) {
@@ -155,14 +137,14 @@ static bool names_agree(const char *forward, const char *backward) {
     return true;
 }
 
-/* The forward operators of each sequence number, the last of each thread, as chains. */
+/* Forward operators by sequence number, as chains: the last operator of each thread. */
 struct forwards {
-    struct pair_table first;  /* of a sequence number: a row */
-    struct pair_table latest; /* of (sequence number, thread): the row whose name counts */
+    struct pair_table first;  /* sequence number -> row */
+    struct pair_table latest; /* (sequence number, thread) -> the row whose name counts */
     row_t *next;
 };
 
-static bool note_forward(struct forwards *forwards, const struct sutra_profile *profile, row_t row) {
+static bool add_forward(struct forwards *forwards, const struct sutra_profile *profile, row_t row) {
     uint64_t sequence = (uint64_t)profile->sequence[row];
     struct pair_entry *latest = pair_table_take(&forwards->latest, sequence, profile->thread[row]);
     if (!latest)
@@ -180,27 +162,39 @@ static bool note_forward(struct forwards *forwards, const struct sutra_profile *
     return true;
 }
 
-static void vote_on(struct election *election, const struct forwards *forwards, row_t backward) {
-    const struct sutra_profile *profile = election->profile;
-    uint64_t sequence = (uint64_t)profile->sequence[backward];
-    row_t row = pair_table_find(&forwards->first, sequence, 0);
-    for (int i = 0; row != ROW_NONE && i < CANDIDATES_MAX; i++, row = forwards->next[row]) {
-        row_t forward = pair_table_find(&forwards->latest, sequence, profile->thread[row]);
-        if (profile->start[forward] < profile->start[backward])
-            vote(election, profile->thread[row], profile->forward_tid[backward],
-                 names_agree(sutra_profile_name(profile, forward), sutra_profile_name(profile, backward)),
-                 profile->thread[row] == profile->thread[backward]);
-    }
-}
-
-static bool counts_as(const struct sutra_profile *profile, row_t row, bool backward) {
+static bool has_sequence(const struct sutra_profile *profile, row_t row, bool backward) {
     const char *name = sutra_profile_name(profile, row);
     return profile->kind[row] == SUTRA_EVENT_OPERATOR && profile->sequence[row] >= 0 &&
            (profile->forward_tid[row] > 0) == backward && !sutra_autograd_evaluates(name, strlen(name));
 }
 
-/* Leaves the votes where most names agree. */
-static void drop_disagreed(struct election *election) {
+/* Votes by sequence numbers: each backward operator for the threads of earlier forward operators. Keeps the votes of
+ * which at least half have matching names. */
+static void vote_by_sequences(struct election *election) {
+    const struct sutra_profile *profile = election->profile;
+    struct arena scratch = {0};
+    struct forwards forwards = {.next = arena_take(&scratch, profile->n, sizeof *forwards.next)};
+    bool ok = forwards.next && pair_table_init(&forwards.first) && pair_table_init(&forwards.latest);
+    for (row_t row = 0; row < profile->n && ok; row++)
+        if (has_sequence(profile, row, false))
+            ok = add_forward(&forwards, profile, row);
+    for (row_t backward = 0; backward < profile->n && ok; backward++) {
+        if (!has_sequence(profile, backward, true))
+            continue;
+        uint64_t sequence = (uint64_t)profile->sequence[backward];
+        row_t row = pair_table_find(&forwards.first, sequence, 0);
+        for (int i = 0; row != ROW_NONE && i < CANDIDATES_MAX; i++, row = forwards.next[row]) {
+            row_t forward = pair_table_find(&forwards.latest, sequence, profile->thread[row]);
+            if (profile->start[forward] < profile->start[backward])
+                vote(election, profile->thread[row], profile->forward_tid[backward],
+                     names_agree(sutra_profile_name(profile, forward), sutra_profile_name(profile, backward)),
+                     profile->thread[row] == profile->thread[backward]);
+        }
+    }
+    pair_table_free(&forwards.first);
+    pair_table_free(&forwards.latest);
+    arena_free(&scratch);
+    election->failed |= !ok;
     uint32_t n = 0;
     for (uint32_t i = 0; i < election->n; i++)
         if (2 * election->votes[i].n_agreed >= election->votes[i].count)
@@ -208,48 +202,22 @@ static void drop_disagreed(struct election *election) {
     election->n = n;
 }
 
-static void vote_by_sequences(struct election *election) {
-    const struct sutra_profile *profile = election->profile;
+/* Assigns numbers to threads by descending votes, then both to the operators. */
+static bool assign_numbers(struct election *election, struct sutra_profile *profile) {
     struct arena scratch = {0};
-    struct forwards forwards = {.next = arena_take(&scratch, profile->n, sizeof *forwards.next)};
-    bool ok = forwards.next && pair_table_init(&forwards.first) && pair_table_init(&forwards.latest);
-    for (row_t row = 0; row < profile->n && ok; row++)
-        if (counts_as(profile, row, false))
-            ok = note_forward(&forwards, profile, row);
-    for (row_t row = 0; row < profile->n && ok; row++)
-        if (counts_as(profile, row, true))
-            vote_on(election, &forwards, row);
-    pair_table_free(&forwards.first);
-    pair_table_free(&forwards.latest);
-    arena_free(&scratch);
-    election->failed |= !ok;
-    drop_disagreed(election);
-}
-
-/* ---- The result ---- */
-
-/* Gives numbers to threads, and threads to numbers, by falling votes. */
-static bool elect(struct election *election, int64_t *number_of, struct pair_table *threads) {
+    int64_t *number_of = arena_zeros(&scratch, profile->n_threads, sizeof *number_of);
+    struct pair_table threads; /* number -> thread */
+    bool ok = pair_table_init(&threads) && number_of;
     qsort(election->votes, election->n, sizeof *election->votes, compare_votes);
-    for (uint32_t i = 0; i < election->n; i++) {
+    for (uint32_t i = 0; i < election->n && ok; i++) {
         const struct vote *best = &election->votes[i];
-        struct pair_entry *entry = pair_table_take(threads, (uint64_t)best->number, 0);
-        if (!entry)
-            return false;
-        if (entry->number != PAIR_NONE || number_of[best->thread])
+        struct pair_entry *entry = pair_table_take(&threads, (uint64_t)best->number, 0);
+        ok = entry != NULL;
+        if (!ok || entry->number != PAIR_NONE || number_of[best->thread])
             continue;
         entry->number = best->thread;
         number_of[best->thread] = best->number;
     }
-    return true;
-}
-
-/* Hands the numbers to the operators. */
-static bool settle(struct election *election, struct sutra_profile *profile) {
-    struct arena scratch = {0};
-    int64_t *number_of = arena_zeros(&scratch, profile->n_threads, sizeof *number_of);
-    struct pair_table threads; /* of a number */
-    bool ok = pair_table_init(&threads) && number_of && elect(election, number_of, &threads);
     for (row_t row = 0; row < profile->n && ok; row++) {
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
@@ -263,57 +231,43 @@ static bool settle(struct election *election, struct sutra_profile *profile) {
     return ok;
 }
 
-static bool has_backward(const struct sutra_profile *profile) {
-    for (row_t row = 0; row < profile->n; row++)
-        if (profile->forward_tid[row] > 0)
-            return true;
-    return false;
-}
-
-static bool has_flows(const struct sutra_profile *profile, const struct trace_rows *rows) {
-    for (row_t event = 0; event < profile->trace->events.n; event++)
-        if (rows->role[event] == ROLE_AUTOGRAD_FLOW)
-            return true;
-    return false;
-}
-
-enum sutra_status take_threads(struct sutra_profile *profile, const struct trace_rows *rows, bool by_host,
-                               struct sutra_error *error) {
+enum sutra_status find_autograd_threads(struct sutra_profile *profile, const struct trace_rows *rows, bool by_host,
+                                        struct sutra_error *error) {
     struct election election = {.profile = profile, .rows = rows};
     struct sutra_profile_report *report = &profile->report;
-    if (!has_backward(profile))
+    bool has_backward = false, has_flows = false;
+    for (row_t row = 0; row < profile->n && !has_backward; row++)
+        has_backward = profile->forward_tid[row] > 0;
+    if (!has_backward)
         return SUTRA_OK;
+    for (row_t event = 0; event < profile->trace->events.n && !has_flows; event++)
+        has_flows = rows->role[event] == ROLE_AUTOGRAD_FLOW;
     bool ok =
         pair_table_init(&election.lines) && column_grow(&election.votes, 0, &election.capacity, sizeof *election.votes);
     if (ok && by_host) {
         report->threads = SUTRA_THREADS_HOST;
         vote_by_host(&election);
     }
-    if (ok && !election.n && has_flows(profile, rows)) {
+    if (ok && !election.n && has_flows) {
         report->threads = SUTRA_THREADS_FLOWS;
         vote_by_flows(&election);
     } else if (ok && !election.n) {
         report->threads = SUTRA_THREADS_SEQUENCES;
         vote_by_sequences(&election);
     }
-    ok = ok && !election.failed && settle(&election, profile);
+    ok = ok && !election.failed && assign_numbers(&election, profile);
     pair_table_free(&election.lines);
     free(election.votes);
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-/*
- * Which event an activity belongs to, and the parents of Kineto's events by flow and by link.
- *
- * A flow leads from the launch to what it started and goes before the link, which leads to the operator that ran then.
- * Links may form cycles in a broken file; they are found by walking up from each event, marking what was seen.
- */
+/* ---- Parents of plain columns ---- */
 
 enum sutra_status sutra_reassociate(uint64_t n_events, uint64_t n, const int64_t *index, const uint8_t *of_profiler,
                                     uint32_t *event, struct sutra_reassociation *report, struct sutra_error *error) {
     struct sutra_reassociation counts = {0};
     struct arena scratch = {0};
-    uint8_t *taken = arena_zeros(&scratch, n_events, sizeof *taken);
+    uint8_t *used = arena_zeros(&scratch, n_events, sizeof *used);
     enum sutra_status status = arena_status(&scratch, error);
     for (uint64_t i = 0; i < n && !status; i++) {
         event[i] = ROW_NONE;
@@ -323,10 +277,10 @@ enum sutra_status sutra_reassociate(uint64_t n_events, uint64_t n, const int64_t
             event[i] = (uint32_t)(n_events + counts.n_kineto++);
         } else if ((uint64_t)index[i] >= n_events) {
             counts.n_beyond++;
-        } else if (taken[index[i]]) {
+        } else if (used[index[i]]) {
             counts.n_repeated++;
         } else {
-            taken[index[i]] = 1;
+            used[index[i]] = 1;
             event[i] = (uint32_t)index[i];
             counts.n_found++;
         }
@@ -337,58 +291,15 @@ enum sutra_status sutra_reassociate(uint64_t n_events, uint64_t n, const int64_t
     return status;
 }
 
-struct lineage {
-    const struct sutra_kineto_columns *events;
-    uint32_t *parent;
-    struct sutra_kineto_report report;
-};
-
 static bool in_flow(const struct sutra_kineto_columns *events, uint64_t row, enum sutra_flow_role role) {
     return events->is_kineto[row] && events->flow_role[row] == role;
 }
 
-static enum sutra_status note_starts_kineto(struct lineage *lineage, struct pair_table *starts,
-                                            struct sutra_error *error) {
-    const struct sutra_kineto_columns *events = lineage->events;
-    for (uint64_t row = 0; row < events->n; row++) {
-        if (!in_flow(events, row, SUTRA_FLOW_START))
-            continue;
-        struct pair_entry *entry = pair_table_take(starts, (uint64_t)events->flow_id[row], 0);
-        if (!entry)
-            return error_memory(error);
-        if (entry->number == PAIR_NONE)
-            entry->number = (uint32_t)row;
-        else if (events->rocm)
-            lineage->report.n_repeated++;
-        else
-            return error_set(error, SUTRA_DATA, "flow %lld starts twice (--rocm uses the first start)",
-                             (long long)events->flow_id[row]);
-    }
-    return SUTRA_OK;
-}
-
-static void set_parents_kineto(struct lineage *lineage, const struct pair_table *starts) {
-    const struct sutra_kineto_columns *events = lineage->events;
-    for (uint64_t row = 0; row < events->n; row++) {
-        lineage->parent[row] = ROW_NONE;
-        if (!events->is_kineto[row])
-            continue;
-        if (in_flow(events, row, SUTRA_FLOW_END))
-            lineage->parent[row] = pair_table_find(starts, (uint64_t)events->flow_id[row], 0);
-        if (lineage->parent[row] != ROW_NONE) {
-            lineage->report.n_by_flow++;
-            continue;
-        }
-        lineage->report.n_ends_alone += in_flow(events, row, SUTRA_FLOW_END);
-        lineage->parent[row] = events->linked[row];
-        lineage->report.n_by_link += lineage->parent[row] != ROW_NONE;
-    }
-}
-
-/* Walks up from each row to one whose line is known; a row of the same walk closes a cycle, which is cut there. Behind
- * each walk its rows are visited once more, from top to bottom, to hand the tid down. */
-static enum sutra_status settle_lines(struct lineage *lineage, int64_t *tid, struct sutra_error *error) {
-    const struct sutra_kineto_columns *events = lineage->events;
+/* Removes cycles, and copies tids from parents to children. Each row's parents are followed to a row of an earlier
+ * walk; a row of the same walk closes a cycle, which is cut there. Then the rows of the walk are visited from top to
+ * bottom. */
+static enum sutra_status cut_cycles(const struct sutra_kineto_columns *events, uint32_t *parent, int64_t *tid,
+                                    uint64_t *n_cycles, struct sutra_error *error) {
     struct arena scratch = {0};
     uint32_t *walk_of = arena_zeros(&scratch, events->n, sizeof *walk_of);
     uint32_t *path = arena_take(&scratch, events->n, sizeof *path);
@@ -396,17 +307,17 @@ static enum sutra_status settle_lines(struct lineage *lineage, int64_t *tid, str
     for (uint64_t first = 0; first < events->n && ok; first++) {
         uint64_t n = 0;
         uint32_t row = (uint32_t)first;
-        for (; row != ROW_NONE && !walk_of[row]; row = lineage->parent[row]) {
+        for (; row != ROW_NONE && !walk_of[row]; row = parent[row]) {
             walk_of[row] = (uint32_t)first + 1;
             path[n++] = row;
         }
         if (row != ROW_NONE && n && walk_of[row] == first + 1) {
-            lineage->parent[path[n - 1]] = ROW_NONE;
-            lineage->report.n_in_cycles++;
+            parent[path[n - 1]] = ROW_NONE;
+            ++*n_cycles;
         }
         while (n--)
-            if (events->is_kineto[path[n]] && lineage->parent[path[n]] != ROW_NONE)
-                tid[path[n]] = tid[lineage->parent[path[n]]];
+            if (events->is_kineto[path[n]] && parent[path[n]] != ROW_NONE)
+                tid[path[n]] = tid[parent[path[n]]];
     }
     arena_free(&scratch);
     return ok ? SUTRA_OK : error_memory(error);
@@ -414,24 +325,53 @@ static enum sutra_status settle_lines(struct lineage *lineage, int64_t *tid, str
 
 enum sutra_status sutra_kineto_parents(const struct sutra_kineto_columns *events, uint32_t *parent, int64_t *tid,
                                        struct sutra_kineto_report *report, struct sutra_error *error) {
-    struct lineage lineage = {.events = events, .parent = parent};
-    struct pair_table starts;
+    struct sutra_kineto_report counts = {0};
+    struct pair_table starts; /* flow id -> row */
     if (events->n > ROW_LIMIT)
         return error_set(error, SUTRA_DATA, "more than %u events", ROW_LIMIT);
     enum sutra_status status = pair_table_init(&starts) ? SUTRA_OK : error_memory(error);
-    if (!status)
-        status = note_starts_kineto(&lineage, &starts, error);
-    if (!status) {
-        set_parents_kineto(&lineage, &starts);
-        status = settle_lines(&lineage, tid, error);
+    for (uint64_t row = 0; row < events->n && !status; row++) {
+        if (!in_flow(events, row, SUTRA_FLOW_START))
+            continue;
+        struct pair_entry *entry = pair_table_take(&starts, (uint64_t)events->flow_id[row], 0);
+        if (!entry)
+            status = error_memory(error);
+        else if (entry->number == PAIR_NONE)
+            entry->number = (uint32_t)row;
+        else if (events->rocm)
+            counts.n_repeated++;
+        else
+            status = error_set(error, SUTRA_DATA, "flow %lld starts twice (--rocm uses the first start)",
+                               (long long)events->flow_id[row]);
     }
+
+    /* The parent is the start of the flow, else the linked operator. */
+    for (uint64_t row = 0; row < events->n && !status; row++) {
+        parent[row] = ROW_NONE;
+        if (!events->is_kineto[row])
+            continue;
+        bool ends = in_flow(events, row, SUTRA_FLOW_END);
+        if (ends)
+            parent[row] = pair_table_find(&starts, (uint64_t)events->flow_id[row], 0);
+        if (parent[row] != ROW_NONE) {
+            counts.n_by_flow++;
+            continue;
+        }
+        counts.n_ends_alone += ends;
+        parent[row] = events->linked[row];
+        counts.n_by_link += parent[row] != ROW_NONE;
+    }
+    if (!status)
+        status = cut_cycles(events, parent, tid, &counts.n_in_cycles, error);
     pair_table_free(&starts);
     if (!status)
-        report_give(report, &lineage.report, sizeof lineage.report);
+        report_give(report, &counts, sizeof counts);
     return status;
 }
 
-/* The trace's column of correlations; ids that are none are below 0. */
+/* ---- Parents of a trace's events ---- */
+
+/* The correlation of a row's event; negative if it has none. */
 static value_key correlation_of(const struct sutra_profile *profile, row_t row) {
     return profile->trace->events.correlation[profile->event[row]];
 }
@@ -440,16 +380,16 @@ static bool is_bound(const struct sutra_profile *profile, row_t row) {
     return profile->flow_role[row] != SUTRA_FLOW_NONE;
 }
 
-/* Kineto's events by thread and time, to find what a flow is bound to. */
+/* Kineto's events by thread and time, to bind flows. */
 struct event_moments {
-    struct pair_table first; /* of (start, thread): the first row there */
-    struct pair_table exact; /* of (correlation, the first row there): the first row with that correlation */
-    row_t *next;             /* the next row there, or ROW_NONE */
-    row_t *unbound;          /* of a first row: where those begin that may be unbound */
+    struct pair_table first; /* (start, thread) -> the first row */
+    struct pair_table exact; /* (correlation, first row) -> the first row with the correlation */
+    row_t *next;             /* the next row with the same start and thread, or ROW_NONE */
+    row_t *unbound;          /* per first row: no row before this one is unbound */
 };
 
 static bool event_moments_fill(struct event_moments *moments, const struct sutra_profile *profile) {
-    row_t *last = moments->unbound; /* of a first row, until all are there */
+    row_t *last = moments->unbound; /* per first row, until all rows are in the chains */
     for (row_t row = 0; row < profile->n; row++) {
         if (profile->kind[row] != SUTRA_EVENT_KINETO)
             continue;
@@ -471,23 +411,8 @@ static bool event_moments_fill(struct event_moments *moments, const struct sutra
     return true;
 }
 
-/* The event of a flow's id at its moment, or else any that is there; ROW_NONE if all are bound. */
-static row_t event_moments_find(struct event_moments *moments, const struct sutra_profile *profile,
-                                const struct trace_rows *rows, row_t event, bool exact) {
-    row_t first = pair_table_find(&moments->first, (uint64_t)rows->start[event], rows->thread[event]);
-    if (first == PAIR_NONE)
-        return ROW_NONE;
-    if (exact) {
-        row_t row = pair_table_find(&moments->exact, (uint64_t)rows->flow[event], first);
-        return row != PAIR_NONE && !is_bound(profile, row) ? row : ROW_NONE;
-    }
-    row_t row = moments->unbound[first];
-    while (row != ROW_NONE && is_bound(profile, row))
-        row = moments->next[row];
-    return moments->unbound[first] = row;
-}
-
-/* Binds halves of flows that are not done, by id or by moment alone; returns how many find no event. */
+/* Binds halves of flows that are not bound yet: to the event at their time and thread that has the flow's id (`exact`),
+ * or to any event there. Returns the number of halves without an event. */
 static uint64_t bind_halves(struct sutra_profile *profile, const struct trace_rows *rows, struct event_moments *moments,
                             bool exact, uint8_t *done) {
     const struct device_events *events = &profile->trace->events;
@@ -495,7 +420,17 @@ static uint64_t bind_halves(struct sutra_profile *profile, const struct trace_ro
     for (row_t event = 0; event < events->n; event++) {
         if (rows->role[event] != ROLE_LAUNCH_FLOW || done[event])
             continue;
-        row_t row = event_moments_find(moments, profile, rows, event, exact);
+        row_t first = pair_table_find(&moments->first, (uint64_t)rows->start[event], rows->thread[event]);
+        row_t row = ROW_NONE;
+        if (first != PAIR_NONE && exact) {
+            row = pair_table_find(&moments->exact, (uint64_t)rows->flow[event], first);
+            row = row != PAIR_NONE && !is_bound(profile, row) ? row : ROW_NONE;
+        } else if (first != PAIR_NONE) {
+            row = moments->unbound[first];
+            while (row != ROW_NONE && is_bound(profile, row))
+                row = moments->next[row];
+            moments->unbound[first] = row;
+        }
         done[event] = row != ROW_NONE;
         n_unbound += row == ROW_NONE;
         if (row == ROW_NONE)
@@ -506,8 +441,7 @@ static uint64_t bind_halves(struct sutra_profile *profile, const struct trace_ro
     return n_unbound;
 }
 
-/* Binds the halves of the trace's flows, first those whose event has their id. Those of which nothing stands at their
- * moment are counted. */
+/* Binds the halves of the trace's flows, first to events with the flow's id. */
 static enum sutra_status bind_flows(struct sutra_profile *profile, const struct trace_rows *rows, struct arena *arena,
                                     uint64_t *n_unbound, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
@@ -530,56 +464,44 @@ static bool runs_on_device(const struct sutra_profile *profile, row_t row) {
     return profile->gpu[row] != EVENT_ON_HOST;
 }
 
-/* What may start flows, by rising (id, start). */
+/* Calls that start flows, ascending by (id, start). */
 struct start_list {
     const struct sutra_profile *profile;
     uint64_t *id;
     row_t *row;
     row_t n;
-    bool first_counts; /* of several with an id, whatever their times */
+    bool first_counts; /* of several with an id, regardless of their times */
 };
 
-/* Calls of the host: those that start a flow of the trace, with its id, or those that start none, with their
- * correlation. */
-static void list_starts(struct start_list *list, bool by_flow) {
+/* Lists host calls: those that start a flow of the trace, with its id, or those that start none, with their
+ * correlation. Sorts by start, then stably by id. */
+static enum sutra_status start_list_make(struct start_list *list, const struct engine *engine, bool by_flow,
+                                         struct arena *arena, struct sutra_error *error) {
     const struct sutra_profile *profile = list->profile;
+    list->id = arena_take(arena, profile->n, sizeof *list->id);
+    list->row = arena_take(arena, profile->n, sizeof *list->row);
+    if (arena->failed)
+        return error_memory(error);
     for (row_t row = 0; row < profile->n; row++) {
         bool starts_flow = profile->flow_role[row] == SUTRA_FLOW_START;
         bool call = profile->kind[row] == SUTRA_EVENT_KINETO && !runs_on_device(profile, row);
         if (call && starts_flow == by_flow && (by_flow || correlation_of(profile, row) >= 0))
             list->row[list->n++] = row;
     }
-}
-
-static value_key start_id(const struct start_list *list, row_t row, bool by_flow) {
-    return by_flow ? list->profile->flow[row] : correlation_of(list->profile, row);
-}
-
-/* Sorts by start and then, which leaves equal ones as they are, by id. */
-static enum sutra_status sort_starts(struct start_list *list, const struct engine *engine, bool by_flow,
-                                     struct sutra_error *error) {
     struct sort_keys_step sort = {list->id, list->row, list->n};
     enum sutra_status status = SUTRA_OK;
     for (row_t i = 0; i < list->n; i++)
-        list->id[i] = integer_sort_key(list->profile->start[list->row[i]]);
+        list->id[i] = integer_sort_key(profile->start[list->row[i]]);
     if (!list->first_counts)
         status = engine->sort_keys(engine->state, &sort, error);
-    for (row_t i = 0; i < list->n; i++)
-        list->id[i] = integer_sort_key(start_id(list, list->row[i], by_flow));
+    for (row_t i = 0; i < list->n; i++) {
+        row_t row = list->row[i];
+        list->id[i] = integer_sort_key(by_flow ? profile->flow[row] : correlation_of(profile, row));
+    }
     return status ? status : engine->sort_keys(engine->state, &sort, error);
 }
 
-static enum sutra_status start_list_make(struct start_list *list, const struct engine *engine, bool by_flow,
-                                         struct arena *arena, struct sutra_error *error) {
-    list->id = arena_take(arena, list->profile->n, sizeof *list->id);
-    list->row = arena_take(arena, list->profile->n, sizeof *list->row);
-    if (arena->failed)
-        return error_memory(error);
-    list_starts(list, by_flow);
-    return sort_starts(list, engine, by_flow, error);
-}
-
-/* What starts the flow that a row ends: of those with the id the last one before the row, or else the first. */
+/* The start of the flow that a row ends: the last start with the id before the row, or else the first one. */
 static row_t start_of(const struct start_list *list, value_key id, row_t end) {
     uint64_t key = integer_sort_key(id);
     struct bisection first = {0, list->n};
@@ -595,16 +517,21 @@ static row_t start_of(const struct start_list *list, value_key id, row_t end) {
     return list->row[after.low - 1];
 }
 
-static uint64_t count_repeated(const struct start_list *list) {
-    uint64_t n = 0;
-    for (row_t i = 1; i < list->n; i++)
-        n += list->id[i] == list->id[i - 1];
-    return n;
-}
-
-/* Ties work on the device to what started it, by the flow's id or the correlation. From here on the id of a flow is the
- * row that starts it, so that none starts twice. */
-static void tie_flows(struct sutra_profile *profile, const struct start_list *flows, const struct start_list *calls) {
+/* Connects GPU activity to its call by the flow's id, or by correlation if the trace lacks the flow. From here on, the
+ * id of a flow is the row that starts it, so that no flow starts twice. */
+static enum sutra_status bind_correlations(struct sutra_profile *profile, const struct engine *engine, bool rocm,
+                                           struct arena *arena, uint64_t *n_repeated, struct sutra_error *error) {
+    struct arena_mark mark = arena_mark(arena);
+    struct start_list flows = {.profile = profile, .first_counts = rocm}, calls = flows;
+    enum sutra_status status = start_list_make(&flows, engine, true, arena, error);
+    if (!status)
+        status = start_list_make(&calls, engine, false, arena, error);
+    if (status) {
+        arena_release(arena, mark);
+        return status;
+    }
+    for (row_t i = 1; i < flows.n; i++)
+        *n_repeated += flows.id[i] == flows.id[i - 1];
     for (row_t row = 0; row < profile->n; row++)
         if (profile->flow_role[row] == SUTRA_FLOW_START)
             profile->flow[row] = row;
@@ -613,9 +540,9 @@ static void tie_flows(struct sutra_profile *profile, const struct start_list *fl
         if (!ends && !runs_on_device(profile, row))
             continue;
         value_key id = ends ? profile->flow[row] : correlation_of(profile, row);
-        row_t start = ends || id >= 0 ? start_of(flows, id, row) : ROW_NONE;
+        row_t start = ends || id >= 0 ? start_of(&flows, id, row) : ROW_NONE;
         if (start == ROW_NONE && id >= 0 && runs_on_device(profile, row))
-            start = start_of(calls, id, row);
+            start = start_of(&calls, id, row);
         if (ends)
             profile->flow[row] = row;
         if (start == ROW_NONE)
@@ -624,60 +551,36 @@ static void tie_flows(struct sutra_profile *profile, const struct start_list *fl
         profile->flow_role[start] = SUTRA_FLOW_START;
         profile->flow[row] = profile->flow[start] = (value_key)start;
     }
-}
-
-/* Lets calls start flows that the trace lacks, for work on the device whose correlation they have. */
-static enum sutra_status bind_correlations(struct sutra_profile *profile, const struct engine *engine, bool rocm,
-                                           struct arena *arena, uint64_t *n_repeated, struct sutra_error *error) {
-    struct arena_mark mark = arena_mark(arena);
-    struct start_list flows = {.profile = profile, .first_counts = rocm}, calls = flows;
-    enum sutra_status status = start_list_make(&flows, engine, true, arena, error);
-    if (!status)
-        status = start_list_make(&calls, engine, false, arena, error);
-    if (!status) {
-        *n_repeated = count_repeated(&flows);
-        tie_flows(profile, &flows, &calls);
-    }
     arena_release(arena, mark);
-    return status;
+    return SUTRA_OK;
 }
 
-/* Whether external ids of Kineto's events are more than their correlations once more. */
-static bool links_count(const struct sutra_profile *profile) {
-    const struct device_events *events = &profile->trace->events;
-    for (row_t row = 0; row < profile->n; row++) {
-        row_t event = profile->event[row];
-        if (profile->kind[row] == SUTRA_EVENT_KINETO && events->external[event] >= 0 &&
-            events->correlation[event] >= 0 && events->external[event] != events->correlation[event])
-            return true;
-    }
-    return false;
-}
-
-/* linked[row] = the operator with the row's external id. */
+/* linked[row] = the operator with the row's external id. External ids that only repeat correlations are no links. */
 static enum sutra_status find_links(const struct sutra_profile *profile, uint32_t *linked, struct sutra_error *error) {
     const value_key *external = profile->trace->events.external;
-    bool all = links_count(profile);
+    bool differ = false;
     struct pair_table operators;
     bool ok = pair_table_init(&operators);
     for (row_t row = 0; row < profile->n && ok; row++) {
-        value_key id = external[profile->event[row]];
+        value_key id = external[profile->event[row]], correlation = correlation_of(profile, row);
+        differ |= profile->kind[row] == SUTRA_EVENT_KINETO && id >= 0 && correlation >= 0 && id != correlation;
         if (profile->kind[row] == SUTRA_EVENT_OPERATOR && id > 0)
             ok = pair_table_note(&operators, (uint64_t)id, 0, row);
     }
     for (row_t row = 0; row < profile->n && ok; row++) {
         value_key id = external[profile->event[row]];
-        bool is_link = profile->kind[row] == SUTRA_EVENT_KINETO && id > 0 && (all || correlation_of(profile, row) < 0);
+        bool is_link =
+            profile->kind[row] == SUTRA_EVENT_KINETO && id > 0 && (differ || correlation_of(profile, row) < 0);
         linked[row] = is_link ? pair_table_find(&operators, (uint64_t)id, 0) : ROW_NONE;
     }
     pair_table_free(&operators);
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-/* Threads take the place of tids: they are numbers of those. */
-static enum sutra_status set_parents_trace_links(struct sutra_profile *profile, const uint32_t *linked, bool rocm,
-                                                 struct arena *arena, struct sutra_kineto_report *report,
-                                                 struct sutra_error *error) {
+/* Sets parents and threads; thread numbers replace tids. */
+static enum sutra_status set_parents(struct sutra_profile *profile, const uint32_t *linked, bool rocm,
+                                     struct arena *arena, struct sutra_kineto_report *report,
+                                     struct sutra_error *error) {
     int64_t *tid = arena_take(arena, profile->n, sizeof *tid);
     uint8_t *is_kineto = arena_take(arena, profile->n, sizeof *is_kineto);
     enum sutra_status status = arena_status(arena, error);
@@ -719,8 +622,8 @@ static void warn(struct sutra_context *context, const struct sutra_profile *prof
             context_warn(context, "%s", counted_text(lines[i].n, lines[i].one, lines[i].several).text);
 }
 
-enum sutra_status take_parents(struct sutra_profile *profile, struct sutra_context *context,
-                               const struct trace_rows *rows, bool rocm, struct sutra_error *error) {
+enum sutra_status find_kineto_parents(struct sutra_profile *profile, struct sutra_context *context,
+                                      const struct trace_rows *rows, bool rocm, struct sutra_error *error) {
     struct sutra_kineto_report report = {.size = sizeof report};
     struct arena scratch = {0};
     uint64_t n_unbound = 0, n_repeated = 0;
@@ -731,7 +634,7 @@ enum sutra_status take_parents(struct sutra_profile *profile, struct sutra_conte
     if (!status)
         status = find_links(profile, linked, error);
     if (!status)
-        status = set_parents_trace_links(profile, linked, rocm, &scratch, &report, error);
+        status = set_parents(profile, linked, rocm, &scratch, &report, error);
     arena_free(&scratch);
     if (status)
         return error_name_file(error, status, profile->trace->document.source.name);

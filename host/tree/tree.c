@@ -1,9 +1,19 @@
 /*
- * tree.c - sutra_tree_...(): from a profile to its call tree.
+ * tree.c - sutra_tree_...(): from a profile to its call tree, its times and the ids of its tensors.
  *
- * Parents by replay (match/event_tree.c) and by flow or link (kineto.c) are put together, then children, a pre-order,
- * ends and times follow in one pass each. O(n) but for sorting. There are no cycles: parents by replay stand before
- * their children and are never placed by flow or link, and lines of flows and links were cleared of cycles.
+ * Parents by replay (match/event_tree.c) and by flow or link (trace_links.c) are merged; then children, a pre-order,
+ * ends and times follow in one pass each. There are no cycles: parents by replay precede their children and never have
+ * a parent by flow or link, and cycles of flows and links were removed.
+ *
+ * Times: the self time of a host event is its duration without its children on its thread. The self device time of an
+ * operator is the time of the GPU activity that its own calls launched; the total device time includes its descendants.
+ *
+ * Ids: the uses of storages are listed by start: inputs of operators, allocations and frees. The engine groups them
+ * (match/tensor_groups.c).
+ *
+ * Cost: a sort by start, else O(n).
+ *
+ *     start of the rows   5 2 9 2      order   1 3 0 2       row order[i] is a child of row order[above[i]]
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,67 +29,46 @@
 #include "text/quantities.h"
 #include "tree/tree.h"
 
-/*
- * Self and total times of the tree, from the bottom up; in come parents and ends, out go four columns.
- *
- * On the host, an event's own time is what its children on its thread leave of it. On the device, an operator has the
- * time of the kernels, copies and sets that its own launches started, and in all what is started below it. O(n).
- */
-
-static int64_t overlap(const struct sutra_tree *tree, row_t parent, row_t child) {
-    const int64_t *start = tree->sorted.events.start, *end = tree->end;
-    int64_t from = start[parent] > start[child] ? start[parent] : start[child];
-    int64_t to = end[parent] < end[child] ? end[parent] : end[child];
-    return to > from ? to - from : 0;
-}
-
-static void own_times(struct sutra_tree *tree, row_t i) {
-    uint8_t gpu = tree->profile->gpu[tree->sorted.order[i]];
-    int64_t time = tree->end[i] == EVENT_NO_END ? 0 : tree->end[i] - tree->sorted.events.start[i];
-    if (gpu == EVENT_ON_HOST)
-        tree->host[i] = tree->host_self[i] = time;
-    if (gpu == EVENT_GPU_OPERATOR)
-        tree->device[i] = tree->device_self[i] = time;
-}
-
-static void hand_up(struct sutra_tree *tree, row_t i) {
-    row_t parent = tree->parent[i];
+/* Sums times from the leaves to the roots. */
+static void sum_times(struct sutra_tree *tree) {
     const struct sutra_profile *profile = tree->profile;
-    if (parent == ROW_NONE)
-        return;
-    tree->device[parent] += tree->device[i];
-    if (profile->kind[tree->sorted.order[i]] == SUTRA_EVENT_KINETO)
-        tree->device_self[parent] += tree->device_self[i];
-    if (tree->sorted.events.thread[parent] != tree->sorted.events.thread[i] || !tree->host[i])
-        return;
-    int64_t left = tree->host_self[parent] - overlap(tree, parent, i);
-    tree->host_self[parent] = left > 0 ? left : 0;
+    const int64_t *start = tree->sorted.events.start, *end = tree->end;
+    const uint32_t *thread = tree->sorted.events.thread;
+    for (row_t i = 0; i < profile->n; i++) {
+        uint8_t gpu = profile->gpu[tree->sorted.order[i]];
+        int64_t time = end[i] == EVENT_NO_END ? 0 : end[i] - start[i];
+        if (gpu == EVENT_ON_HOST)
+            tree->host[i] = tree->host_self[i] = time;
+        if (gpu == EVENT_GPU_OPERATOR)
+            tree->device[i] = tree->device_self[i] = time;
+    }
+    for (row_t k = profile->n; k-- > 0;) {
+        row_t i = tree->preorder[k], parent = tree->parent[i];
+        if (parent == ROW_NONE)
+            continue;
+        tree->device[parent] += tree->device[i];
+        if (profile->kind[tree->sorted.order[i]] == SUTRA_EVENT_KINETO)
+            tree->device_self[parent] += tree->device_self[i];
+        if (thread[parent] != thread[i] || !tree->host[i])
+            continue;
+        int64_t from = start[parent] > start[i] ? start[parent] : start[i];
+        int64_t to = end[parent] < end[i] ? end[parent] : end[i];
+        int64_t left = tree->host_self[parent] - (to > from ? to - from : 0);
+        tree->host_self[parent] = left > 0 ? left : 0;
+    }
 }
-
-/* Sums times up from the bottom; parents and ends must be there. */
-static void tree_sum_times(struct sutra_tree *tree) {
-    row_t n = tree->profile->n;
-    for (row_t i = 0; i < n; i++)
-        own_times(tree, i);
-    for (row_t k = n; k-- > 0;)
-        hand_up(tree, tree->preorder[k]);
-}
-
-/*
- * Autograd's numbers move up: an operator that hands a node to the engine takes the numbers of the
- * backward operator that it runs.
- */
 
 bool sutra_autograd_evaluates(const char *name, size_t length) {
     static const char prefix[] = "autograd::engine::evaluate_function: ";
     return length >= sizeof prefix - 1 && memcmp(name, prefix, sizeof prefix - 1) == 0;
 }
 
+/* An operator that evaluates a node of the engine gets the numbers of the backward operator that it runs. */
 enum sutra_status sutra_autograd_plumb(uint64_t n, uint32_t n_threads, const uint32_t *thread, const uint8_t *scope,
                                        const uint8_t *evaluates, int64_t *sequence, int64_t *forward_tid,
                                        struct sutra_error *error) {
     struct arena scratch = {0};
-    uint64_t *last = arena_zeros(&scratch, n_threads, sizeof *last); /* the thread's operator before, plus one */
+    uint64_t *last = arena_zeros(&scratch, n_threads, sizeof *last); /* the thread's previous operator, + 1 */
     enum sutra_status status = arena_status(&scratch, error);
     for (uint64_t i = 0; i < n && !status; i++) {
         uint64_t before = last[thread[i]];
@@ -94,30 +83,10 @@ enum sutra_status sutra_autograd_plumb(uint64_t n, uint32_t n_threads, const uin
     return status;
 }
 
-/*
- * Sorting events by start; and parents of events in any order, for those who have plain arrays.
- *
- *     start of the rows   5 2 9 2      order   1 3 0 2       parents go back: row order[i] is below row order[above[i]]
- */
+/* ---- Sorted events, also for callers with plain arrays ---- */
 
-static enum sutra_status sort_by_start(const struct tree_events *from, struct sutra_context *context,
-                                       struct arena *arena, row_t *order, struct sutra_error *error) {
-    struct arena_mark mark = arena_mark(arena);
-    uint64_t *keys = arena_take(arena, from->n, sizeof *keys);
-    enum sutra_status status = arena_status(arena, error);
-    for (row_t i = 0; i < from->n && !status; i++) {
-        order[i] = i;
-        keys[i] = integer_sort_key(from->start[i]);
-    }
-    if (!status)
-        status =
-            context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, order, from->n}, error);
-    arena_release(arena, mark);
-    return status;
-}
-
-/* Sorts the caller's columns stably by start; `forward` and `placed` may be NULL. What comes of it lives in the arena.
- * O(n) for each 11 bits in which starts differ. SUTRA_SYSTEM: out of memory. */
+/* Sorts the caller's columns stably by start; `forward` and `placed` may be NULL. The result is in the arena. O(n) per
+ * 11 bits in which starts differ. SUTRA_SYSTEM: out of memory. */
 static enum sutra_status sorted_events_make(struct sorted_events *sorted, struct sutra_context *context,
                                             const struct tree_events *from, struct arena *arena,
                                             struct sutra_error *error) {
@@ -126,7 +95,16 @@ static enum sutra_status sorted_events_make(struct sorted_events *sorted, struct
     uint32_t *thread = arena_take(arena, n, sizeof *thread);
     uint32_t *forward = from->forward ? arena_take(arena, n, sizeof *forward) : NULL;
     uint8_t *placed = from->placed ? arena_take(arena, n, sizeof *placed) : NULL;
-    enum sutra_status status = sort_by_start(from, context, arena, order, error);
+    struct arena_mark mark = arena_mark(arena);
+    uint64_t *keys = arena_take(arena, n, sizeof *keys);
+    enum sutra_status status = arena_status(arena, error);
+    for (row_t i = 0; i < n && !status; i++) {
+        order[i] = i;
+        keys[i] = integer_sort_key(from->start[i]);
+    }
+    if (!status)
+        status = context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, order, n}, error);
+    arena_release(arena, mark);
     for (row_t i = 0; i < n && !status; i++) {
         row_t row = order[i];
         start[i] = from->start[row];
@@ -141,22 +119,11 @@ static enum sutra_status sorted_events_make(struct sorted_events *sorted, struct
     return status;
 }
 
-/* ---- For plain arrays ---- */
-
 static bool time_fits(int64_t time) {
     return time < NUMBER_INTEGER_LIMIT && time > -NUMBER_INTEGER_LIMIT;
 }
 
-static enum sutra_status check_times(const struct sutra_event_columns *events, struct sutra_error *error) {
-    if (events->n > ROW_LIMIT)
-        return error_set(error, SUTRA_DATA, "more than %u events", ROW_LIMIT);
-    for (uint64_t i = 0; i < events->n; i++)
-        if (!time_fits(events->start_ns[i]) || (events->end_ns[i] != EVENT_NO_END && !time_fits(events->end_ns[i])))
-            return error_set(error, SUTRA_DATA, "event %llu: time beyond 2^62 ns", (unsigned long long)i);
-    return SUTRA_OK;
-}
-
-/* Numbers of tids, and of forward tids that are a tid. */
+/* Numbers the tids, and the forward tids that are tids. */
 static bool number_tids(const struct sutra_event_columns *events, uint32_t *thread, uint32_t *forward,
                         uint32_t *n_threads) {
     struct thread_numbers threads;
@@ -172,10 +139,10 @@ static bool number_tids(const struct sutra_event_columns *events, uint32_t *thre
     return ok;
 }
 
-/* From positions back to rows. */
-static enum sutra_status find_parents_sorted_events(const struct sorted_events *sorted, const struct engine *engine,
-                                                    struct arena *arena, uint32_t *parent, int64_t *closing,
-                                                    struct sutra_error *error) {
+/* Finds the parents of sorted events, and maps positions to rows. */
+static enum sutra_status find_parent_rows(const struct sorted_events *sorted, const struct engine *engine,
+                                          struct arena *arena, uint32_t *parent, int64_t *closing,
+                                          struct sutra_error *error) {
     row_t n = sorted->events.n, *above = arena_take(arena, n, sizeof *above);
     int64_t *closes = arena_take(arena, n, sizeof *closes);
     enum sutra_status status = arena_status(arena, error);
@@ -193,9 +160,11 @@ static enum sutra_status find_parents_sorted_events(const struct sorted_events *
 
 enum sutra_status sutra_event_parents(struct sutra_context *context, const struct sutra_event_columns *events,
                                       uint32_t *parent, int64_t *closing_ns, struct sutra_error *error) {
-    enum sutra_status status = check_times(events, error);
-    if (status)
-        return status;
+    if (events->n > ROW_LIMIT)
+        return error_set(error, SUTRA_DATA, "more than %u events", ROW_LIMIT);
+    for (uint64_t i = 0; i < events->n; i++)
+        if (!time_fits(events->start_ns[i]) || (events->end_ns[i] != EVENT_NO_END && !time_fits(events->end_ns[i])))
+            return error_set(error, SUTRA_DATA, "event %llu: time beyond 2^62 ns", (unsigned long long)i);
     struct arena arena = {0};
     struct sorted_events sorted;
     uint32_t *thread = arena_take(&arena, events->n, sizeof *thread);
@@ -206,25 +175,22 @@ enum sutra_status sutra_event_parents(struct sutra_context *context, const struc
                                .thread = thread,
                                .forward = forward,
                                .placed = events->placed};
+    enum sutra_status status = SUTRA_OK;
     if (arena.failed || !number_tids(events, thread, forward, &from.n_threads))
         status = error_memory(error);
     if (!status)
         status = sorted_events_make(&sorted, context, &from, &arena, error);
     if (!status)
-        status = find_parents_sorted_events(&sorted, &context->engine, &arena, parent, closing_ns, error);
+        status = find_parent_rows(&sorted, &context->engine, &arena, parent, closing_ns, error);
     arena_free(&arena);
     return status;
 }
 
-/*
- * Unique ids of tensors and allocations; in comes a tree, out go ids (match/tensor_groups.c makes them).
- *
- * Uses of storages are listed in the order of starts: tensors that operators take, memory that comes and goes. O(n).
- */
+/* ---- Ids of tensors and allocations ---- */
 
-_Static_assert(STORAGE_NONE == ROW_NONE, "columns of ids begin as columns of rows do");
+_Static_assert(STORAGE_NONE == ROW_NONE, "columns of ids are initialized as columns of rows");
 
-/* Uses of storages, and where each one's ids go: a tensor of the inputs, or the position of an allocation. */
+/* Uses of storages. The target gets the ids: a tensor of the inputs, or the position of an allocation. */
 struct uses {
     row_t n;
     uint64_t *tensor, *storage;
@@ -233,39 +199,24 @@ struct uses {
     uint32_t *number, *group;
 };
 
-/* Tensors of the inputs by row of the profile, and which of them are members of lists. */
-struct input_rows {
-    uint64_t *first; /* of each row; one more at the end */
-    uint8_t *in_list;
-};
-
-static struct uses uses_take(uint64_t n, struct arena *arena) {
-    return (struct uses){.tensor = arena_take(arena, n, sizeof(uint64_t)),
-                         .storage = arena_take(arena, n, sizeof(uint64_t)),
-                         .device = arena_take(arena, n, sizeof(uint32_t)),
-                         .target = arena_take(arena, n, sizeof(uint32_t)),
-                         .use = arena_take(arena, n, sizeof(uint8_t)),
-                         .number = arena_take(arena, n, sizeof(uint32_t)),
-                         .group = arena_take(arena, n, sizeof(uint32_t))};
-}
-
-/* Walks the tags alone; what stands in the arrays was encoded by us. */
-static void find_input_rows(const struct input_rows *rows, const struct sutra_profile *profile) {
+/* Finds the first tensor of each row's inputs (first[row]; one more at the end), and which tensors are members of
+ * lists. Walks only the tags, which this program encoded. */
+static void find_input_rows(const struct sutra_profile *profile, uint64_t *first, uint8_t *list_member) {
     const struct sutra_inputs *inputs = profile->inputs;
     uint64_t tag = 0, tensor = 0;
     for (row_t row = 0; row < profile->n; row++) {
         uint8_t in_list = 0;
-        rows->first[row] = tensor;
+        first[row] = tensor;
         if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
             continue;
         for (; tag < inputs->n_tags && (in_list || inputs->tags[tag] != SUTRA_INPUT_END); tag++)
             if (inputs->tags[tag] == SUTRA_INPUT_TENSOR)
-                rows->in_list[tensor++] = in_list;
+                list_member[tensor++] = in_list;
             else if (inputs->tags[tag] == SUTRA_INPUT_LIST || inputs->tags[tag] == SUTRA_INPUT_END)
                 in_list = inputs->tags[tag] == SUTRA_INPUT_LIST;
         tag++;
     }
-    rows->first[profile->n] = tensor;
+    first[profile->n] = tensor;
 }
 
 static void add_use(struct uses *uses, uint64_t tensor, uint64_t storage, uint32_t device, enum storage_use use,
@@ -278,53 +229,25 @@ static void add_use(struct uses *uses, uint64_t tensor, uint64_t storage, uint32
     uses->target[i] = target;
 }
 
-static void add_tensors(struct uses *uses, const struct sutra_profile *profile, const struct input_rows *rows,
-                        row_t row, enum sutra_torch_version torch_version) {
-    for (uint64_t i = rows->first[row]; i < rows->first[row + 1]; i++) {
-        const struct sutra_tensor *tensor = &profile->inputs->tensors[i];
-        bool counts = torch_version == SUTRA_TORCH_VERSION_2 || (tensor->storage && !rows->in_list[i]);
-        if (tensor->impl && counts)
-            add_use(uses, tensor->impl, tensor->storage, (uint32_t)tensor->device_index, STORAGE_INPUT, (uint32_t)i);
-    }
-}
-
-static void list_uses(struct uses *uses, const struct sutra_tree *tree, const struct input_rows *rows,
-                      enum sutra_torch_version torch_version) {
+/* Lists the uses of storages by start: inputs of operators, allocations and frees. */
+static void list_uses(struct uses *uses, const struct sutra_tree *tree, const uint64_t *first,
+                      const uint8_t *list_member, enum sutra_torch_version torch_version) {
     const struct sutra_profile *profile = tree->profile;
     for (row_t i = 0; i < profile->n; i++) {
         row_t row = tree->sorted.order[i];
-        if (profile->kind[row] == SUTRA_EVENT_OPERATOR)
-            add_tensors(uses, profile, rows, row, torch_version);
-        else if (profile->kind[row] == SUTRA_EVENT_ALLOCATION && !profile->trace)
+        if (profile->kind[row] == SUTRA_EVENT_ALLOCATION && !profile->trace)
             add_use(uses, 0, profile->memory[row], profile->device[row],
                     profile->bytes[row] < 0 ? STORAGE_FREED : STORAGE_ALLOCATED, i);
-    }
-}
-
-static void put_ids(struct tensor_ids *ids, const struct uses *uses) {
-    for (row_t i = 0; i < uses->n; i++) {
-        uint32_t target = uses->target[i], group = uses->group[i];
-        if (uses->use[i] == STORAGE_INPUT) {
-            ids->tensor[target] = group;
-        } else if (group != STORAGE_NONE) {
-            ids->allocation[target] = group;
-            ids->storage[target] = uses->number[i];
+        if (profile->kind[row] != SUTRA_EVENT_OPERATOR)
+            continue;
+        for (uint64_t k = first[row]; k < first[row + 1]; k++) {
+            const struct sutra_tensor *tensor = &profile->inputs->tensors[k];
+            bool counts = torch_version == SUTRA_TORCH_VERSION_2 || (tensor->storage && !list_member[k]);
+            if (tensor->impl && counts)
+                add_use(uses, tensor->impl, tensor->storage, (uint32_t)tensor->device_index, STORAGE_INPUT,
+                        (uint32_t)k);
         }
-        if (group != STORAGE_NONE && group + 1 > ids->n)
-            ids->n = group + 1;
     }
-}
-
-/* Lists the uses and has them grouped; `uses` are empty columns with room for all. */
-static enum sutra_status group_uses(struct uses *uses, const struct sutra_tree *tree, const struct input_rows *rows,
-                                    const struct engine *engine, enum sutra_torch_version torch_version,
-                                    struct sutra_error *error) {
-    find_input_rows(rows, tree->profile);
-    list_uses(uses, tree, rows, torch_version);
-    const uint32_t *device = torch_version == SUTRA_TORCH_VERSION_2 ? uses->device : NULL;
-    const struct storage_uses columns = {uses->n, uses->tensor, uses->storage, device, uses->use};
-    return engine->tensor_groups(engine->state, &(struct tensor_groups_step){&columns, uses->number, uses->group},
-                                 error);
 }
 
 enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tree *tree, const struct engine *engine,
@@ -340,14 +263,35 @@ enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tre
                                .allocation = rows_none(arena, profile->n),
                                .storage = rows_none(arena, profile->n)};
     struct arena_mark mark = arena_mark(arena);
-    const struct input_rows rows = {.first = arena_take(arena, (size_t)profile->n + 1, sizeof *rows.first),
-                                    .in_list = arena_take(arena, n_tensors, sizeof *rows.in_list)};
-    struct uses uses = uses_take(n, arena);
+    uint64_t *first = arena_take(arena, (size_t)profile->n + 1, sizeof *first);
+    uint8_t *list_member = arena_take(arena, n_tensors, sizeof *list_member);
+    struct uses uses = {.tensor = arena_take(arena, n, sizeof *uses.tensor),
+                        .storage = arena_take(arena, n, sizeof *uses.storage),
+                        .device = arena_take(arena, n, sizeof *uses.device),
+                        .target = arena_take(arena, n, sizeof *uses.target),
+                        .use = arena_take(arena, n, sizeof *uses.use),
+                        .number = arena_take(arena, n, sizeof *uses.number),
+                        .group = arena_take(arena, n, sizeof *uses.group)};
     enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = group_uses(&uses, tree, &rows, engine, torch_version, error);
-    if (!status)
-        put_ids(ids, &uses);
+    if (!status) {
+        find_input_rows(profile, first, list_member);
+        list_uses(&uses, tree, first, list_member, torch_version);
+        const uint32_t *device = torch_version == SUTRA_TORCH_VERSION_2 ? uses.device : NULL;
+        const struct storage_uses columns = {uses.n, uses.tensor, uses.storage, device, uses.use};
+        status = engine->tensor_groups(engine->state, &(struct tensor_groups_step){&columns, uses.number, uses.group},
+                                       error);
+    }
+    for (row_t i = 0; i < uses.n && !status; i++) {
+        uint32_t target = uses.target[i], group = uses.group[i];
+        if (uses.use[i] == STORAGE_INPUT) {
+            ids->tensor[target] = group;
+        } else if (group != STORAGE_NONE) {
+            ids->allocation[target] = group;
+            ids->storage[target] = uses.number[i];
+        }
+        if (group != STORAGE_NONE && group + 1 > ids->n)
+            ids->n = group + 1;
+    }
     arena_release(arena, mark);
     return status;
 }
@@ -361,29 +305,14 @@ enum sutra_status sutra_tensor_groups(struct sutra_context *context, const struc
     return context->engine.tensor_groups(context->engine.state, &step, error);
 }
 
+/* ---- The tree ---- */
+
 void sutra_tree_free(struct sutra_tree *tree) {
     if (!tree || !holders_leave(&tree->holders))
         return;
     arena_free(&tree->arena);
     arena_free(&tree->ids_arena);
     free(tree);
-}
-
-static enum sutra_status take_columns(struct sutra_tree *tree, row_t n, struct sutra_error *error) {
-    struct arena *arena = &tree->arena;
-    tree->position = arena_take(arena, n, sizeof *tree->position);
-    tree->parent = arena_take(arena, n, sizeof *tree->parent);
-    tree->closing = arena_take(arena, n, sizeof *tree->closing);
-    tree->end = arena_take(arena, n, sizeof *tree->end);
-    tree->depth = arena_take(arena, n, sizeof *tree->depth);
-    tree->child_begin = arena_zeros(arena, (size_t)n + 2, sizeof *tree->child_begin);
-    tree->children = arena_take(arena, n, sizeof *tree->children);
-    tree->preorder = arena_take(arena, n, sizeof *tree->preorder);
-    tree->host = arena_zeros(arena, n, sizeof *tree->host);
-    tree->host_self = arena_zeros(arena, n, sizeof *tree->host_self);
-    tree->device = arena_zeros(arena, n, sizeof *tree->device);
-    tree->device_self = arena_zeros(arena, n, sizeof *tree->device_self);
-    return arena_status(arena, error);
 }
 
 static enum sutra_status sort_events(struct sutra_tree *tree, struct sutra_context *context,
@@ -402,54 +331,46 @@ static enum sutra_status sort_events(struct sutra_tree *tree, struct sutra_conte
     return status;
 }
 
-/* Whole microseconds hide which of two events came first. One that begins where another ends, and takes time itself, is
- * not below it; nor is anything that begins where a call of the runtime ends, below which next to nothing is. For the
- * replay, the former begin a nanosecond later, and the latter end a nanosecond earlier. */
-static void part_neighbours(const struct sutra_tree *tree, int64_t *start, int64_t *end) {
+/* Finds parents by replay, then sets the parents by flow or link. */
+static enum sutra_status find_parents(struct sutra_tree *tree, const struct engine *engine, struct sutra_error *error) {
+    const struct sutra_profile *profile = tree->profile;
     const struct sorted_events *sorted = &tree->sorted;
-    for (row_t i = 0; i < sorted->events.n; i++) {
-        bool call = tree->profile->kind[sorted->order[i]] == SUTRA_EVENT_KINETO;
-        bool enters = event_enters(sorted->events.start[i], sorted->events.end[i]);
-        start[i] = sorted->events.start[i] + enters;
-        end[i] = sorted->events.end[i] - (call && enters);
-    }
-}
-
-static enum sutra_status replay(struct sutra_tree *tree, const struct engine *engine, struct sutra_error *error) {
-    struct tree_events events = tree->sorted.events;
+    const row_t *order = sorted->order;
+    struct tree_events events = sorted->events;
     struct event_parents_step step = {&events, tree->parent, tree->closing};
-    if (!tree->profile->whole_us)
-        return engine->event_parents(engine->state, &step, error);
     struct arena_mark mark = arena_mark(&tree->arena);
-    int64_t *start = arena_take(&tree->arena, events.n, sizeof *start);
-    int64_t *end = arena_take(&tree->arena, events.n, sizeof *end);
-    enum sutra_status status = arena_status(&tree->arena, error);
-    if (!status) {
-        part_neighbours(tree, start, end);
+    if (profile->whole_us) {
+        /* Whole microseconds hide which of two events came first. An event that starts at the end of another event, and
+         * has a duration, is not its child; nor is an event that starts at the end of a runtime call, which has almost
+         * no children. So for the replay, the former start 1 ns later, and the latter end 1 ns earlier. */
+        int64_t *start = arena_take(&tree->arena, events.n, sizeof *start);
+        int64_t *end = arena_take(&tree->arena, events.n, sizeof *end);
+        if (!start || !end)
+            return error_memory(error);
+        for (row_t i = 0; i < events.n; i++) {
+            bool call = profile->kind[order[i]] == SUTRA_EVENT_KINETO;
+            bool enters = event_enters(sorted->events.start[i], sorted->events.end[i]);
+            start[i] = sorted->events.start[i] + enters;
+            end[i] = sorted->events.end[i] - (call && enters);
+        }
         events.start = start;
         events.end = end;
-        status = engine->event_parents(engine->state, &step, error);
     }
+    enum sutra_status status = engine->event_parents(engine->state, &step, error);
     arena_release(&tree->arena, mark);
-    return status;
-}
-
-static enum sutra_status find_parents_tree(struct sutra_tree *tree, const struct engine *engine,
-                                           struct sutra_error *error) {
-    const struct sutra_profile *profile = tree->profile;
-    const row_t *order = tree->sorted.order;
-    enum sutra_status status = replay(tree, engine, error);
-    for (row_t i = 0; i < profile->n && !status; i++)
+    if (status)
+        return status;
+    for (row_t i = 0; i < profile->n; i++)
         tree->position[order[i]] = i;
-    for (row_t i = 0; i < profile->n && !status; i++)
-        if (tree->sorted.events.placed[i]) {
+    for (row_t i = 0; i < profile->n; i++)
+        if (sorted->events.placed[i]) {
             tree->parent[i] = tree->position[profile->parent[order[i]]];
-            tree->closing[i] = tree->sorted.events.end[i];
+            tree->closing[i] = sorted->events.end[i];
         }
-    return status;
+    return SUTRA_OK;
 }
 
-/* Children by parent, each list in the order of starts; then all positions in pre-order, with their depths. */
+/* Lists children by parent, each list by start; then all positions in pre-order, with their depths. */
 static enum sutra_status list_children(struct sutra_tree *tree, struct sutra_error *error) {
     row_t n = tree->profile->n, at = n, n_listed = 0;
     row_t *begin = tree->child_begin;
@@ -480,49 +401,35 @@ static enum sutra_status list_children(struct sutra_tree *tree, struct sutra_err
     return SUTRA_OK;
 }
 
-/* An operator's missing end is that of the event above, once it is finished. */
-static void settle_end(struct sutra_tree *tree, row_t i) {
-    row_t parent = tree->parent[i];
-    int64_t start = tree->sorted.events.start[i], end = tree->sorted.events.end[i];
-    bool finished = tree->closing[i] != EVENT_OPEN;
-    uint8_t kind = tree->profile->kind[tree->sorted.order[i]];
-    if (end == EVENT_NO_END && finished && kind == SUTRA_EVENT_OPERATOR && parent != ROW_NONE) {
-        end = tree->end[parent];
-        tree->report.n_borrowed++;
-    }
-    if (finished && end < start) {
-        end = start;
-        tree->report.n_reversed++;
-    }
-    tree->report.n_endless += end == EVENT_NO_END;
-    tree->end[i] = end;
-}
-
+/* Sets the ends. The missing end of an operator is the end of its parent, if the operator was closed. */
 static void settle_ends(struct sutra_tree *tree) {
+    struct sutra_tree_report *report = &tree->report;
     row_t n = tree->profile->n;
     const uint32_t *thread = tree->sorted.events.thread;
     for (row_t k = 0; k < n; k++) {
         row_t i = tree->preorder[k], parent = tree->parent[i];
-        settle_end(tree, i);
-        tree->report.n_roots += parent == ROW_NONE;
-        tree->report.n_adopted += parent != ROW_NONE && thread[parent] != thread[i];
-        if (tree->depth[i] + 1 > tree->report.max_depth)
-            tree->report.max_depth = tree->depth[i] + 1;
+        int64_t start = tree->sorted.events.start[i], end = tree->sorted.events.end[i];
+        bool closed = tree->closing[i] != EVENT_OPEN;
+        bool is_operator = tree->profile->kind[tree->sorted.order[i]] == SUTRA_EVENT_OPERATOR;
+        if (end == EVENT_NO_END && closed && is_operator && parent != ROW_NONE) {
+            end = tree->end[parent];
+            report->n_borrowed++;
+        }
+        if (closed && end < start) {
+            end = start;
+            report->n_reversed++;
+        }
+        tree->end[i] = end;
+        report->n_endless += end == EVENT_NO_END;
+        report->n_roots += parent == ROW_NONE;
+        report->n_adopted += parent != ROW_NONE && thread[parent] != thread[i];
+        if (tree->depth[i] + 1 > report->max_depth)
+            report->max_depth = tree->depth[i] + 1;
     }
-    tree->report.n_events = n;
+    report->n_events = n;
 }
 
-static void warn(struct sutra_context *context, const struct sutra_tree_report *report) {
-    if (report->n_reversed)
-        context_warn(
-            context, "%s: using the start as the end",
-            counted_text(report->n_reversed, "event ends before it starts", "events end before they start").text);
-    if (report->n_endless)
-        context_warn(context, "%s: no self time",
-                     counted_text(report->n_endless, "event never ends", "events never end").text);
-}
-
-/* The tree and the ids only have the order of events in common; each is one thread's work. */
+/* The tree and the ids share only the order of events. Each is computed by one thread. */
 struct building {
     struct sutra_tree *tree;
     const struct engine *engine;
@@ -535,26 +442,38 @@ static void build_half(void *arg, size_t half) {
     struct building *building = arg;
     struct sutra_tree *tree = building->tree;
     struct sutra_error *error = &building->error[half];
-    enum sutra_status status;
+    enum sutra_status *status = &building->status[half];
     if (half == 1) {
-        building->status[half] =
-            tensor_ids_find(&tree->ids, tree, building->engine, building->torch_version, &tree->ids_arena, error);
+        *status = tensor_ids_find(&tree->ids, tree, building->engine, building->torch_version, &tree->ids_arena, error);
         return;
     }
-    status = find_parents_tree(tree, building->engine, error);
-    if (!status)
-        status = list_children(tree, error);
-    if (!status) {
+    *status = find_parents(tree, building->engine, error);
+    if (!*status)
+        *status = list_children(tree, error);
+    if (!*status) {
         settle_ends(tree);
-        tree_sum_times(tree);
+        sum_times(tree);
     }
-    building->status[half] = status;
 }
 
 static enum sutra_status build(struct sutra_tree *tree, struct sutra_context *context,
                                enum sutra_torch_version torch_version, struct sutra_error *error) {
     struct building building = {.tree = tree, .engine = &context->engine, .torch_version = torch_version};
-    enum sutra_status status = take_columns(tree, tree->profile->n, error);
+    struct arena *arena = &tree->arena;
+    row_t n = tree->profile->n;
+    tree->position = arena_take(arena, n, sizeof *tree->position);
+    tree->parent = arena_take(arena, n, sizeof *tree->parent);
+    tree->closing = arena_take(arena, n, sizeof *tree->closing);
+    tree->end = arena_take(arena, n, sizeof *tree->end);
+    tree->depth = arena_take(arena, n, sizeof *tree->depth);
+    tree->child_begin = arena_zeros(arena, (size_t)n + 2, sizeof *tree->child_begin);
+    tree->children = arena_take(arena, n, sizeof *tree->children);
+    tree->preorder = arena_take(arena, n, sizeof *tree->preorder);
+    tree->host = arena_zeros(arena, n, sizeof *tree->host);
+    tree->host_self = arena_zeros(arena, n, sizeof *tree->host_self);
+    tree->device = arena_zeros(arena, n, sizeof *tree->device);
+    tree->device_self = arena_zeros(arena, n, sizeof *tree->device_self);
+    enum sutra_status status = arena_status(arena, error);
     if (!status)
         status = sort_events(tree, context, error);
     if (status)
@@ -584,8 +503,15 @@ enum sutra_status sutra_tree_build(struct sutra_context *context, const struct s
         sutra_tree_free(made);
         return status;
     }
-    made->report.n_tensors = made->ids.n;
-    warn(context, &made->report);
+    struct sutra_tree_report *report = &made->report;
+    report->n_tensors = made->ids.n;
+    if (report->n_reversed)
+        context_warn(
+            context, "%s: using the start as the end",
+            counted_text(report->n_reversed, "event ends before it starts", "events end before they start").text);
+    if (report->n_endless)
+        context_warn(context, "%s: no self time",
+                     counted_text(report->n_endless, "event never ends", "events never end").text);
     *tree = made;
     return SUTRA_OK;
 }
@@ -619,11 +545,11 @@ enum sutra_status sutra_tree_write(struct sutra_context *context, const struct s
                                                                        [SUTRA_TREE_CHROME] = write_tree_chrome,
                                                                        [SUTRA_TREE_EVENTS] = write_tree_events};
     static const struct options_form form = OPTIONS_FORM(sutra_tree_write_options, min_us);
-    struct sutra_tree_write_options taken;
-    enum sutra_status status = options_take(&form, options, &taken, error);
+    struct sutra_tree_write_options chosen;
+    enum sutra_status status = options_take(&form, options, &chosen, error);
     if (status)
         return status;
-    const struct tree_written written = {tree, &taken};
+    const struct tree_written written = {tree, &chosen};
     if (format == SUTRA_TREE_CHROME && !tree->profile->trace)
         return error_set(error, SUTRA_USAGE, "only a tree of a trace can be written as a trace");
     stage_begin(context, "write", tree->profile->n);

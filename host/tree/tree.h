@@ -1,5 +1,5 @@
 /*
- * tree.h - inside of struct sutra_tree, and the writers of its formats. Columns are by position: see sutra/tree.h.
+ * tree.h - internals of struct sutra_tree, and the writers of its formats. Columns are by position: see sutra/tree.h.
  */
 #ifndef TREE_TREE_H
 #define TREE_TREE_H
@@ -12,9 +12,9 @@
 #include "write/text.h"
 
 /*
- * Events by rising start: the columns that the replay wants, gathered from columns in any order.
+ * Events by start: the columns for the replay, gathered from columns in any order.
  *
- *     position  0   1   2   ...      what the tree counts in
+ *     position  0   1   2   ...      index of the tree's columns
  *     order     5   0   1            rows of the caller's columns
  */
 
@@ -23,24 +23,24 @@ struct sorted_events {
     row_t *order;
 };
 
-/* Ids of an torch_version; NULL columns where shapes or memory were not recorded. */
+/* Ids; columns are NULL if shapes or memory were not recorded. */
 struct tensor_ids {
-    uint32_t *tensor;     /* of the tensors of the profile's inputs, in their order */
+    uint32_t *tensor;     /* per tensor of the profile's inputs */
     uint32_t *allocation; /* tensor ids of allocations, by position */
     uint32_t *storage;    /* allocation ids, by position */
-    uint32_t n;           /* different ids */
+    uint32_t n;           /* number of different ids */
 };
 
 struct sutra_tree {
     const struct sutra_profile *profile;
-    struct holders holders;        /* columns that were given away */
-    struct arena arena, ids_arena; /* of the columns; of the ids, which are found at the same time */
+    struct holders holders;        /* references to the columns */
+    struct arena arena, ids_arena; /* of the columns; of the ids, which are computed concurrently */
     struct sorted_events sorted;
-    row_t *position; /* of each row of the profile */
+    row_t *position; /* per row of the profile */
     row_t *parent;
     int64_t *closing, *end;
     uint32_t *depth;
-    row_t *child_begin, *children; /* those of the top are the children of position n */
+    row_t *child_begin, *children; /* roots are the children of position n */
     row_t *preorder;               /* positions, each before its children */
     int64_t *host, *host_self, *device, *device_self;
     struct tensor_ids ids;
@@ -52,7 +52,7 @@ enum sutra_status tensor_ids_find(struct tensor_ids *ids, const struct sutra_tre
                                   enum sutra_torch_version torch_version, struct arena *arena,
                                   struct sutra_error *error);
 
-/* A tree and how it is to be written. */
+/* A tree and the options of its writer. */
 struct tree_written {
     const struct sutra_tree *tree;
     const struct sutra_tree_write_options *options;

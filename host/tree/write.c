@@ -1,8 +1,34 @@
 /*
- * write.c - the trace once more, with a flow from each event to those below it on other threads and streams.
+ * write.c - writes the call tree as events, JSON, text, and as a Chrome trace.
  *
- * On one thread, Perfetto shows who is below whom. The file's bytes are copied as they are; the flows stand behind the
- * last event. Viewers bind a flow to the innermost slice that is open at its time, which is the slice's start.
+ * Events: parents and tensor ids in file order. Per operator, one item per input (an id, a list of ids or null); per
+ * allocation, its id; else null.
+ *
+ *     {"parent": [-1, 0, ...], "tensor_ids": [[null, 3, [4, 5]], 3, null, ...]}
+ *
+ * JSON: {"nodes": [...]}, one node per event, by start.
+ *
+ *     event       its index in the trace's "traceEvents"
+ *     parent      index of the parent node, or null; depth: 0 for roots; children: indexes of the children
+ *     start_ns, end_ns      end: null if the event never ends
+ *     host_us, device_us    total and self
+ *     types, shapes         of an operator's inputs, if recorded
+ *     tensor_ids, allocation_id    if addresses were recorded; bytes: of memory events
+ *
+ * Text: one indented line per event, by thread. Events below the maximum depth, or with less time on host and device,
+ * are omitted with their descendants, and counted.
+ *
+ *     thread 59811
+ *            total us         self us       device us   event
+ *            1234.000         100.000         880.000   aten::linear
+ *            ...                                          cudaLaunchKernel
+ *
+ * Chrome: a copy of the file's bytes, then a flow from each event to its children on other threads and streams;
+ * Perfetto shows the nesting on one thread. Viewers bind a flow to the innermost slice that is open at its time, the
+ * slice's start. Text between two copied events is copied too; next to an omitted event, a comma replaces it:
+ *
+ *     [ {a}, {b}, {dropped}, {c}, {dropped} ]
+ *     |---------|          , |-|           |-|
  */
 #include <string.h>
 
@@ -12,13 +38,7 @@
 #include "tree/write.h"
 #include "write/json_copy.h"
 
-/*
- * Parents and tensor ids in the order of the file's events:
- *
- *     {"parent": [-1, 0, ...], "tensor_ids": [[null, 3, [4, 5]], 3, null, ...]}
- *
- * A list with an item for each input of an operator (an id, a list of ids, or null), the id of an allocation, or null.
- */
+/* ---- Events ---- */
 
 static void write_id(uint32_t id, struct text_out *text) {
     if (id == STORAGE_NONE)
@@ -27,7 +47,7 @@ static void write_id(uint32_t id, struct text_out *text) {
         out_integer(text, id);
 }
 
-/* The tensor ids of the next operator of `reader` as JSON: an id, a list of ids or null for each input. */
+/* Writes the tensor ids of the next operator of `reader`. */
 static void write_tensor_ids(const struct tensor_ids *ids, struct sutra_inputs_reader *reader, struct text_out *text) {
     struct sutra_input input;
     enum sutra_input_tag tag;
@@ -75,22 +95,13 @@ bool write_tree_events(const void *written, struct text_out *text) {
     return true;
 }
 
-/*
- * The call tree as one JSON object: {"nodes": [...]} with a node for each event by rising start.
- *
- *     event       its position in the trace's "traceEvents"
- *     parent      position of the node above, or null; depth: 0 at the top; children: positions of those below
- *     start_ns, end_ns      end: null where it never ends
- *     host_us, device_us    total and self, on either side
- *     types, shapes         of an operator's inputs, where they were recorded
- *     tensor_ids, allocation_id    where addresses were, too; bytes: of memory events
- */
+/* ---- JSON ---- */
 
 static const char *const kind_words[] = {"operator",        "backend",           "allocation", "out_of_memory",
                                          "python_function", "python_c_function", "kineto"};
 
-/* Thousandths, as a decimal number without rounding. */
-static void write_us_write_json(struct text_out *text, int64_t ns) {
+/* Writes microseconds without rounding. */
+static void write_exact_us(struct text_out *text, int64_t ns) {
     int64_t us = ns / 1000, rest = ns % 1000 < 0 ? -(ns % 1000) : ns % 1000;
     const char thousandths[] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10)};
     if (ns < 0 && us == 0)
@@ -107,47 +118,13 @@ static void write_integer(struct text_out *text, const char *key, int64_t value)
 static void write_times(struct text_out *text, const char *key, int64_t total, int64_t self) {
     out_add(text, key);
     out_add(text, "{\"total\": ");
-    write_us_write_json(text, total);
+    write_exact_us(text, total);
     out_add(text, ", \"self\": ");
-    write_us_write_json(text, self);
+    write_exact_us(text, self);
     out_add(text, "}");
 }
 
-static void write_children(const struct sutra_tree *tree, struct text_out *text, row_t i) {
-    out_add(text, ", \"children\": [");
-    for (row_t k = tree->child_begin[i]; k < tree->child_begin[i + 1]; k++) {
-        out_add(text, k == tree->child_begin[i] ? "" : ", ");
-        out_integer(text, tree->children[k]);
-        out_step(text);
-    }
-    out_add(text, "]");
-}
-
-static void write_place(const struct sutra_tree *tree, struct text_out *text, row_t i) {
-    out_add(text, ", \"parent\": ");
-    if (tree->parent[i] == ROW_NONE)
-        out_add(text, "null");
-    else
-        out_integer(text, tree->parent[i]);
-    write_integer(text, ", \"depth\": ", tree->depth[i]);
-    write_integer(text, ", \"thread\": ", tree->sorted.events.thread[i]);
-    write_integer(text, ", \"start_ns\": ", tree->sorted.events.start[i]);
-    out_add(text, ", \"end_ns\": ");
-    if (tree->end[i] == EVENT_NO_END)
-        out_add(text, "null");
-    else
-        out_integer(text, tree->end[i]);
-}
-
-/* Writes a value's sizes. */
-static void write_shape(struct text_out *text, const struct sutra_input *input) {
-    out_add(text, "[");
-    for (uint32_t i = 0; i < input->n_sizes; i++)
-        write_integer(text, i ? ", " : "", input->sizes[i]);
-    out_add(text, "]");
-}
-
-/* Types and shapes of inputs; those of a list's members stand in a list. */
+/* Writes types and shapes of inputs; the shapes of a list's members are in a list. */
 static void write_inputs(struct text_out *text, struct sutra_inputs_reader reader) {
     struct sutra_inputs_reader again = reader;
     struct sutra_input input;
@@ -167,33 +144,23 @@ static void write_inputs(struct text_out *text, struct sutra_inputs_reader reade
             out_add(text, "]");
             in_list = first = false;
         }
-        out_add(text, first ? "" : ", ");
-        in_list |= tag == SUTRA_INPUT_LIST;
+        out_add(text, first ? "[" : ", [");
         first = tag == SUTRA_INPUT_LIST;
-        if (tag == SUTRA_INPUT_LIST)
-            out_add(text, "[");
-        else
-            write_shape(text, &input);
+        in_list |= first;
+        if (first)
+            continue;
+        for (uint32_t i = 0; i < input.n_sizes; i++)
+            write_integer(text, i ? ", " : "", input.sizes[i]);
+        out_add(text, "]");
     }
     out_add(text, in_list ? "]]" : "]");
 }
 
-static void write_ids(const struct sutra_tree *tree, struct text_out *text, row_t i,
-                      const struct sutra_inputs_reader *at) {
-    const struct tensor_ids *ids = &tree->ids;
-    if (at && ids->tensor) {
-        struct sutra_inputs_reader reader = *at;
-        out_add(text, ", \"tensor_ids\": ");
-        write_tensor_ids(ids, &reader, text);
-    } else if (ids->allocation && ids->allocation[i] != STORAGE_NONE) {
-        write_integer(text, ", \"tensor_id\": ", ids->allocation[i]);
-        write_integer(text, ", \"allocation_id\": ", ids->storage[i]);
-    }
-}
-
+/* Writes a position; `inputs`: the inputs of an operator, or NULL. */
 static void write_node(const struct sutra_tree *tree, struct text_out *text, row_t i,
-                       const struct sutra_inputs_reader *at) {
+                       const struct sutra_inputs_reader *inputs) {
     const struct sutra_profile *profile = tree->profile;
+    const struct tensor_ids *ids = &tree->ids;
     row_t row = tree->sorted.order[i];
     uint32_t name = profile->name[row];
     write_integer(text, i ? ",\n{\"event\": " : "\n{\"event\": ", profile->event[row]);
@@ -201,39 +168,60 @@ static void write_node(const struct sutra_tree *tree, struct text_out *text, row
     out_add(text, kind_words[profile->kind[row]]);
     out_add(text, "\", \"name\": ");
     out_string(text, strings_text(profile->strings, name), strings_length(profile->strings, name));
-    write_place(tree, text, i);
+    out_add(text, ", \"parent\": ");
+    if (tree->parent[i] == ROW_NONE)
+        out_add(text, "null");
+    else
+        out_integer(text, tree->parent[i]);
+    write_integer(text, ", \"depth\": ", tree->depth[i]);
+    write_integer(text, ", \"thread\": ", tree->sorted.events.thread[i]);
+    write_integer(text, ", \"start_ns\": ", tree->sorted.events.start[i]);
+    out_add(text, ", \"end_ns\": ");
+    if (tree->end[i] == EVENT_NO_END)
+        out_add(text, "null");
+    else
+        out_integer(text, tree->end[i]);
     write_times(text, ", \"host_us\": ", tree->host[i], tree->host_self[i]);
     write_times(text, ", \"device_us\": ", tree->device[i], tree->device_self[i]);
-    if (at)
-        write_inputs(text, *at);
-    write_ids(tree, text, i, at);
+    if (inputs)
+        write_inputs(text, *inputs);
+    if (inputs && ids->tensor) {
+        struct sutra_inputs_reader reader = *inputs;
+        out_add(text, ", \"tensor_ids\": ");
+        write_tensor_ids(ids, &reader, text);
+    } else if (ids->allocation && ids->allocation[i] != STORAGE_NONE) {
+        write_integer(text, ", \"tensor_id\": ", ids->allocation[i]);
+        write_integer(text, ", \"allocation_id\": ", ids->storage[i]);
+    }
     if (profile->kind[row] == SUTRA_EVENT_ALLOCATION)
         write_integer(text, ", \"bytes\": ", profile->bytes[row]);
-    write_children(tree, text, i);
-    out_add(text, "}");
-    out_step(text);
-}
-
-/* Where the inputs of each row begin, in an arena; NULL: there are none, or no memory. */
-static struct sutra_inputs_reader *find_inputs(const struct sutra_profile *profile, struct arena *arena) {
-    if (!profile->inputs)
-        return NULL;
-    struct sutra_inputs_reader reader = sutra_inputs_read(profile->inputs);
-    struct sutra_input input;
-    struct sutra_inputs_reader *readers = arena_take(arena, profile->n, sizeof *readers);
-    for (row_t row = 0; row < profile->n && readers; row++) {
-        readers[row] = reader;
-        while (profile->kind[row] == SUTRA_EVENT_OPERATOR && sutra_inputs_next(&reader, &input) != SUTRA_INPUT_END)
-            continue;
+    out_add(text, ", \"children\": [");
+    for (row_t k = tree->child_begin[i]; k < tree->child_begin[i + 1]; k++) {
+        out_add(text, k == tree->child_begin[i] ? "" : ", ");
+        out_integer(text, tree->children[k]);
+        out_step(text);
     }
-    return readers;
+    out_add(text, "]}");
+    out_step(text);
 }
 
 bool write_tree_json(const void *written, struct text_out *text) {
     const struct sutra_tree *tree = ((const struct tree_written *)written)->tree;
     const struct sutra_profile *profile = tree->profile;
     struct arena scratch = {0};
-    const struct sutra_inputs_reader *readers = find_inputs(profile, &scratch);
+
+    /* The start of each operator's inputs */
+    struct sutra_inputs_reader *readers = NULL;
+    if (profile->inputs) {
+        struct sutra_inputs_reader reader = sutra_inputs_read(profile->inputs);
+        struct sutra_input input;
+        readers = arena_take(&scratch, profile->n, sizeof *readers);
+        for (row_t row = 0; row < profile->n && readers; row++) {
+            readers[row] = reader;
+            while (profile->kind[row] == SUTRA_EVENT_OPERATOR && sutra_inputs_next(&reader, &input) != SUTRA_INPUT_END)
+                continue;
+        }
+    }
     out_add(text, "{\"nodes\": [");
     for (row_t i = 0; i < profile->n && !scratch.failed; i++) {
         row_t row = tree->sorted.order[i];
@@ -246,17 +234,7 @@ bool write_tree_json(const void *written, struct text_out *text) {
     return ok;
 }
 
-/*
- * The call tree for people: an indented line for each event, thread by thread.
- *
- *     thread 59811
- *            total us         self us       device us   event
- *            1234.000         100.000         880.000   aten::linear
- *            ...                                          cudaLaunchKernel
- *
- * What is deeper than the options say, or takes less time on host and device, is left out with all below it, and
- * counted.
- */
+/* ---- Text ---- */
 
 struct tree_page {
     const struct sutra_tree *tree;
@@ -266,92 +244,75 @@ struct tree_page {
 };
 
 #define TIMES_COLUMNS 44 /* before the indented name */
-#define NAME_LEAST    20 /* columns of a name, however deep it stands */
+#define NAME_MIN      20 /* minimum columns of a name at any depth */
 
-static bool is_too_short(const struct tree_page *page, row_t i) {
-    const struct sutra_tree *tree = page->tree;
-    double us = (double)(tree->host[i] > tree->device[i] ? tree->host[i] : tree->device[i]) / 1e3;
-    return us < page->options->min_us;
-}
-
-static void write_us_write_text(struct text_out *text, int64_t ns) {
+static void write_us_column(struct text_out *text, int64_t ns) {
     if (ns)
         out_format(text, "%14.3f", (double)ns / 1e3);
     else
         out_add(text, "             -");
 }
 
-/* Whether there is room for a line, which it then takes. */
-static bool take_line(struct tree_page *page) {
+/* Counts a line; false: there are too many lines. */
+static bool count_line(struct tree_page *page) {
     return !page->options->max_lines || page->n_lines++ < page->options->max_lines;
 }
 
-/* Indents a name, and shortens it where it has to fit a terminal. */
-static void write_name(const struct tree_page *page, uint32_t depth, uint32_t name) {
-    const struct strings *strings = page->tree->profile->strings;
-    uint32_t n_columns = page->options->n_columns, most = 200;
-    if (n_columns)
-        most = n_columns > TIMES_COLUMNS + NAME_LEAST ? (n_columns - TIMES_COLUMNS - NAME_LEAST) / 2 : 0;
-    depth = depth < most ? depth : most;
-    for (uint32_t level = 0; level < depth; level++)
-        out_add(page->text, "  ");
-    if (n_columns)
-        out_add(page->text, short_name(strings_text(strings, name), n_columns - TIMES_COLUMNS - 2 * depth).text);
-    else
-        out_name(page->text, strings_text(strings, name), strings_length(strings, name));
-}
-
+/* Writes an event, its name indented, and shortened to the width of a terminal. */
 static void write_line(const struct tree_page *page, row_t i) {
     const struct sutra_tree *tree = page->tree;
-    write_us_write_text(page->text, tree->host[i]);
-    write_us_write_text(page->text, tree->host_self[i]);
-    write_us_write_text(page->text, tree->device[i]);
-    out_add(page->text, "  ");
-    write_name(page, tree->depth[i], tree->profile->name[tree->sorted.order[i]]);
-    out_add(page->text, "\n");
-    out_step(page->text);
+    const struct strings *strings = tree->profile->strings;
+    struct text_out *text = page->text;
+    uint32_t name = tree->profile->name[tree->sorted.order[i]];
+    uint32_t n_columns = page->options->n_columns, max_depth = 200;
+    if (n_columns)
+        max_depth = n_columns > TIMES_COLUMNS + NAME_MIN ? (n_columns - TIMES_COLUMNS - NAME_MIN) / 2 : 0;
+    uint32_t depth = tree->depth[i] < max_depth ? tree->depth[i] : max_depth;
+    write_us_column(text, tree->host[i]);
+    write_us_column(text, tree->host_self[i]);
+    write_us_column(text, tree->device[i]);
+    out_add(text, "  ");
+    for (uint32_t level = 0; level < depth; level++)
+        out_add(text, "  ");
+    if (n_columns)
+        out_add(text, short_name(strings_text(strings, name), n_columns - TIMES_COLUMNS - 2 * depth).text);
+    else
+        out_name(text, strings_text(strings, name), strings_length(strings, name));
+    out_add(text, "\n");
+    out_step(text);
 }
 
-/* The last position of a subtree in pre-order, plus one: where the next one at most as deep stands. */
-static row_t skip(const struct sutra_tree *tree, row_t k) {
+/* The end of a subtree in pre-order: the next index with at most the same depth. */
+static row_t subtree_end(const struct sutra_tree *tree, row_t k) {
     uint32_t depth = tree->depth[tree->preorder[k++]];
     while (k < tree->profile->n && tree->depth[tree->preorder[k]] > depth)
         k++;
     return k;
 }
 
-/* Writes a root with all below it that is shown. */
+/* Writes a root and its shown descendants. */
 static void write_root(struct tree_page *page, row_t k) {
     const struct sutra_tree *tree = page->tree;
-    row_t end = skip(tree, k);
+    row_t end = subtree_end(tree, k);
     while (k < end) {
         row_t i = tree->preorder[k];
         bool deep = page->options->max_depth && tree->depth[i] >= page->options->max_depth;
-        if (!deep && !is_too_short(page, i)) {
-            if (take_line(page))
+        double us = (double)(tree->host[i] > tree->device[i] ? tree->host[i] : tree->device[i]) / 1e3;
+        if (!deep && !(us < page->options->min_us)) {
+            if (count_line(page))
                 write_line(page, i);
             else
                 page->n_cut++;
             k++;
             continue;
         }
-        row_t next = skip(tree, k);
+        row_t next = subtree_end(tree, k);
         *(deep ? &page->n_deep : &page->n_short) += next - k;
         k = next;
     }
 }
 
-static void write_thread(struct tree_page *page, row_t root) {
-    const struct sutra_tree *tree = page->tree;
-    for (int line = 0; line < 2; line++)
-        if (!take_line(page))
-            return;
-    out_format(page->text, "thread ");
-    write_thread_name(tree->profile, tree->sorted.order[root], page->text);
-    out_add(page->text, "\n      total us       self us     device us  event\n");
-}
-
-/* Where roots stand in pre-order, thread by thread: n_roots of them, in an arena. NULL: out of memory. */
+/* Lists the roots by thread, as indexes of the pre-order, in the arena. NULL: out of memory. */
 static row_t *list_roots(const struct sutra_tree *tree, struct arena *arena) {
     uint32_t n_threads = tree->profile->n_threads;
     const uint32_t *thread = tree->sorted.events.thread;
@@ -370,25 +331,23 @@ static row_t *list_roots(const struct sutra_tree *tree, struct arena *arena) {
     return roots;
 }
 
-static void write_roots(struct tree_page *page, const row_t *roots) {
-    const struct sutra_tree *tree = page->tree;
-    const uint32_t *thread = tree->sorted.events.thread;
-    for (row_t r = 0; r < tree->report.n_roots; r++) {
-        row_t root = tree->preorder[roots[r]];
-        if (r == 0 || thread[root] != thread[tree->preorder[roots[r - 1]]])
-            write_thread(page, root);
-        write_root(page, roots[r]);
-    }
-}
-
 bool write_tree_text(const void *written, struct text_out *text) {
     const struct tree_written *of = written;
     const struct sutra_tree *tree = of->tree;
+    const uint32_t *thread = tree->sorted.events.thread;
     struct tree_page page = {.tree = tree, .options = of->options, .text = text};
     struct arena scratch = {0};
     const row_t *roots = list_roots(tree, &scratch);
-    if (roots)
-        write_roots(&page, roots);
+    for (row_t r = 0; r < tree->report.n_roots && roots; r++) {
+        row_t root = tree->preorder[roots[r]];
+        bool new_thread = r == 0 || thread[root] != thread[tree->preorder[roots[r - 1]]];
+        if (new_thread && count_line(&page) && count_line(&page)) {
+            out_format(text, "thread ");
+            write_thread_name(tree->profile, tree->sorted.order[root], text);
+            out_add(text, "\n      total us       self us     device us  event\n");
+        }
+        write_root(&page, roots[r]);
+    }
     arena_free(&scratch);
     if (!roots)
         return false;
@@ -405,15 +364,7 @@ bool write_tree_text(const void *written, struct text_out *text) {
     return true;
 }
 
-/*
- * Copying a trace without some of its events, and writing flows.
- *
- * What stands between two events that stay is copied with them; beside an event that is left out, a comma takes its
- * place:
- *
- *     [ {a}, {b}, {dropped}, {c}, {dropped} ]
- *     |---------|          , |-|           |-|
- */
+/* ---- Chrome trace ---- */
 
 struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, struct text_out *text,
                                      const uint8_t *dropped) {

@@ -1,5 +1,5 @@
 /*
- * write.h - a device trace once more with flows behind its events; flows of some categories may be left out.
+ * write.h - copies a device trace, optionally without some events, and appends flows.
  */
 #ifndef TREE_WRITE_H
 #define TREE_WRITE_H
@@ -12,15 +12,15 @@
 struct trace_flows {
     const struct sutra_device_trace *trace;
     struct text_out *text;
-    size_t from; /* what comes next of the file */
-    bool empty;  /* nothing stands in the array yet */
+    size_t from; /* the next byte of the file to copy */
+    bool empty;  /* the array has no element yet */
 };
 
-/* Writes the file up to the end of its last event; `dropped` (may be NULL) has 1 for each event that is left out. */
+/* Writes the file up to the end of its last event, without the events whose `dropped` (may be NULL) is 1. */
 struct trace_flows trace_flows_begin(const struct sutra_device_trace *trace, struct text_out *text,
                                      const uint8_t *dropped);
 
-/* Writes a flow between two events, whose id, category and name are given. */
+/* Writes a flow between two events; `name` is also its category. */
 void trace_flows_add(struct trace_flows *flows, row_t from, row_t to, uint64_t id, const char *name);
 
 /* Writes the rest of the file. */
