@@ -193,6 +193,7 @@ static void task_codec(struct codec *codec, const struct rank_tasks *tasks, stru
     codec_value(codec, &task->rank);
     codec_limited(codec, &task->source, SUTRA_RANK_POSITION);
     codec_status(codec, &task->status);
+    codec_check(codec, !task->is_unselected || task->status);
     if (task->status)
         codec_error(codec, &task->error);
     if (codec_decodes(codec)) /* warnings of this process' own analysis */
