@@ -1,27 +1,24 @@
 /*
- * analyses.c - operations: tables of one rank or of many, and their pages.
+ * analyses.c - operations: HTA, operators and the DLRM notebook for one rank or several, and their HTML pages.
  */
 #include "core.h"
 
 #include <stdlib.h>
 
-#define RELEASE(name)                                                                                                  \
-    static void name##_release(void *thing) {                                                                          \
-        sutra_##name##_free((struct sutra_##name *)thing);                                                             \
-    }
-RELEASE(hta)
-RELEASE(operators)
-RELEASE(operators_ranks)
-RELEASE(dlrm)
+DEFINE_FREE(hta)
+DEFINE_FREE(hta_ranks)
+DEFINE_FREE(operators)
+DEFINE_FREE(operators_ranks)
+DEFINE_FREE(dlrm)
 
 /* ---- Holistic Trace Analysis ---- */
 
 static const struct kind hta_kind = {.name = "hta", .free = hta_release, .result = own_result};
 
-/* The options of a rank, from numbers in this order, and texts: the operator of sequences, then as many annotations that
- * stay as the last number tells. */
+/* Options of one rank. Numbers: in the order of the members below, the last one is the number of kept annotations.
+ * Texts from first_text on: the operator of sequences, the kept annotations. */
 #define HTA_NUMBERS 16
-static struct sutra_hta_options hta_options(const struct job *job, size_t first_text) {
+static struct sutra_hta_options job_hta_options(const struct job *job, size_t first_text) {
     char *const *texts = job->texts + first_text;
     size_t n_texts = job->n_texts - first_text - 1, n_kept = (size_t)job->numbers[HTA_NUMBERS - 1];
     const double *numbers = job->numbers;
@@ -49,18 +46,14 @@ static struct sutra_hta_options hta_options(const struct job *job, size_t first_
 }
 
 static enum sutra_status run_hta(struct job *job, struct sutra_context *context) {
-    const struct sutra_hta_options options = hta_options(job, 0);
-    GIVE(job, sutra_hta_run(context, job->things[0]->thing, &options, &made, &job->error), sutra_hta);
+    const struct sutra_hta_options options = job_hta_options(job, 0);
+    RETURN_THING(job, sutra_hta_run(context, job->things[0]->thing, &options, &made, &job->error), sutra_hta);
 }
 
-static void hta_ranks_release(void *thing) {
-    sutra_hta_ranks_free(thing);
-}
-
-static bool hta_ranks_rank(const void *thing, size_t i, struct told_rank *rank) {
+static bool hta_ranks_rank(const void *thing, size_t i, struct rank_entry *rank) {
     const struct sutra_hta_rank *at = sutra_hta_ranks_get(thing, i);
     if (at)
-        *rank = (struct told_rank){at->path, at->rank, at->reason};
+        *rank = (struct rank_entry){at->path, at->rank, at->reason};
     return at != NULL;
 }
 
@@ -68,16 +61,16 @@ static const struct kind hta_ranks_kind = {
     .name = "hta_ranks", .free = hta_ranks_release, .result = own_result, .rank = hta_ranks_rank};
 
 static enum sutra_status run_hta_ranks(struct job *job, struct sutra_context *context) {
-    const struct sutra_hta_options hta = hta_options(job, PART_TEXTS);
-    size_t paths = PART_TEXTS + 1 + hta.n_kept_annotations;
-    const struct sutra_restriction *part = job_part(job, HTA_NUMBERS);
-    if (!part)
+    const struct sutra_hta_options hta = job_hta_options(job, RESTRICTION_TEXTS);
+    size_t paths = RESTRICTION_TEXTS + 1 + hta.n_kept_annotations;
+    const struct sutra_restriction *restriction = job_restriction(job, HTA_NUMBERS);
+    if (!restriction)
         return SUTRA_SYSTEM;
-    const struct sutra_hta_ranks_options options = {.size = sizeof options, .hta = &hta, .restriction = part};
-    GIVE(job,
-         sutra_hta_ranks_run(context, (const char *const *)job->texts + paths, job->n_texts - paths, &options, &made,
-                             &job->error),
-         sutra_hta_ranks);
+    const struct sutra_hta_ranks_options options = {.size = sizeof options, .hta = &hta, .restriction = restriction};
+    RETURN_THING(job,
+                 sutra_hta_ranks_run(context, (const char *const *)job->texts + paths, job->n_texts - paths, &options,
+                                     &made, &job->error),
+                 sutra_hta_ranks);
 }
 
 static enum sutra_status run_hta_page(struct job *job, struct sutra_context *context) {
@@ -89,7 +82,7 @@ static enum sutra_status run_hta_list(struct job *job, struct sutra_context *con
                                       job->texts[0], &job->number, &job->error);
 }
 
-/* The numbers are that of candidates, whether all steps count, and else the steps. */
+/* Numbers: number of candidates, 1 for all steps, the step numbers otherwise. */
 static enum sutra_status run_hta_stragglers(struct job *job, struct sutra_context *context) {
     enum { CANDIDATES, ALL_STEPS, STEPS };
     size_t n = job->n_numbers - STEPS;
@@ -112,10 +105,10 @@ static enum sutra_status run_hta_counters(struct job *job, struct sutra_context 
 
 /* ---- Operators and kernels ---- */
 
-static bool operators_ranks_rank(const void *thing, size_t i, struct told_rank *rank) {
+static bool operators_ranks_rank(const void *thing, size_t i, struct rank_entry *rank) {
     const struct sutra_operators_rank *at = sutra_operators_ranks_get(thing, i);
     if (at)
-        *rank = (struct told_rank){at->path, at->rank, at->reason};
+        *rank = (struct rank_entry){at->path, at->rank, at->reason};
     return at != NULL;
 }
 
@@ -124,7 +117,7 @@ static const struct kind operators_ranks_kind = {
     .name = "operators_ranks", .free = operators_ranks_release, .result = own_result, .rank = operators_ranks_rank};
 
 #define OPERATORS_NUMBERS 2
-static struct sutra_operators_options operators_options(const struct job *job, const char *peaks) {
+static struct sutra_operators_options job_operators_options(const struct job *job, const char *peaks) {
     return (struct sutra_operators_options){
         .size = sizeof(struct sutra_operators_options),
         .compat = job->numbers[0] != 0,
@@ -134,21 +127,22 @@ static struct sutra_operators_options operators_options(const struct job *job, c
 }
 
 static enum sutra_status run_operators(struct job *job, struct sutra_context *context) {
-    const struct sutra_operators_options options = operators_options(job, NULL);
-    GIVE(job, sutra_operators_run(context, job->things[0]->thing, &options, &made, &job->error), sutra_operators);
+    const struct sutra_operators_options options = job_operators_options(job, NULL);
+    RETURN_THING(job, sutra_operators_run(context, job->things[0]->thing, &options, &made, &job->error),
+                 sutra_operators);
 }
 
 static enum sutra_status run_operators_ranks(struct job *job, struct sutra_context *context) {
-    enum { PEAKS = PART_TEXTS, PATHS };
-    const struct sutra_operators_options each = operators_options(job, job->texts[PEAKS]);
+    enum { PEAKS = RESTRICTION_TEXTS, PATHS };
+    const struct sutra_operators_options each = job_operators_options(job, job->texts[PEAKS]);
     const struct sutra_operators_ranks_options options = {
-        .size = sizeof options, .operators = &each, .restriction = job_part(job, OPERATORS_NUMBERS)};
+        .size = sizeof options, .operators = &each, .restriction = job_restriction(job, OPERATORS_NUMBERS)};
     if (!options.restriction)
         return SUTRA_SYSTEM;
-    GIVE(job,
-         sutra_operators_ranks_run(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options,
-                                   &made, &job->error),
-         sutra_operators_ranks);
+    RETURN_THING(job,
+                 sutra_operators_ranks_run(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS,
+                                           &options, &made, &job->error),
+                 sutra_operators_ranks);
 }
 
 static enum sutra_status run_operators_page(struct job *job, struct sutra_context *context) {
@@ -167,10 +161,10 @@ static const struct member dlrm_members[] = {
 static PyObject *dlrm_report(const void *thing) {
     struct sutra_dlrm_report report = {.size = sizeof report};
     sutra_dlrm_report(thing, &report);
-    return members_of(&report, dlrm_members);
+    return dict_from_members(&report, dlrm_members);
 }
 
-/* The second number tells which of its arrays. */
+/* numbers[1]: enum sutra_dlrm_columns. */
 static enum sutra_status dlrm_columns(struct job *job, struct sutra_context *context, const void *thing,
                                       const struct sutra_columns_options *options) {
     (void)context;
@@ -190,7 +184,7 @@ static enum sutra_status run_dlrm(struct job *job, struct sutra_context *context
         .batch = (uint64_t)job->numbers[3],
         .module_marker = job->texts[0],
     };
-    GIVE(job, sutra_dlrm_analyze(context, job->things[0]->thing, &options, &made, &job->error), sutra_dlrm);
+    RETURN_THING(job, sutra_dlrm_analyze(context, job->things[0]->thing, &options, &made, &job->error), sutra_dlrm);
 }
 
 static enum sutra_status run_dlrm_page(struct job *job, struct sutra_context *context) {
@@ -199,22 +193,28 @@ static enum sutra_status run_dlrm_page(struct job *job, struct sutra_context *co
 }
 
 const struct operation analysis_operations[] = {
-    {"hta", {"device_trace"}, 1, HTA_NUMBERS, GIVES_THING, run_hta, &hta_kind},
-    {"hta_ranks", {NULL}, PART_TEXTS + 2, HTA_NUMBERS + PART_NUMBERS, GIVES_THING, run_hta_ranks, &hta_ranks_kind},
-    {"hta_page", {"hta_ranks"}, 1, 0, GIVES_NUMBER, run_hta_page, NULL},
-    {"hta_list", {"hta_ranks"}, 1, 1, GIVES_NUMBER, run_hta_list, NULL},
-    {"hta_stragglers", {"hta_ranks"}, 1, 2, GIVES_NUMBER, run_hta_stragglers, NULL},
-    {"hta_counters", {"device_trace", "hta"}, 1, 1, GIVES_NUMBER, run_hta_counters, NULL},
-    {"operators", {"device_trace"}, 0, OPERATORS_NUMBERS, GIVES_THING, run_operators, &operators_kind},
+    {"hta", {"device_trace"}, 1, HTA_NUMBERS, RETURNS_THING, run_hta, &hta_kind},
+    {"hta_ranks",
+     {NULL},
+     RESTRICTION_TEXTS + 2,
+     HTA_NUMBERS + RESTRICTION_NUMBERS,
+     RETURNS_THING,
+     run_hta_ranks,
+     &hta_ranks_kind},
+    {"hta_page", {"hta_ranks"}, 1, 0, RETURNS_NUMBER, run_hta_page, NULL},
+    {"hta_list", {"hta_ranks"}, 1, 1, RETURNS_NUMBER, run_hta_list, NULL},
+    {"hta_stragglers", {"hta_ranks"}, 1, 2, RETURNS_NUMBER, run_hta_stragglers, NULL},
+    {"hta_counters", {"device_trace", "hta"}, 1, 1, RETURNS_NUMBER, run_hta_counters, NULL},
+    {"operators", {"device_trace"}, 0, OPERATORS_NUMBERS, RETURNS_THING, run_operators, &operators_kind},
     {"operators_ranks",
      {NULL},
-     PART_TEXTS + 2,
-     OPERATORS_NUMBERS + PART_NUMBERS,
-     GIVES_THING,
+     RESTRICTION_TEXTS + 2,
+     OPERATORS_NUMBERS + RESTRICTION_NUMBERS,
+     RETURNS_THING,
      run_operators_ranks,
      &operators_ranks_kind},
-    {"operators_page", {"operators_ranks"}, 1, 0, GIVES_NUMBER, run_operators_page, NULL},
-    {"dlrm", {"device_trace"}, 1, 4, GIVES_THING, run_dlrm, &dlrm_kind},
-    {"dlrm_page", {"dlrm"}, 2, 0, GIVES_NUMBER, run_dlrm_page, NULL},
+    {"operators_page", {"operators_ranks"}, 1, 0, RETURNS_NUMBER, run_operators_page, NULL},
+    {"dlrm", {"device_trace"}, 1, 4, RETURNS_THING, run_dlrm, &dlrm_kind},
+    {"dlrm_page", {"dlrm"}, 2, 0, RETURNS_NUMBER, run_dlrm_page, NULL},
     {0},
 };

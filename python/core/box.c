@@ -1,21 +1,21 @@
 /*
- * box.c - things of libsutra that count who needs them, and Things, which hold one each for Python.
+ * box.c - reference-counted owners (boxes) of libsutra objects, and the Python type Thing: one reference to a box.
  */
 #include "core.h"
 
 #include <stdlib.h>
 
-struct box *box_hold(struct box *box) {
-    atomic_fetch_add(&box->holders, 1);
+struct box *box_ref(struct box *box) {
+    atomic_fetch_add(&box->n_refs, 1);
     return box;
 }
 
-void box_leave(struct box *box) {
-    if (!box || atomic_fetch_sub(&box->holders, 1) > 1)
+void box_unref(struct box *box) {
+    if (!box || atomic_fetch_sub(&box->n_refs, 1) > 1)
         return;
     box->kind->free(box->thing);
-    for (int i = 0; i < NEEDS_MAX; i++)
-        box_leave(box->needs[i]);
+    for (int i = 0; i < DEPENDENCIES_MAX; i++)
+        box_unref(box->dependencies[i]);
     free(box);
 }
 
@@ -26,7 +26,7 @@ struct box *box_new(const struct kind *kind, void *thing) {
         return NULL;
     }
     *box = (struct box){.kind = kind, .thing = thing};
-    atomic_store(&box->holders, 1);
+    atomic_store(&box->n_refs, 1);
     return box;
 }
 
@@ -38,14 +38,14 @@ static PyObject *thing_close(PyObject *self, PyObject *unused) {
     (void)unused;
     thing->box = NULL;
     PyThreadState *state = PyEval_SaveThread();
-    box_leave(box);
+    box_unref(box);
     PyEval_RestoreThread(state);
     Py_RETURN_NONE;
 }
 
 static void thing_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
-    box_leave(((struct thing_object *)self)->box);
+    box_unref(((struct thing_object *)self)->box);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
@@ -88,10 +88,10 @@ static PyType_Spec thing_spec = {
 PyObject *thing_new(struct box *box) {
     if (!box)
         return PyErr_NoMemory();
-    allocfunc take = (allocfunc)PyType_GetSlot(thing_type, Py_tp_alloc);
-    struct thing_object *thing = (struct thing_object *)take(thing_type, 0);
+    allocfunc allocate = (allocfunc)PyType_GetSlot(thing_type, Py_tp_alloc);
+    struct thing_object *thing = (struct thing_object *)allocate(thing_type, 0);
     if (!thing) {
-        box_leave(box);
+        box_unref(box);
         return NULL;
     }
     thing->box = box;

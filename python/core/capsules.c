@@ -1,5 +1,5 @@
 /*
- * capsules.c - Arrow's capsules, and values of columns as Python's for who has no library that reads them.
+ * capsules.c - Arrow PyCapsules, and columns as Python lists for callers without an Arrow library.
  */
 #include "core.h"
 
@@ -85,7 +85,8 @@ static PyObject *column_values(const struct ArrowSchema *schema, const struct Ar
     return list;
 }
 
-/* values(capsule, begin, end): (number of rows, {name of a column: list of values of these rows}); uses the stream up */
+/* values(capsule, begin, end): (number of rows, {column name: list of the values of rows [begin, end)}).
+ * Consumes the stream. */
 PyObject *core_values(PyObject *self, PyObject *arguments) {
     PyObject *capsule;
     long long begin, end;
@@ -118,7 +119,6 @@ PyObject *core_values(PyObject *self, PyObject *arguments) {
     return result;
 }
 
-/* schema(capsule): a capsule "arrow_schema" of the stream, which stays as it is */
 static void schema_capsule_free(PyObject *capsule) {
     struct ArrowSchema *schema = PyCapsule_GetPointer(capsule, "arrow_schema");
     if (schema && schema->release)
@@ -126,6 +126,7 @@ static void schema_capsule_free(PyObject *capsule) {
     free(schema);
 }
 
+/* schema(capsule): a capsule "arrow_schema" of the stream; does not consume the stream */
 PyObject *core_schema(PyObject *self, PyObject *capsule) {
     struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
     (void)self;

@@ -1,12 +1,12 @@
 /*
- * contexts.c - contexts, and what they tell from the threads of jobs: warnings and progress, kept until the caller looks.
+ * contexts.c - contexts of libsutra. Threads of jobs queue warnings and progress; the calling thread passes them to Python.
  */
 #include "core.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WARNINGS_MAX 1000 /* what nobody collects is not kept without end */
+#define WARNINGS_MAX 1000 /* queued at most; later warnings are dropped until the queue is read */
 
 struct warning {
     struct warning *next;
@@ -21,25 +21,25 @@ static void on_warning(void *arg, const char *message) {
         return;
     warning->next = NULL;
     memcpy(warning->text, message, length);
-    pthread_mutex_lock(&core->guard);
+    pthread_mutex_lock(&core->mutex);
     bool kept = core->n_warnings < WARNINGS_MAX;
     if (kept) {
         *core->last = warning;
         core->last = &warning->next;
         core->n_warnings++;
     }
-    pthread_mutex_unlock(&core->guard);
+    pthread_mutex_unlock(&core->mutex);
     if (!kept)
         free(warning);
 }
 
-static struct warning *take_warnings(struct core_context *core) {
-    pthread_mutex_lock(&core->guard);
+static struct warning *detach_warnings(struct core_context *core) {
+    pthread_mutex_lock(&core->mutex);
     struct warning *list = core->warnings;
     core->warnings = NULL;
     core->last = &core->warnings;
     core->n_warnings = 0;
-    pthread_mutex_unlock(&core->guard);
+    pthread_mutex_unlock(&core->mutex);
     return list;
 }
 
@@ -52,19 +52,19 @@ static void free_warnings(struct warning *list) {
 
 static void on_progress(void *arg, const char *stage, uint64_t done, uint64_t total) {
     struct core_context *core = arg;
-    pthread_mutex_lock(&core->guard);
+    pthread_mutex_lock(&core->mutex);
     core->stage = stage;
     core->done = done;
     core->total = total;
-    pthread_mutex_unlock(&core->guard);
+    pthread_mutex_unlock(&core->mutex);
 }
 
 static void core_free(void *arg) {
     struct core_context *core = arg;
     sutra_context_free(core->context);
     free_warnings(core->warnings);
-    pthread_mutex_destroy(&core->work);
-    pthread_mutex_destroy(&core->guard);
+    pthread_mutex_destroy(&core->run_mutex);
+    pthread_mutex_destroy(&core->mutex);
     free(core);
 }
 
@@ -79,8 +79,8 @@ PyObject *core_context(PyObject *self, PyObject *arguments) {
     struct core_context *core = calloc(1, sizeof *core);
     if (!core)
         return PyErr_NoMemory();
-    pthread_mutex_init(&core->work, NULL);
-    pthread_mutex_init(&core->guard, NULL);
+    pthread_mutex_init(&core->run_mutex, NULL);
+    pthread_mutex_init(&core->mutex, NULL);
     core->last = &core->warnings;
     const struct sutra_context_options options = {
         .size = sizeof options,
@@ -102,22 +102,22 @@ PyObject *core_context(PyObject *self, PyObject *arguments) {
     return raise_error(&error);
 }
 
-bool tell_warnings(struct core_context *core) {
-    struct warning *list = take_warnings(core);
+bool issue_warnings(struct core_context *core) {
+    struct warning *list = detach_warnings(core);
     bool ok = true;
     for (struct warning *warning = list; warning && ok; warning = warning->next)
-        ok = warn_of(warning->text);
+        ok = issue_warning(warning->text);
     free_warnings(list);
     return ok;
 }
 
-bool tell_progress(struct core_context *core, PyObject *progress) {
+bool report_progress(struct core_context *core, PyObject *progress) {
     if (progress == Py_None)
         return true;
-    pthread_mutex_lock(&core->guard);
+    pthread_mutex_lock(&core->mutex);
     const char *stage = core->stage;
     uint64_t done = core->done, total = core->total;
-    pthread_mutex_unlock(&core->guard);
+    pthread_mutex_unlock(&core->mutex);
     if (!stage)
         return true;
     PyObject *result =

@@ -1,20 +1,20 @@
 /*
- * core.h - inside of the extension pysutra._core: what its files have in common.
+ * core.h - internal declarations of the extension module pysutra._core.
  *
- *     run("device_trace", context, things, texts, numbers, progress) --> a thread of its own --> Thing, capsule or number
+ *     run("device_trace", context, things, texts, numbers, progress) --> job on its own thread --> Thing, capsule or int
  *
- *     box.c        boxes: {what it is, how to free it, what it needs}, counted; Things, as Python sees them
- *     contexts.c   contexts, and what they tell: warnings and progress
+ *     box.c        reference-counted owners of libsutra objects, and the Python type Thing that wraps an owner
+ *     contexts.c   contexts; queues their warnings and progress for the calling thread
  *     errors.c     exceptions and warnings of the package
- *     inputs.c     what comes in of a piece of work: things, texts, numbers
- *     jobs.c       a piece of work, done beside the interpreter
- *     operations.c the kinds of work by name; columns and tables of what they made
- *     traces.c, analyses.c, findings.c, rewrites.c, simulations.c   the work itself: a list of operations each
- *     reports.c    counts and figures of results as dicts
- *     capsules.c   Arrow's capsules; values of columns for who has no library that reads them
+ *     inputs.c     converts the arguments of an operation: things, strings, numbers
+ *     jobs.c       runs an operation on a thread without the interpreter lock
+ *     operations.c finds operations by name; columns and tables of all results
+ *     traces.c, analyses.c, findings.c, rewrites.c, simulations.c   lists of operations
+ *     reports.c    summaries of results as dicts; their ranks and tables
+ *     capsules.c   Arrow capsules; columns as Python lists for callers without an Arrow library
  *     module.c     the module
  *
- * All else is Python.
+ * The rest of the package is Python.
  */
 #ifndef PYSUTRA_CORE_H
 #define PYSUTRA_CORE_H
@@ -34,42 +34,48 @@ struct job;
 
 /* ---- Kinds of things ---- */
 
-/* A trace of many, of which a result tells. */
-struct told_rank {
+/* One trace of a result of several traces. */
+struct rank_entry {
     const char *path;
     long long rank;
-    const char *reason; /* why it was left out; NULL: it was not */
+    const char *reason; /* why the trace was skipped; NULL: it was analyzed */
 };
 
-/* What a thing is, and what can be asked of it; NULL: nothing. */
+/* A type of libsutra object. free is required; the other functions are NULL where the type does not support them. */
 struct kind {
     const char *name;
     void (*free)(void *thing);
     enum sutra_status (*columns)(struct job *job, struct sutra_context *context, const void *thing,
                                  const struct sutra_columns_options *options);
-    const struct sutra_result *(*result)(const void *thing, size_t i); /* its i-th result with tables; NULL: no more */
+    const struct sutra_result *(*result)(const void *thing, size_t i); /* the i-th result with tables; NULL: none */
     PyObject *(*report)(const void *thing);
-    bool (*rank)(const void *thing, size_t i, struct told_rank *rank);
+    bool (*rank)(const void *thing, size_t i, struct rank_entry *rank);
 };
 
-/* A thing that is one result. */
+/* For kinds whose object is its only result. */
 const struct sutra_result *own_result(const void *thing, size_t i);
+
+/* NAME_release(): the `free` member of the kind of struct sutra_NAME. */
+#define DEFINE_FREE(name)                                                                                              \
+    static void name##_release(void *thing) {                                                                          \
+        sutra_##name##_free((struct sutra_##name *)thing);                                                             \
+    }
 
 /* ---- Boxes ---- */
 
-#define NEEDS_MAX 4
+#define DEPENDENCIES_MAX 4
 
 struct box {
-    atomic_uint holders;
+    atomic_uint n_refs;
     const struct kind *kind;
     void *thing;
-    struct box *needs[NEEDS_MAX]; /* what it is made of goes when nobody needs it any more, whatever is closed first */
+    struct box *dependencies[DEPENDENCIES_MAX]; /* its inputs; freed after it, regardless of the order of close() */
 };
 
-/* Takes the thing over; NULL: out of memory, and it is freed. */
+/* Owns `thing` from here on. NULL: out of memory; `thing` is freed. */
 struct box *box_new(const struct kind *kind, void *thing);
-struct box *box_hold(struct box *box);
-void box_leave(struct box *box);
+struct box *box_ref(struct box *box);
+void box_unref(struct box *box);
 
 /* ---- Things ---- */
 
@@ -80,27 +86,27 @@ struct thing_object {
 extern PyTypeObject *thing_type;
 bool thing_init(void);
 
-/* Takes the box over. */
+/* Moves the caller's reference to the new object; also frees it on failure. NULL for `box`: out of memory. */
 PyObject *thing_new(struct box *box);
 
 /* ---- Errors ---- */
 
-/* From pysutra._errors; false: they are not there. */
+/* Imports the exceptions from pysutra._errors; false: an exception is set. */
 bool errors_init(void);
-PyObject *text_of(const char *bytes);
+PyObject *str_from_utf8(const char *bytes);
 
-/* Raises SutraError. */
+/* Raises SutraError and returns NULL. */
 PyObject *raise_error(const struct sutra_error *error);
 
-/* Warns with SutraWarning; false: it became an exception. */
-bool warn_of(const char *text);
+/* Issues a SutraWarning; false: a warnings filter turned it into an exception. */
+bool issue_warning(const char *text);
 
 /* ---- Contexts ---- */
 
 struct core_context {
     struct sutra_context *context;
-    pthread_mutex_t work;  /* held by the job that runs */
-    pthread_mutex_t guard; /* of what follows */
+    pthread_mutex_t run_mutex; /* locked by the running job: one job per context at a time */
+    pthread_mutex_t mutex;     /* protects the members below */
     struct warning *warnings, **last;
     unsigned n_warnings;
     const char *stage;
@@ -111,37 +117,37 @@ struct core_context {
 extern const struct kind context_kind;
 PyObject *core_context(PyObject *self, PyObject *arguments);
 
-/* Hand on what was told since the last call; false: an exception is set. */
-bool tell_warnings(struct core_context *core);
-bool tell_progress(struct core_context *core, PyObject *progress);
+/* Pass warnings and progress since the last call to Python; false: an exception is set. */
+bool issue_warnings(struct core_context *core);
+bool report_progress(struct core_context *core, PyObject *progress);
 
 /* ---- Jobs ---- */
 
 #define THINGS_MAX 2
 
-enum job_gives { GIVES_NOTHING, GIVES_THING, GIVES_STREAM, GIVES_NUMBER };
+enum return_type { RETURNS_NOTHING, RETURNS_THING, RETURNS_STREAM, RETURNS_NUMBER };
 
 struct operation {
     const char *name;
-    const char *things[THINGS_MAX]; /* their kinds; NULL: none; "?kind": or none */
-    size_t n_texts, n_numbers;      /* at least */
-    enum job_gives gives;
+    const char *things[THINGS_MAX]; /* names of their kinds; "?kind": optional; "*": any; NULL: none */
+    size_t n_texts, n_numbers;      /* minimum counts */
+    enum return_type returns;
     enum sutra_status (*run)(struct job *job, struct sutra_context *context);
-    const struct kind *makes;
+    const struct kind *result_kind;
 };
 
 struct job {
-    atomic_uint holders; /* the caller and the thread */
+    atomic_uint n_refs; /* the caller and the thread */
     pthread_mutex_t mutex;
     pthread_cond_t finished;
     bool is_done, is_abandoned;
     const struct operation *operation;
     struct box *context, *things[THINGS_MAX];
-    char **texts; /* NULL stands for None */
+    char **texts; /* NULL: None */
     size_t n_texts;
     double *numbers;
     size_t n_numbers;
-    struct sutra_restriction restriction; /* see job_part() */
+    struct sutra_restriction restriction; /* set by job_restriction() */
     struct sutra_rank_range *ranks;
     size_t n_ranks;
     struct sutra_error error;
@@ -151,35 +157,35 @@ struct job {
     uint64_t number;
 };
 
-/* Does it with all arguments of core_run(); NULL: an exception is set. */
-PyObject *job_do(const struct operation *operation, PyObject *arguments);
+/* Runs the operation with the arguments of core_run(); NULL: an exception is set. */
+PyObject *job_run(const struct operation *operation, PyObject *arguments);
 
-/* What an operation gives is typed there, and a plain pointer here. */
-#define GIVE(job, call, type)                                                                                          \
+/* Evaluates `call`, which stores its result in `made` (struct type *), and returns its status from a `run` function. */
+#define RETURN_THING(job, call, type)                                                                                  \
     struct type *made = NULL;                                                                                          \
     enum sutra_status status = call;                                                                                   \
     (job)->thing = made;                                                                                               \
     return status
 
-/* Fails with a message of the extension's own. */
+/* Sets job->error to this message; returns `status`. */
 enum sutra_status job_fail(struct job *job, enum sutra_status status, const char *message);
 
-/* The part of the traces that the job is of: its first texts are step, name, stream and category, and behind its first
- * n_numbers stand from, to and the ranks. It lives as long as the job. NULL: out of memory. */
-#define PART_TEXTS   4
-#define PART_NUMBERS 2 /* at least */
-const struct sutra_restriction *job_part(struct job *job, size_t n_numbers);
+/* The selection of ranks and events. texts[0..3]: step, name, stream, category; numbers from n_numbers on: start and end of
+ * the time range, then the ranks (see job_ranks()). Valid as long as the job. NULL: out of memory. */
+#define RESTRICTION_TEXTS   4
+#define RESTRICTION_NUMBERS 2 /* without ranks */
+const struct sutra_restriction *job_restriction(struct job *job, size_t n_numbers);
 
-/* The ranks alone, pairs of the first and the last of each run from this number on; false: out of memory. */
+/* Sets job->ranks from numbers[first..]: pairs of first and last rank of each range. false: out of memory. */
 bool job_ranks(struct job *job, size_t first);
 
-/* What comes in; false: an exception is set. "*" is any kind. */
-bool take_box(PyObject *object, const char *kind, struct box **box);
-bool take_things(struct job *job, PyObject *things);
-bool take_texts(struct job *job, PyObject *texts);
-bool take_numbers(struct job *job, PyObject *numbers);
+/* Convert arguments from Python; false: an exception is set. The box is a new reference; kind as in struct operation. */
+bool box_from_object(PyObject *object, const char *kind, struct box **box);
+bool parse_things(struct job *job, PyObject *things);
+bool parse_texts(struct job *job, PyObject *texts);
+bool parse_numbers(struct job *job, PyObject *numbers);
 
-/* ---- Operations: lists that end with a name NULL ---- */
+/* ---- Operations: each list ends with an entry without a name ---- */
 
 extern const struct operation trace_operations[], analysis_operations[], finding_operations[], rewrite_operations[],
     simulation_operations[];
@@ -188,7 +194,7 @@ PyObject *core_run(PyObject *self, PyObject *arguments);
 
 /* ---- Reports ---- */
 
-/* A count or a figure of a report. */
+/* A member of a report of libsutra: uint64_t, or double if real. */
 struct member {
     const char *name;
     size_t offset;
@@ -200,21 +206,20 @@ struct member {
 #define REAL(type, member)                                                                                             \
     { #member, offsetof(struct type, member), true }
 
-/* The members of a report, up to one without a name, as a dict. */
-PyObject *members_of(const void *report, const struct member *members);
+/* A dict of the members of a report; the list ends with an entry without a name. NULL: an exception is set. */
+PyObject *dict_from_members(const void *report, const struct member *members);
 
-/* Takes the item over; returns the list, or NULL where an exception is set, and the list is gone. */
+/* Append an item or set a key; both steal the reference to the new value. Return the container, or NULL with an exception
+ * set and the container freed. NULL for the container is returned unchanged. */
 PyObject *list_add(PyObject *list, PyObject *item);
-
-/* The same of a dict, of which this becomes a member. */
-PyObject *dict_put(PyObject *dict, const char *name, PyObject *value);
+PyObject *dict_add(PyObject *dict, const char *name, PyObject *value);
 PyObject *core_report(PyObject *self, PyObject *object);
 PyObject *core_ranks(PyObject *self, PyObject *object);
 PyObject *core_tables(PyObject *self, PyObject *object);
 
 /* ---- Capsules ---- */
 
-/* Takes the stream over. */
+/* A capsule "arrow_array_stream" that owns the stream from here on. */
 PyObject *stream_capsule(struct ArrowArrayStream *from);
 PyObject *core_values(PyObject *self, PyObject *arguments);
 PyObject *core_schema(PyObject *self, PyObject *capsule);

@@ -18,23 +18,23 @@ bool errors_init(void) {
     return sutra_exception && sutra_warning;
 }
 
-PyObject *text_of(const char *bytes) {
+PyObject *str_from_utf8(const char *bytes) {
     return PyUnicode_DecodeUTF8(bytes, (Py_ssize_t)strlen(bytes), "replace");
 }
 
 /* SutraError(status, message, file, offset, line) */
 PyObject *raise_error(const struct sutra_error *error) {
-    bool placed = error->offset != SUTRA_NO_OFFSET;
-    PyObject *arguments = Py_BuildValue("(iNNKK)", (int)error->status, text_of(error->message), text_of(error->file),
-                                        placed ? (unsigned long long)error->offset : 0ULL,
-                                        placed ? (unsigned long long)error->line : 0ULL);
+    bool has_position = error->offset != SUTRA_NO_OFFSET;
+    PyObject *arguments = Py_BuildValue(
+        "(iNNKK)", (int)error->status, str_from_utf8(error->message), str_from_utf8(error->file),
+        has_position ? (unsigned long long)error->offset : 0ULL, has_position ? (unsigned long long)error->line : 0ULL);
     if (arguments)
         PyErr_SetObject(sutra_exception, arguments);
     Py_XDECREF(arguments);
     return NULL;
 }
 
-/* The line that is warned of is the caller's of the package. */
-bool warn_of(const char *text) {
+/* stacklevel 4: the line outside of the package that called it. */
+bool issue_warning(const char *text) {
     return PyErr_WarnEx(sutra_warning, text, 4) == 0;
 }

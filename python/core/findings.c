@@ -1,5 +1,5 @@
 /*
- * findings.c - operations: why it is slow, who waited for whom, and what changed between two jobs.
+ * findings.c - operations: overviews with findings, collectives with stragglers, and differences between two jobs.
  */
 #include "core.h"
 
@@ -7,11 +7,9 @@
 
 /* ---- Overviews ---- */
 
-static void overview_release(void *thing) {
-    sutra_overview_free(thing);
-}
+DEFINE_FREE(overview)
 
-/* Its own tables, those of operators, and those of HTA; the last two only for a page. */
+/* The overview, its operators and its HTA results; the last two only if the overview was computed for a page. */
 static const struct sutra_result *overview_result(const void *thing, size_t i) {
     return i == 0   ? SUTRA_RESULT(thing)
            : i == 1 ? SUTRA_RESULT(sutra_overview_operators(thing))
@@ -19,10 +17,10 @@ static const struct sutra_result *overview_result(const void *thing, size_t i) {
                     : NULL;
 }
 
-static PyObject *numbers_of(const struct sutra_finding *finding) {
+static PyObject *finding_numbers(const struct sutra_finding *finding) {
     PyObject *numbers = PyDict_New();
     for (size_t i = 0; i < finding->n_numbers; i++)
-        numbers = dict_put(numbers, finding->numbers[i].name, PyFloat_FromDouble(finding->numbers[i].value));
+        numbers = dict_add(numbers, finding->numbers[i].name, PyFloat_FromDouble(finding->numbers[i].value));
     return numbers;
 }
 
@@ -30,29 +28,29 @@ static PyObject *overview_report(const void *thing) {
     struct sutra_finding finding;
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && sutra_overview_finding(thing, i, &finding); i++)
-        list = list_add(list, Py_BuildValue("(sdNN)", finding.rule, finding.saving_percent, text_of(finding.text),
-                                            numbers_of(&finding)));
-    return dict_put(PyDict_New(), "findings", list);
+        list = list_add(list, Py_BuildValue("(sdNN)", finding.rule, finding.saving_percent, str_from_utf8(finding.text),
+                                            finding_numbers(&finding)));
+    return dict_add(PyDict_New(), "findings", list);
 }
 
 static const struct kind overview_kind = {
     .name = "overview", .free = overview_release, .result = overview_result, .report = overview_report};
 
-/* Texts: those of the part, annotation, peaks, paths; numbers: whether there is a page, those of the part. */
+/* Texts: restriction, annotation, peaks, paths. Numbers: 1 if a page will be written, restriction. */
 static enum sutra_status run_overview(struct job *job, struct sutra_context *context) {
-    enum { ANNOTATION = PART_TEXTS, PEAKS, PATHS };
-    const struct sutra_restriction *part = job_part(job, 1);
-    if (!part)
+    enum { ANNOTATION = RESTRICTION_TEXTS, PEAKS, PATHS };
+    const struct sutra_restriction *restriction = job_restriction(job, 1);
+    if (!restriction)
         return SUTRA_SYSTEM;
     const struct sutra_overview_options options = {.size = sizeof options,
                                                    .annotation = job->texts[ANNOTATION],
                                                    .peaks = job->texts[PEAKS],
                                                    .tables = job->numbers[0] != 0,
-                                                   .restriction = part};
-    GIVE(job,
-         sutra_overview_run(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options, &made,
-                            &job->error),
-         sutra_overview);
+                                                   .restriction = restriction};
+    RETURN_THING(job,
+                 sutra_overview_run(context, (const char *const *)job->texts + PATHS, job->n_texts - PATHS, &options,
+                                    &made, &job->error),
+                 sutra_overview);
 }
 
 static enum sutra_status run_overview_page(struct job *job, struct sutra_context *context) {
@@ -64,14 +62,12 @@ static enum sutra_status run_overview_page(struct job *job, struct sutra_context
 
 /* ---- Collectives ---- */
 
-static void collectives_release(void *thing) {
-    sutra_collectives_free(thing);
-}
+DEFINE_FREE(collectives)
 
-static bool collectives_rank(const void *thing, size_t i, struct told_rank *rank) {
+static bool collectives_rank(const void *thing, size_t i, struct rank_entry *rank) {
     const struct sutra_collectives_rank *at = sutra_collectives_at(thing, i);
     if (at)
-        *rank = (struct told_rank){at->path, at->rank, at->reason};
+        *rank = (struct rank_entry){at->path, at->rank, at->reason};
     return at != NULL;
 }
 
@@ -95,26 +91,26 @@ static const struct member collectives_members[] = {
     {0},
 };
 
-/* The rank that holds the others up, or None. */
-static PyObject *straggler_of(const void *thing) {
+/* The straggler as a dict, or None. */
+static PyObject *straggler_dict(const void *thing) {
     struct sutra_collectives_straggler straggler = {.size = sizeof straggler};
     sutra_collectives_straggler(thing, &straggler);
     if (straggler.rank < 0)
         Py_RETURN_NONE;
-    PyObject *dict = dict_put(PyDict_New(), "rank", PyLong_FromLongLong(straggler.rank));
-    dict = dict_put(dict, "wait_caused_us", PyFloat_FromDouble(straggler.wait_caused_us));
-    dict = dict_put(dict, "n_last", PyLong_FromUnsignedLongLong(straggler.n_last));
-    dict = dict_put(dict, "on_host", PyBool_FromLong(straggler.on_host));
-    dict = dict_put(dict, "phase", text_of(straggler.phase));
-    dict = dict_put(dict, "operator", text_of(straggler.operator_name));
-    dict = dict_put(dict, "excess_us", PyFloat_FromDouble(straggler.excess_us));
-    return dict_put(dict, "sentence", text_of(straggler.sentence));
+    PyObject *dict = dict_add(PyDict_New(), "rank", PyLong_FromLongLong(straggler.rank));
+    dict = dict_add(dict, "wait_caused_us", PyFloat_FromDouble(straggler.wait_caused_us));
+    dict = dict_add(dict, "n_last", PyLong_FromUnsignedLongLong(straggler.n_last));
+    dict = dict_add(dict, "on_host", PyBool_FromLong(straggler.on_host));
+    dict = dict_add(dict, "phase", str_from_utf8(straggler.phase));
+    dict = dict_add(dict, "operator", str_from_utf8(straggler.operator_name));
+    dict = dict_add(dict, "excess_us", PyFloat_FromDouble(straggler.excess_us));
+    return dict_add(dict, "sentence", str_from_utf8(straggler.sentence));
 }
 
 static PyObject *collectives_report(const void *thing) {
     struct sutra_collectives_summary summary = {.size = sizeof summary};
     sutra_collectives_summary(thing, &summary);
-    return dict_put(members_of(&summary, collectives_members), "straggler", straggler_of(thing));
+    return dict_add(dict_from_members(&summary, collectives_members), "straggler", straggler_dict(thing));
 }
 
 static const struct kind collectives_kind = {.name = "collectives",
@@ -130,14 +126,14 @@ static enum sutra_status run_collectives(struct job *job, struct sutra_context *
         .arrivals = job->numbers[1] != 0,
         .ranks_per_host = (uint64_t)job->numbers[2],
         .link_gb_per_s = job->numbers[3],
-        .restriction = job_part(job, 4),
+        .restriction = job_restriction(job, 4),
     };
     if (!options.restriction)
         return SUTRA_SYSTEM;
-    GIVE(job,
-         sutra_collectives_run(context, (const char *const *)job->texts + PART_TEXTS, job->n_texts - PART_TEXTS,
-                               &options, &made, &job->error),
-         sutra_collectives);
+    RETURN_THING(job,
+                 sutra_collectives_run(context, (const char *const *)job->texts + RESTRICTION_TEXTS,
+                                       job->n_texts - RESTRICTION_TEXTS, &options, &made, &job->error),
+                 sutra_collectives);
 }
 
 static enum sutra_status run_collectives_page(struct job *job, struct sutra_context *context) {
@@ -146,27 +142,25 @@ static enum sutra_status run_collectives_page(struct job *job, struct sutra_cont
 
 /* ---- Differences ---- */
 
-static void diff_release(void *thing) {
-    sutra_diff_free(thing);
-}
+DEFINE_FREE(diff)
 
 static PyObject *diff_report(const void *thing) {
     struct sutra_diff_summary summary = {.size = sizeof summary};
     sutra_diff_summary(thing, &summary);
     PyObject *dict =
-        dict_put(PyDict_New(), "n_ranks",
+        dict_add(PyDict_New(), "n_ranks",
                  Py_BuildValue("(KK)", (unsigned long long)summary.n_ranks[0], (unsigned long long)summary.n_ranks[1]));
     dict =
-        dict_put(dict, "n_steps",
+        dict_add(dict, "n_steps",
                  Py_BuildValue("(KK)", (unsigned long long)summary.n_steps[0], (unsigned long long)summary.n_steps[1]));
     dict =
-        dict_put(dict, "has_steps",
+        dict_add(dict, "has_steps",
                  Py_BuildValue("(NN)", PyBool_FromLong(summary.has_steps[0]), PyBool_FromLong(summary.has_steps[1])));
-    dict = dict_put(dict, "step_us", Py_BuildValue("(dd)", summary.step_us[0], summary.step_us[1]));
-    dict = dict_put(dict, "device_us", Py_BuildValue("(dd)", summary.device_us[0], summary.device_us[1]));
-    dict = dict_put(dict, "outside_us", Py_BuildValue("(dd)", summary.outside_us[0], summary.outside_us[1]));
-    dict = dict_put(dict, "step_error_us", PyFloat_FromDouble(summary.step_error_us));
-    return dict_put(dict, "device_error_us", PyFloat_FromDouble(summary.device_error_us));
+    dict = dict_add(dict, "step_us", Py_BuildValue("(dd)", summary.step_us[0], summary.step_us[1]));
+    dict = dict_add(dict, "device_us", Py_BuildValue("(dd)", summary.device_us[0], summary.device_us[1]));
+    dict = dict_add(dict, "outside_us", Py_BuildValue("(dd)", summary.outside_us[0], summary.outside_us[1]));
+    dict = dict_add(dict, "step_error_us", PyFloat_FromDouble(summary.step_error_us));
+    return dict_add(dict, "device_error_us", PyFloat_FromDouble(summary.device_error_us));
 }
 
 static const struct kind diff_kind = {
@@ -175,8 +169,8 @@ static const struct kind diff_kind = {
 #define DIFF_TEXTS   5
 #define DIFF_NUMBERS 5
 
-/* Texts: step of A, step of B, name, stream, category, then pairs of renames, then, of files, those of A and of B. Numbers:
- * compat, from, to, how many renames, how many files of A, then the ranks. */
+/* Texts: step of A, step of B, name, stream, category, pairs of renames, files of A, files of B.
+ * Numbers: compat, start and end of the time range, number of renames, number of files of A, ranks. */
 static enum sutra_status run_diff(struct job *job, struct sutra_context *context) {
     size_t n_renames = (size_t)job->numbers[3], n_a = (size_t)job->numbers[4], first = DIFF_TEXTS + 2 * n_renames;
     if (first > job->n_texts || n_a > job->n_texts - first)
@@ -219,11 +213,17 @@ static enum sutra_status run_diff_page(struct job *job, struct sutra_context *co
 }
 
 const struct operation finding_operations[] = {
-    {"overview", {NULL}, PART_TEXTS + 3, 1 + PART_NUMBERS, GIVES_THING, run_overview, &overview_kind},
-    {"overview_page", {"overview"}, 1, 0, GIVES_NUMBER, run_overview_page, NULL},
-    {"collectives", {NULL}, PART_TEXTS + 1, 4 + PART_NUMBERS, GIVES_THING, run_collectives, &collectives_kind},
-    {"collectives_page", {"collectives"}, 1, 0, GIVES_NUMBER, run_collectives_page, NULL},
-    {"diff", {"?device_trace", "?device_trace"}, DIFF_TEXTS, DIFF_NUMBERS, GIVES_THING, run_diff, &diff_kind},
-    {"diff_page", {"diff"}, 3, 0, GIVES_NUMBER, run_diff_page, NULL},
+    {"overview", {NULL}, RESTRICTION_TEXTS + 3, 1 + RESTRICTION_NUMBERS, RETURNS_THING, run_overview, &overview_kind},
+    {"overview_page", {"overview"}, 1, 0, RETURNS_NUMBER, run_overview_page, NULL},
+    {"collectives",
+     {NULL},
+     RESTRICTION_TEXTS + 1,
+     4 + RESTRICTION_NUMBERS,
+     RETURNS_THING,
+     run_collectives,
+     &collectives_kind},
+    {"collectives_page", {"collectives"}, 1, 0, RETURNS_NUMBER, run_collectives_page, NULL},
+    {"diff", {"?device_trace", "?device_trace"}, DIFF_TEXTS, DIFF_NUMBERS, RETURNS_THING, run_diff, &diff_kind},
+    {"diff_page", {"diff"}, 3, 0, RETURNS_NUMBER, run_diff_page, NULL},
     {0},
 };

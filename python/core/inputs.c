@@ -1,12 +1,13 @@
 /*
- * inputs.c - what comes in of a piece of work: things, texts and numbers, held or copied so that the interpreter may go on.
+ * inputs.c - arguments of operations: references to things, and copies of strings and numbers, so that a job runs without
+ * the interpreter lock.
  */
 #include "core.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-bool take_box(PyObject *object, const char *kind, struct box **box) {
+bool box_from_object(PyObject *object, const char *kind, struct box **box) {
     bool optional = *kind == '?', any = *kind == '*';
     const char *name = any ? "result" : kind + optional;
     if (optional && object == Py_None)
@@ -24,20 +25,20 @@ bool take_box(PyObject *object, const char *kind, struct box **box) {
         PyErr_Format(PyExc_TypeError, "expected a %s, got a %s", name, given->kind->name);
         return false;
     }
-    *box = box_hold(given);
+    *box = box_ref(given);
     return true;
 }
 
-bool take_things(struct job *job, PyObject *things) {
+bool parse_things(struct job *job, PyObject *things) {
     for (int i = 0; i < THINGS_MAX && job->operation->things[i]; i++) {
         PyObject *object = PyTuple_GetItem(things, i);
-        if (!object || !take_box(object, job->operation->things[i], &job->things[i]))
+        if (!object || !box_from_object(object, job->operation->things[i], &job->things[i]))
             return false;
     }
     return true;
 }
 
-static bool take_text(PyObject *object, char **text) {
+static bool copy_text(PyObject *object, char **text) {
     Py_ssize_t length;
     if (object == Py_None)
         return true;
@@ -55,7 +56,7 @@ static bool take_text(PyObject *object, char **text) {
     return ok && *text;
 }
 
-bool take_texts(struct job *job, PyObject *texts) {
+bool parse_texts(struct job *job, PyObject *texts) {
     Py_ssize_t n = PyTuple_Size(texts);
     if (n < 0 || (size_t)n < job->operation->n_texts) {
         PyErr_SetString(PyExc_TypeError, "internal error: too few texts");
@@ -68,12 +69,12 @@ bool take_texts(struct job *job, PyObject *texts) {
     }
     job->n_texts = (size_t)n;
     for (Py_ssize_t i = 0; i < n; i++)
-        if (!take_text(PyTuple_GetItem(texts, i), &job->texts[i]))
+        if (!copy_text(PyTuple_GetItem(texts, i), &job->texts[i]))
             return false;
     return true;
 }
 
-bool take_numbers(struct job *job, PyObject *numbers) {
+bool parse_numbers(struct job *job, PyObject *numbers) {
     Py_ssize_t n = PyTuple_Size(numbers);
     if (n < 0 || (size_t)n < job->operation->n_numbers) {
         PyErr_SetString(PyExc_TypeError, "internal error: too few numbers");
@@ -104,8 +105,8 @@ bool job_ranks(struct job *job, size_t first) {
     return true;
 }
 
-const struct sutra_restriction *job_part(struct job *job, size_t n_numbers) {
-    if (!job_ranks(job, n_numbers + PART_NUMBERS))
+const struct sutra_restriction *job_restriction(struct job *job, size_t n_numbers) {
+    if (!job_ranks(job, n_numbers + RESTRICTION_NUMBERS))
         return NULL;
     job->restriction = (struct sutra_restriction){.size = sizeof job->restriction,
                                                   .ranks = job->ranks,

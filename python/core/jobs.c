@@ -1,9 +1,11 @@
 /*
- * jobs.c - work that is done beside the interpreter.
+ * jobs.c - runs operations on threads of their own, without the interpreter lock.
  *
- *     A job is what comes in and goes out of one piece of work. Its thread runs without the interpreter; the caller looks in
- *     every 20 ms for signals, warnings and progress. An exception from there cancels and abandons the job, which then frees
- *     its results by itself. A context does one job at a time; others wait for it.
+ *     caller   parse arguments -> start -> every 20 ms: signals, progress, warnings -> done: convert the result
+ *     thread                      wait for the context -> operation->run() -> signal
+ *
+ * An exception in the caller (a signal, a callback, a warning turned into an error) cancels and abandons the job; the job
+ * then frees its results itself. A context runs one job at a time; other jobs wait for it.
  */
 #include "core.h"
 
@@ -11,16 +13,16 @@
 #include <string.h>
 #include <time.h>
 
-static void job_leave(struct job *job) {
-    if (atomic_fetch_sub(&job->holders, 1) > 1)
+static void job_unref(struct job *job) {
+    if (atomic_fetch_sub(&job->n_refs, 1) > 1)
         return;
     if (job->thing)
-        job->operation->makes->free(job->thing);
+        job->operation->result_kind->free(job->thing);
     if (job->stream.release)
         job->stream.release(&job->stream);
     for (int i = 0; i < THINGS_MAX; i++)
-        box_leave(job->things[i]);
-    box_leave(job->context);
+        box_unref(job->things[i]);
+    box_unref(job->context);
     for (size_t i = 0; i < job->n_texts; i++)
         free(job->texts[i]);
     free(job->texts);
@@ -31,51 +33,38 @@ static void job_leave(struct job *job) {
     free(job);
 }
 
-static bool job_is_abandoned(struct job *job) {
-    pthread_mutex_lock(&job->mutex);
-    bool abandoned = job->is_abandoned;
-    pthread_mutex_unlock(&job->mutex);
-    return abandoned;
-}
-
-/* From here on the job may be cancelled; false: it was abandoned before. */
-static bool job_begin(struct job *job, struct core_context *core) {
-    pthread_mutex_lock(&core->guard);
-    bool wanted = !job_is_abandoned(job);
-    core->running = wanted ? job : NULL;
-    pthread_mutex_unlock(&core->guard);
-    return wanted;
-}
-
-static void job_end(struct core_context *core) {
-    pthread_mutex_lock(&core->guard);
-    core->running = NULL;
-    sutra_context_cancel(core->context, false);
-    pthread_mutex_unlock(&core->guard);
-}
-
-/* The job's thread. One that was abandoned while it waited for its context does nothing. */
+/* The job's thread. A job that was abandoned while it waited for its context does not run. */
 static void *job_thread(void *arg) {
     struct job *job = arg;
     struct core_context *core = job->context->thing;
-    pthread_mutex_lock(&core->work);
-    if (job_begin(job, core)) {
+    pthread_mutex_lock(&core->run_mutex);
+    /* From here on job_abandon() may cancel the context. */
+    pthread_mutex_lock(&core->mutex);
+    pthread_mutex_lock(&job->mutex);
+    bool runs = !job->is_abandoned;
+    pthread_mutex_unlock(&job->mutex);
+    core->running = runs ? job : NULL;
+    pthread_mutex_unlock(&core->mutex);
+    if (runs) {
         job->status = job->operation->run(job, core->context);
-        job_end(core);
+        pthread_mutex_lock(&core->mutex);
+        core->running = NULL;
+        sutra_context_cancel(core->context, false);
+        pthread_mutex_unlock(&core->mutex);
     }
-    pthread_mutex_unlock(&core->work);
+    pthread_mutex_unlock(&core->run_mutex);
     pthread_mutex_lock(&job->mutex);
     job->is_done = true;
     pthread_cond_signal(&job->finished);
     pthread_mutex_unlock(&job->mutex);
-    job_leave(job);
+    job_unref(job);
     return NULL;
 }
 
-#define ABANDON_WAITS 4
+#define ABANDON_POLLS 4
 
-/* Waits up to 20 ms. */
-static bool job_wait(struct job *job) {
+/* Waits up to 20 ms; returns whether the job is done. */
+static bool job_poll(struct job *job) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += 20000000;
@@ -89,32 +78,32 @@ static bool job_wait(struct job *job) {
     return is_done;
 }
 
-/* Nobody waits for the job any more: it ends soon, and frees what it has made. Others of its context are not disturbed.
- * Mostly it is gone when this returns. */
+/* Cancels the job if it runs; the job then ends soon and frees its result. Other jobs of the context are not cancelled.
+ * Usually the job has ended when this function returns. */
 static void job_abandon(struct job *job) {
     struct core_context *core = job->context->thing;
-    pthread_mutex_lock(&core->guard);
+    pthread_mutex_lock(&core->mutex);
     pthread_mutex_lock(&job->mutex);
     job->is_abandoned = true;
     pthread_mutex_unlock(&job->mutex);
     if (core->running == job)
         sutra_context_cancel(core->context, true);
-    pthread_mutex_unlock(&core->guard);
+    pthread_mutex_unlock(&core->mutex);
     PyThreadState *state = PyEval_SaveThread();
-    for (int i = 0; i < ABANDON_WAITS && !job_wait(job); i++)
+    for (int i = 0; i < ABANDON_POLLS && !job_poll(job); i++)
         ;
     PyEval_RestoreThread(state);
 }
 
-/* Until the job is done; false: an exception is set, and the job is left to itself. */
-static bool job_attend(struct job *job, PyObject *progress) {
+/* Waits until the job is done; false: an exception is set and the job is abandoned. */
+static bool job_await(struct job *job, PyObject *progress) {
     struct core_context *core = job->context->thing;
     bool is_done = false;
     while (!is_done) {
         PyThreadState *state = PyEval_SaveThread();
-        is_done = job_wait(job);
+        is_done = job_poll(job);
         PyEval_RestoreThread(state);
-        if (PyErr_CheckSignals() || !tell_progress(core, progress) || !tell_warnings(core)) {
+        if (PyErr_CheckSignals() || !report_progress(core, progress) || !issue_warnings(core)) {
             job_abandon(job);
             return false;
         }
@@ -122,28 +111,25 @@ static bool job_attend(struct job *job, PyObject *progress) {
     return true;
 }
 
-/* What the job gives, as a Thing that needs all that it was made of. */
-static PyObject *job_thing(struct job *job) {
-    struct box *box = box_new(job->operation->makes, job->thing);
-    job->thing = NULL;
-    if (!box)
-        return PyErr_NoMemory();
-    box->needs[0] = box_hold(job->context);
-    for (int i = 0; i < THINGS_MAX; i++)
-        if (job->things[i])
-            box->needs[1 + i] = box_hold(job->things[i]);
-    return thing_new(box);
-}
-
 static PyObject *job_result(struct job *job) {
+    struct box *box;
     if (job->status)
         return raise_error(&job->error);
-    switch (job->operation->gives) {
-    case GIVES_THING:
-        return job_thing(job);
-    case GIVES_STREAM:
+    switch (job->operation->returns) {
+    case RETURNS_THING:
+        box = box_new(job->operation->result_kind, job->thing);
+        job->thing = NULL;
+        if (!box)
+            return PyErr_NoMemory();
+        /* The result keeps its context and its inputs alive. */
+        box->dependencies[0] = box_ref(job->context);
+        for (int i = 0; i < THINGS_MAX; i++)
+            if (job->things[i])
+                box->dependencies[1 + i] = box_ref(job->things[i]);
+        return thing_new(box);
+    case RETURNS_STREAM:
         return stream_capsule(&job->stream);
-    case GIVES_NUMBER:
+    case RETURNS_NUMBER:
         return PyLong_FromUnsignedLongLong(job->number);
     default:
         Py_RETURN_NONE;
@@ -156,10 +142,10 @@ static bool job_start(struct job *job) {
     if (pthread_attr_init(&attributes))
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    atomic_store(&job->holders, 2);
+    atomic_store(&job->n_refs, 2);
     bool ok = pthread_create(&thread, &attributes, job_thread, job) == 0;
     if (!ok)
-        atomic_store(&job->holders, 1);
+        atomic_store(&job->n_refs, 1);
     pthread_attr_destroy(&attributes);
     return ok;
 }
@@ -170,7 +156,7 @@ enum sutra_status job_fail(struct job *job, enum sutra_status status, const char
     return status;
 }
 
-PyObject *job_do(const struct operation *operation, PyObject *arguments) {
+PyObject *job_run(const struct operation *operation, PyObject *arguments) {
     PyObject *context, *things, *texts, *numbers, *progress, *result = NULL;
     const char *name;
     if (!PyArg_ParseTuple(arguments, "sOOOOO", &name, &context, &things, &texts, &numbers, &progress))
@@ -179,18 +165,18 @@ PyObject *job_do(const struct operation *operation, PyObject *arguments) {
     if (!job)
         return PyErr_NoMemory();
     job->operation = operation;
-    atomic_store(&job->holders, 1);
+    atomic_store(&job->n_refs, 1);
     pthread_mutex_init(&job->mutex, NULL);
     pthread_cond_init(&job->finished, NULL);
-    if (take_box(context, "context", &job->context) && take_things(job, things) && take_texts(job, texts) &&
-        take_numbers(job, numbers)) {
+    if (box_from_object(context, "context", &job->context) && parse_things(job, things) && parse_texts(job, texts) &&
+        parse_numbers(job, numbers)) {
         if (!job_start(job))
             PyErr_SetString(PyExc_RuntimeError, "cannot start a thread");
-        else if (job_attend(job, progress))
+        else if (job_await(job, progress))
             result = job_result(job);
     }
     PyThreadState *state = PyEval_SaveThread();
-    job_leave(job);
+    job_unref(job);
     PyEval_RestoreThread(state);
     return result;
 }

@@ -1,5 +1,5 @@
 /*
- * operations.c - kinds of work by name, and what all results have: columns, and tables by number.
+ * operations.c - finds operations by name; operations of all results: columns, and tables by number.
  */
 #include "core.h"
 
@@ -27,7 +27,7 @@ static enum sutra_status run_table(struct job *job, struct sutra_context *contex
     return job_fail(job, SUTRA_DATA, reason);
 }
 
-/* Texts are names of columns, then of args; the first number tells how many are the former, below 0: the usual ones. */
+/* Texts: names of columns, then names of args. numbers[0]: number of column names; negative: the default columns. */
 static enum sutra_status run_columns(struct job *job, struct sutra_context *context) {
     const struct box *box = job->things[0];
     size_t n_names = job->numbers[0] > 0 ? (size_t)job->numbers[0] : 0;
@@ -43,15 +43,15 @@ static enum sutra_status run_columns(struct job *job, struct sutra_context *cont
     return box->kind->columns(job, context, box->thing, &options);
 }
 
-static const struct operation operations_of_all[] = {
-    {"table", {"*"}, 0, 1, GIVES_STREAM, run_table, NULL},
-    {"columns", {"*"}, 0, 1, GIVES_STREAM, run_columns, NULL},
+static const struct operation common_operations[] = {
+    {"table", {"*"}, 0, 1, RETURNS_STREAM, run_table, NULL},
+    {"columns", {"*"}, 0, 1, RETURNS_STREAM, run_columns, NULL},
     {0},
 };
 
-static const struct operation *operation_named(const char *name) {
+static const struct operation *find_operation(const char *name) {
     static const struct operation *const lists[] = {trace_operations,   analysis_operations,   finding_operations,
-                                                    rewrite_operations, simulation_operations, operations_of_all};
+                                                    rewrite_operations, simulation_operations, common_operations};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct operation *operation = lists[i]; operation->name; operation++)
             if (strcmp(operation->name, name) == 0)
@@ -64,7 +64,7 @@ static const struct operation *operation_named(const char *name) {
 PyObject *core_run(PyObject *self, PyObject *arguments) {
     (void)self;
     PyObject *first = PyTuple_GetItem(arguments, 0), *name = first ? PyUnicode_AsUTF8String(first) : NULL;
-    const struct operation *operation = name ? operation_named(PyBytes_AsString(name)) : NULL;
+    const struct operation *operation = name ? find_operation(PyBytes_AsString(name)) : NULL;
     Py_XDECREF(name);
-    return operation ? job_do(operation, arguments) : NULL;
+    return operation ? job_run(operation, arguments) : NULL;
 }

@@ -1,11 +1,11 @@
 /*
- * reports.c - counts and figures of results as dicts, the ranks that they are of, and their tables by name.
+ * reports.c - summaries of results as dicts; lists of their ranks and of their tables.
  */
 #include "core.h"
 
 #include <string.h>
 
-PyObject *members_of(const void *report, const struct member *members) {
+PyObject *dict_from_members(const void *report, const struct member *members) {
     PyObject *result = PyDict_New();
     for (; result && members->name; members++) {
         const char *at = (const char *)report + members->offset;
@@ -28,20 +28,20 @@ PyObject *list_add(PyObject *list, PyObject *item) {
     return list;
 }
 
-PyObject *dict_put(PyObject *dict, const char *name, PyObject *value) {
+PyObject *dict_add(PyObject *dict, const char *name, PyObject *value) {
     if (dict && (!value || PyDict_SetItemString(dict, name, value)))
         Py_CLEAR(dict);
     Py_XDECREF(value);
     return dict;
 }
 
-/* Takes the thing's box; NULL: an exception is set. */
+/* A new reference to the thing's box; NULL: an exception is set. */
 static struct box *box_of(PyObject *object) {
     struct box *box = NULL;
-    return take_box(object, "*", &box) ? box : NULL;
+    return box_from_object(object, "*", &box) ? box : NULL;
 }
 
-/* report(thing): the counts and figures of a result */
+/* report(thing): a dict of the summary of a result */
 PyObject *core_report(PyObject *self, PyObject *object) {
     struct box *box = box_of(object);
     PyObject *result = NULL;
@@ -50,14 +50,14 @@ PyObject *core_report(PyObject *self, PyObject *object) {
         result = box->kind->report(box->thing);
     else if (box)
         PyErr_SetString(PyExc_TypeError, "the result has no report");
-    box_leave(box);
+    box_unref(box);
     return result;
 }
 
-/* ranks(thing): a list of (path, rank, reason why it is left out or None) */
+/* ranks(thing): a list of (path, rank, reason for skipping it or None) */
 PyObject *core_ranks(PyObject *self, PyObject *object) {
     struct box *box = box_of(object);
-    struct told_rank rank;
+    struct rank_entry rank;
     PyObject *list = NULL;
     (void)self;
     if (box && box->kind->rank)
@@ -65,12 +65,12 @@ PyObject *core_ranks(PyObject *self, PyObject *object) {
     else if (box)
         PyErr_SetString(PyExc_TypeError, "the result has no ranks");
     for (size_t i = 0; list && box->kind->rank(box->thing, i, &rank); i++)
-        list = list_add(list, Py_BuildValue("(NLz)", text_of(rank.path), rank.rank, rank.reason));
-    box_leave(box);
+        list = list_add(list, Py_BuildValue("(NLz)", str_from_utf8(rank.path), rank.rank, rank.reason));
+    box_unref(box);
     return list;
 }
 
-/* tables(thing): a list of (number, name) of the tables that could be made */
+/* tables(thing): a list of (number, name) of the available tables */
 PyObject *core_tables(PyObject *self, PyObject *object) {
     struct box *box = box_of(object);
     PyObject *list = box ? PyList_New(0) : NULL;
@@ -83,6 +83,6 @@ PyObject *core_tables(PyObject *self, PyObject *object) {
             if (table)
                 list = list_add(list, Py_BuildValue("(Is)", number, sutra_table_name(table)));
         }
-    box_leave(box);
+    box_unref(box);
     return list;
 }

@@ -1,12 +1,12 @@
 /*
- * rewrites.c - operations: traces in, traces out: a part of one, several as one, a broken one made whole.
+ * rewrites.c - operations that write traces: cut a time range, merge several ranks, repair a malformed trace.
  */
 #include "core.h"
 
 #include <stdlib.h>
 
-/* From the first text, and five numbers in this order. */
-static struct sutra_selection selection_of(const struct job *job) {
+/* texts[0] and numbers[0..4], in the order of the members. */
+static struct sutra_selection job_selection(const struct job *job) {
     return (struct sutra_selection){
         .size = sizeof(struct sutra_selection),
         .step = job->texts[0],
@@ -20,9 +20,7 @@ static struct sutra_selection selection_of(const struct job *job) {
 
 /* ---- Cuts ---- */
 
-static void cut_release(void *thing) {
-    sutra_cut_free(thing);
-}
+DEFINE_FREE(cut)
 
 static const struct member cut_members[] = {
     COUNT(sutra_cut_report, n_events),      COUNT(sutra_cut_report, n_events_kept),
@@ -36,15 +34,15 @@ static const struct member cut_members[] = {
 static PyObject *cut_report(const void *thing) {
     struct sutra_cut_report report = {.size = sizeof report};
     sutra_cut_report(thing, &report);
-    return members_of(&report, cut_members);
+    return dict_from_members(&report, cut_members);
 }
 
 static const struct kind cut_kind = {.name = "cut", .free = cut_release, .report = cut_report};
 
 static enum sutra_status run_cut(struct job *job, struct sutra_context *context) {
-    const struct sutra_selection selection = selection_of(job);
+    const struct sutra_selection selection = job_selection(job);
     const struct sutra_host_trace *host = job->things[1] ? job->things[1]->thing : NULL;
-    GIVE(job, sutra_cut_run(context, job->things[0]->thing, host, &selection, &made, &job->error), sutra_cut);
+    RETURN_THING(job, sutra_cut_run(context, job->things[0]->thing, host, &selection, &made, &job->error), sutra_cut);
 }
 
 static enum sutra_status run_cut_write(struct job *job, struct sutra_context *context) {
@@ -55,11 +53,9 @@ static enum sutra_status run_cut_write_host(struct job *job, struct sutra_contex
     return sutra_cut_write_host(context, job->things[0]->thing, job->texts[0], &job->number, &job->error);
 }
 
-/* ---- Timelines of several ranks ---- */
+/* ---- Merged traces of several ranks ---- */
 
-static void merged_release(void *thing) {
-    sutra_merged_free(thing);
-}
+DEFINE_FREE(merged)
 
 static enum sutra_status merged_columns(struct job *job, struct sutra_context *context, const void *thing,
                                         const struct sutra_columns_options *options) {
@@ -78,32 +74,30 @@ static const struct member merged_members[] = {
 static PyObject *merged_report(const void *thing) {
     struct sutra_merge_report report = {.size = sizeof report};
     sutra_merged_report(thing, &report);
-    return members_of(&report, merged_members);
+    return dict_from_members(&report, merged_members);
 }
 
 static const struct kind merged_kind = {
     .name = "merge", .free = merged_release, .columns = merged_columns, .report = merged_report};
 
-/* Texts: step, output, paths. Numbers: those of a selection, how clocks are brought together, whether without arrows. */
+/* Texts: step, output, paths. Numbers: selection, enum sutra_clocks, 1 to omit arrows. */
 static enum sutra_status run_merge(struct job *job, struct sutra_context *context) {
-    const struct sutra_selection selection = selection_of(job);
+    const struct sutra_selection selection = job_selection(job);
     const struct sutra_merge_options options = {
         .size = sizeof options,
         .selection = &selection,
         .clocks = (enum sutra_clocks)job->numbers[5],
         .no_arrows = job->numbers[6] != 0,
     };
-    GIVE(job,
-         sutra_merge(context, (const char *const *)job->texts + 2, job->n_texts - 2, &options, job->texts[1], &made,
-                     &job->error),
-         sutra_merged);
+    RETURN_THING(job,
+                 sutra_merge(context, (const char *const *)job->texts + 2, job->n_texts - 2, &options, job->texts[1],
+                             &made, &job->error),
+                 sutra_merged);
 }
 
 /* ---- Repairs ---- */
 
-static void repair_release(void *thing) {
-    sutra_repair_free(thing);
-}
+DEFINE_FREE(repair)
 
 static enum sutra_status repair_columns(struct job *job, struct sutra_context *context, const void *thing,
                                         const struct sutra_columns_options *options) {
@@ -120,23 +114,23 @@ static const struct member repair_members[] = {
     {0},
 };
 
-/* With how often each kind of damage was mended, of those that there were. */
+/* "repaired": number of repairs by kind, without the kinds that did not occur. */
 static PyObject *repair_report(const void *thing) {
     struct sutra_repair_report report = {.size = sizeof report};
     sutra_repair_report(thing, &report);
-    PyObject *dict = members_of(&report, repair_members), *mended = PyDict_New();
+    PyObject *dict = dict_from_members(&report, repair_members), *repaired = PyDict_New();
     for (int i = 0; i < SUTRA_N_REPAIR_KINDS; i++)
         if (report.n[i])
-            mended = dict_put(mended, sutra_repair_kind_name((enum sutra_repair_kind)i, true),
-                              PyLong_FromUnsignedLongLong(report.n[i]));
-    return dict_put(dict, "repaired", mended);
+            repaired = dict_add(repaired, sutra_repair_kind_name((enum sutra_repair_kind)i, true),
+                                PyLong_FromUnsignedLongLong(report.n[i]));
+    return dict_add(dict, "repaired", repaired);
 }
 
 static const struct kind repair_kind = {
     .name = "repair", .free = repair_release, .columns = repair_columns, .report = repair_report};
 
 static enum sutra_status run_repair(struct job *job, struct sutra_context *context) {
-    GIVE(job, sutra_repair_read(context, job->texts[0], &made, &job->error), sutra_repair);
+    RETURN_THING(job, sutra_repair_read(context, job->texts[0], &made, &job->error), sutra_repair);
 }
 
 static enum sutra_status run_repair_write(struct job *job, struct sutra_context *context) {
@@ -144,11 +138,11 @@ static enum sutra_status run_repair_write(struct job *job, struct sutra_context 
 }
 
 const struct operation rewrite_operations[] = {
-    {"cut", {"device_trace", "?host_trace"}, 1, 5, GIVES_THING, run_cut, &cut_kind},
-    {"cut_write", {"cut"}, 1, 0, GIVES_NUMBER, run_cut_write, NULL},
-    {"cut_write_host", {"cut"}, 1, 0, GIVES_NUMBER, run_cut_write_host, NULL},
-    {"merge", {NULL}, 3, 7, GIVES_THING, run_merge, &merged_kind},
-    {"repair", {NULL}, 1, 0, GIVES_THING, run_repair, &repair_kind},
-    {"repair_write", {"repair"}, 1, 0, GIVES_NUMBER, run_repair_write, NULL},
+    {"cut", {"device_trace", "?host_trace"}, 1, 5, RETURNS_THING, run_cut, &cut_kind},
+    {"cut_write", {"cut"}, 1, 0, RETURNS_NUMBER, run_cut_write, NULL},
+    {"cut_write_host", {"cut"}, 1, 0, RETURNS_NUMBER, run_cut_write_host, NULL},
+    {"merge", {NULL}, 3, 7, RETURNS_THING, run_merge, &merged_kind},
+    {"repair", {NULL}, 1, 0, RETURNS_THING, run_repair, &repair_kind},
+    {"repair_write", {"repair"}, 1, 0, RETURNS_NUMBER, run_repair_write, NULL},
     {0},
 };

@@ -1,11 +1,11 @@
 /*
- * simulations.c - operations: the .et files of a job run in time.
+ * simulations.c - operations: simulate the .et files of a job.
  */
 #include "core.h"
 
 #include <stdlib.h>
 
-/* A simulation, and the files that it is of. */
+/* A simulation and its input files. */
 struct simulated {
     struct sutra_simulation *simulation;
     uint64_t *ranks;
@@ -22,7 +22,7 @@ static void simulation_release(void *thing) {
     free(made);
 }
 
-/* The second number tells which of its lists. */
+/* numbers[1]: enum sutra_simulated_columns. */
 static enum sutra_status simulation_columns(struct job *job, struct sutra_context *context, const void *thing,
                                             const struct sutra_columns_options *options) {
     (void)context;
@@ -34,34 +34,18 @@ static enum sutra_status simulation_columns(struct job *job, struct sutra_contex
 static PyObject *simulation_report(const void *thing) {
     const struct sutra_simulation *simulation = ((const struct simulated *)thing)->simulation;
     PyObject *dict =
-        dict_put(PyDict_New(), "time_ns", PyLong_FromUnsignedLongLong(sutra_simulation_time_ns(simulation)));
-    dict = dict_put(dict, "n_ranks", PyLong_FromUnsignedLong(sutra_simulation_ranks(simulation)));
-    return dict_put(dict, "n_deadlocked", PyLong_FromUnsignedLongLong(sutra_simulation_n_deadlocked(simulation)));
+        dict_add(PyDict_New(), "time_ns", PyLong_FromUnsignedLongLong(sutra_simulation_time_ns(simulation)));
+    dict = dict_add(dict, "n_ranks", PyLong_FromUnsignedLong(sutra_simulation_ranks(simulation)));
+    return dict_add(dict, "n_deadlocked", PyLong_FromUnsignedLongLong(sutra_simulation_n_deadlocked(simulation)));
 }
 
 static const struct kind simulation_kind = {
     .name = "simulation", .free = simulation_release, .columns = simulation_columns, .report = simulation_report};
 
-/* Which resources the GPUs have: as the first number says, else as the first file does. */
-static bool streams_of(const struct job *job, const struct simulated *made) {
-    return job->numbers[0] < 0 ? sutra_et_gpu_streams(made->ets[0]) : job->numbers[0] != 0;
-}
-
 #define SIMULATE_NUMBERS 7
 
-static enum sutra_status read_files(struct job *job, struct sutra_context *context, struct simulated *made,
-                                    char *const *paths) {
-    enum sutra_status status = SUTRA_OK;
-    for (uint32_t i = 0; i < made->n && !status; i++) {
-        made->ranks[i] = (uint64_t)job->numbers[SIMULATE_NUMBERS + i];
-        status = sutra_et_read(context, paths[i], NULL, &made->ets[i], &job->error);
-    }
-    return status;
-}
-
-/* Texts: the network, the changes, the files. Numbers: whether GPUs have streams (below 0: as the files tell), whether
- * hosts have threads, whether ranks are alone, whether without launch latency, whether without stragglers, the bandwidth,
- * how many changes; then the rank of each file. */
+/* Texts: network, scales, files. Numbers: GPU streams (negative: as in the first file), CPU threads, alone, no launch
+ * latency, no stragglers, bandwidth, number of scales, then the rank of each file. */
 static enum sutra_status run_simulation(struct job *job, struct sutra_context *context) {
     size_t n_changes = (size_t)job->numbers[6], n = job->n_numbers - SIMULATE_NUMBERS;
     if (n_changes > job->n_texts - 1 || n != job->n_texts - 1 - n_changes || n < 1 || n > UINT32_MAX)
@@ -74,12 +58,16 @@ static enum sutra_status run_simulation(struct job *job, struct sutra_context *c
     made->ranks = calloc(n, sizeof *made->ranks);
     if (!made->ranks)
         return job_fail(job, SUTRA_SYSTEM, "out of memory");
-    enum sutra_status status = read_files(job, context, made, job->texts + 1 + n_changes);
-    if (status)
-        return status;
+    for (uint32_t i = 0; i < made->n; i++) {
+        made->ranks[i] = (uint64_t)job->numbers[SIMULATE_NUMBERS + i];
+        enum sutra_status status =
+            sutra_et_read(context, job->texts[1 + n_changes + i], NULL, &made->ets[i], &job->error);
+        if (status)
+            return status;
+    }
     const struct sutra_simulate_options options = {
         .size = sizeof options,
-        .gpu_streams = streams_of(job, made),
+        .gpu_streams = job->numbers[0] < 0 ? sutra_et_gpu_streams(made->ets[0]) : job->numbers[0] != 0,
         .cpu_threads = job->numbers[1] != 0,
         .alone = job->numbers[2] != 0,
         .scales = (const char *const *)job->texts + 1,
@@ -99,7 +87,7 @@ static enum sutra_status run_simulation_trace(struct job *job, struct sutra_cont
 }
 
 const struct operation simulation_operations[] = {
-    {"simulate", {NULL}, 2, SIMULATE_NUMBERS, GIVES_THING, run_simulation, &simulation_kind},
-    {"simulate_trace", {"simulation"}, 1, 0, GIVES_NUMBER, run_simulation_trace, NULL},
+    {"simulate", {NULL}, 2, SIMULATE_NUMBERS, RETURNS_THING, run_simulation, &simulation_kind},
+    {"simulate_trace", {"simulation"}, 1, 0, RETURNS_NUMBER, run_simulation_trace, NULL},
     {0},
 };

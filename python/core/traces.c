@@ -1,44 +1,42 @@
 /*
- * traces.c - operations: reading traces, linking them, and what is made of one or two: trees, pairs, critical paths.
+ * traces.c - operations: read and link traces; call trees, correlations and critical paths.
  */
 #include "core.h"
 
 #include <stdlib.h>
 
-/* How to free it, and its columns. */
-#define TYPED(name)                                                                                                    \
-    static void name##_release(void *thing) {                                                                          \
-        sutra_##name##_free((struct sutra_##name *)thing);                                                             \
-    }                                                                                                                  \
+/* NAME_release() and NAME_columns() for the free and columns members of a kind. */
+#define DEFINE_FREE_AND_COLUMNS(name)                                                                                  \
+    DEFINE_FREE(name)                                                                                                  \
     static enum sutra_status name##_columns(struct job *job, struct sutra_context *context, const void *thing,         \
                                             const struct sutra_columns_options *options) {                             \
         return sutra_##name##_arrow(context, (const struct sutra_##name *)thing, options, &job->stream, &job->error);  \
     }
-TYPED(device_trace)
-TYPED(host_trace)
-TYPED(linked)
-TYPED(critical_path)
+DEFINE_FREE_AND_COLUMNS(device_trace)
+DEFINE_FREE_AND_COLUMNS(host_trace)
+DEFINE_FREE_AND_COLUMNS(linked)
+DEFINE_FREE_AND_COLUMNS(critical_path)
 
 static const struct kind device_trace_kind = {
     .name = "device_trace", .free = device_trace_release, .columns = device_trace_columns};
 static const struct kind host_trace_kind = {
     .name = "host_trace", .free = host_trace_release, .columns = host_trace_columns};
 
-/* Of a part of it, if any; behind the texts of that stands the path. */
+/* Texts: restriction, path. Numbers: restriction. */
 static enum sutra_status run_device_trace(struct job *job, struct sutra_context *context) {
-    const struct sutra_restriction *part = job_part(job, 0);
+    const struct sutra_restriction *restriction = job_restriction(job, 0);
     struct sutra_device_trace *made = NULL;
-    if (!part)
+    if (!restriction)
         return SUTRA_SYSTEM;
-    enum sutra_status status = sutra_device_trace_read(context, job->texts[PART_TEXTS], &made, &job->error);
+    enum sutra_status status = sutra_device_trace_read(context, job->texts[RESTRICTION_TEXTS], &made, &job->error);
     if (!status)
-        status = sutra_device_trace_restrict(context, made, part, &job->error);
+        status = sutra_device_trace_restrict(context, made, restriction, &job->error);
     job->thing = made;
     return status;
 }
 
 static enum sutra_status run_host_trace(struct job *job, struct sutra_context *context) {
-    GIVE(job, sutra_host_trace_read(context, job->texts[0], &made, &job->error), sutra_host_trace);
+    RETURN_THING(job, sutra_host_trace_read(context, job->texts[0], &made, &job->error), sutra_host_trace);
 }
 
 static enum sutra_status run_trace_kind(struct job *job, struct sutra_context *context) {
@@ -78,7 +76,7 @@ static const struct member link_members[] = {
 static PyObject *link_report(const void *thing) {
     struct sutra_link_report report = {.size = sizeof report};
     sutra_linked_report(thing, &report);
-    return members_of(&report, link_members);
+    return dict_from_members(&report, link_members);
 }
 
 static const struct kind link_kind = {
@@ -86,8 +84,8 @@ static const struct kind link_kind = {
 
 static enum sutra_status run_link(struct job *job, struct sutra_context *context) {
     const struct sutra_link_options options = {.size = sizeof options, .no_sync = job->numbers[0] != 0};
-    GIVE(job, sutra_link(context, job->things[0]->thing, job->things[1]->thing, &options, &made, &job->error),
-         sutra_linked);
+    RETURN_THING(job, sutra_link(context, job->things[0]->thing, job->things[1]->thing, &options, &made, &job->error),
+                 sutra_linked);
 }
 
 static enum sutra_status run_linked_write(struct job *job, struct sutra_context *context) {
@@ -108,7 +106,7 @@ static enum sutra_status run_linked_convert(struct job *job, struct sutra_contex
 
 /* ---- Trees and pairs ---- */
 
-/* A result that is made of a profile, with it. */
+/* A tree or a correlation, with the profile that it refers to. */
 struct profiled {
     struct sutra_profile *profile;
     struct sutra_tree *tree;
@@ -132,7 +130,7 @@ static const struct member tree_members[] = {
 static PyObject *tree_report(const void *thing) {
     struct sutra_tree_report report = {.size = sizeof report};
     sutra_tree_report(((const struct profiled *)thing)->tree, &report);
-    return members_of(&report, tree_members);
+    return dict_from_members(&report, tree_members);
 }
 
 static enum sutra_status tree_columns(struct job *job, struct sutra_context *context, const void *thing,
@@ -151,7 +149,7 @@ static const struct kind tree_kind = {
 static const struct kind correlation_kind = {
     .name = "correlation", .free = profiled_release, .columns = correlation_columns};
 
-static enum sutra_status take_profile(struct job *job, struct sutra_context *context, struct profiled **made) {
+static enum sutra_status create_profile(struct job *job, struct sutra_context *context, struct profiled **made) {
     const struct sutra_profile_options options = {.size = sizeof options, .inputs = true};
     job->thing = *made = calloc(1, sizeof **made);
     if (!*made)
@@ -162,7 +160,7 @@ static enum sutra_status take_profile(struct job *job, struct sutra_context *con
 
 static enum sutra_status run_tree(struct job *job, struct sutra_context *context) {
     struct profiled *made;
-    enum sutra_status status = take_profile(job, context, &made);
+    enum sutra_status status = create_profile(job, context, &made);
     if (!status)
         status = sutra_tree_build(context, made->profile, SUTRA_TORCH_VERSION_2, &made->tree, &job->error);
     return status;
@@ -172,7 +170,7 @@ static enum sutra_status run_correlation(struct job *job, struct sutra_context *
     const struct sutra_correlation_options options = {.size = sizeof options,
                                                       .kind = (enum sutra_correlation_kind)job->numbers[0]};
     struct profiled *made;
-    enum sutra_status status = take_profile(job, context, &made);
+    enum sutra_status status = create_profile(job, context, &made);
     if (!status)
         status = sutra_correlation_find(context, made->profile, &options, &made->correlation, &job->error);
     return status;
@@ -213,7 +211,7 @@ static const struct member path_members[] = {
 static PyObject *critical_path_report(const void *thing) {
     struct sutra_critical_path_report report = {.size = sizeof report};
     sutra_critical_path_report(thing, &report);
-    return members_of(&report, path_members);
+    return dict_from_members(&report, path_members);
 }
 
 static const struct kind critical_path_kind = {.name = "critical_path",
@@ -228,8 +226,8 @@ static enum sutra_status run_critical_path(struct job *job, struct sutra_context
         .instance = (uint64_t)job->numbers[0],
         .hta_version = (enum sutra_hta_version)job->numbers[1],
     };
-    GIVE(job, sutra_critical_path_find(context, job->things[0]->thing, &options, &made, &job->error),
-         sutra_critical_path);
+    RETURN_THING(job, sutra_critical_path_find(context, job->things[0]->thing, &options, &made, &job->error),
+                 sutra_critical_path);
 }
 
 static enum sutra_status run_critical_path_write(struct job *job, struct sutra_context *context) {
@@ -238,17 +236,23 @@ static enum sutra_status run_critical_path_write(struct job *job, struct sutra_c
 }
 
 const struct operation trace_operations[] = {
-    {"device_trace", {NULL}, PART_TEXTS + 1, PART_NUMBERS, GIVES_THING, run_device_trace, &device_trace_kind},
-    {"host_trace", {NULL}, 1, 0, GIVES_THING, run_host_trace, &host_trace_kind},
-    {"trace_kind", {NULL}, 1, 0, GIVES_NUMBER, run_trace_kind, NULL},
-    {"link", {"host_trace", "device_trace"}, 0, 1, GIVES_THING, run_link, &link_kind},
-    {"link_write", {"link"}, 1, 0, GIVES_NUMBER, run_linked_write, NULL},
-    {"link_convert", {"link"}, 1, 0, GIVES_NUMBER, run_linked_convert, NULL},
-    {"tree", {"device_trace", "?host_trace"}, 0, 0, GIVES_THING, run_tree, &tree_kind},
-    {"tree_write", {"tree"}, 1, 1, GIVES_NUMBER, run_tree_write, NULL},
-    {"correlation", {"device_trace", "?host_trace"}, 0, 1, GIVES_THING, run_correlation, &correlation_kind},
-    {"correlation_write", {"correlation"}, 1, 1, GIVES_NUMBER, run_correlation_write, NULL},
-    {"critical_path", {"device_trace"}, 1, 2, GIVES_THING, run_critical_path, &critical_path_kind},
-    {"critical_path_write", {"critical_path"}, 1, 1, GIVES_NOTHING, run_critical_path_write, NULL},
+    {"device_trace",
+     {NULL},
+     RESTRICTION_TEXTS + 1,
+     RESTRICTION_NUMBERS,
+     RETURNS_THING,
+     run_device_trace,
+     &device_trace_kind},
+    {"host_trace", {NULL}, 1, 0, RETURNS_THING, run_host_trace, &host_trace_kind},
+    {"trace_kind", {NULL}, 1, 0, RETURNS_NUMBER, run_trace_kind, NULL},
+    {"link", {"host_trace", "device_trace"}, 0, 1, RETURNS_THING, run_link, &link_kind},
+    {"link_write", {"link"}, 1, 0, RETURNS_NUMBER, run_linked_write, NULL},
+    {"link_convert", {"link"}, 1, 0, RETURNS_NUMBER, run_linked_convert, NULL},
+    {"tree", {"device_trace", "?host_trace"}, 0, 0, RETURNS_THING, run_tree, &tree_kind},
+    {"tree_write", {"tree"}, 1, 1, RETURNS_NUMBER, run_tree_write, NULL},
+    {"correlation", {"device_trace", "?host_trace"}, 0, 1, RETURNS_THING, run_correlation, &correlation_kind},
+    {"correlation_write", {"correlation"}, 1, 1, RETURNS_NUMBER, run_correlation_write, NULL},
+    {"critical_path", {"device_trace"}, 1, 2, RETURNS_THING, run_critical_path, &critical_path_kind},
+    {"critical_path_write", {"critical_path"}, 1, 1, RETURNS_NOTHING, run_critical_path_write, NULL},
     {0},
 };
