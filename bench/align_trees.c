@@ -1,13 +1,12 @@
 /*
- * align_trees.c - how well and how fast call trees are aligned: a made tree, a copy of it with operators deleted,
- * inserted, renamed or moved, and the share of the untouched operators that find themselves again.
+ * align_trees.c - measures quality and speed of the alignment of call trees: a synthetic tree, a copy with deleted,
+ * inserted, renamed or moved operators, and the share of unchanged operators that are matched with themselves.
  *
  *     align_trees [OPERATORS [THREADS]]      a table on standard output; exit code 1 if a target is missed
  *
- * Two kinds of trees: those like a model's, where each operator calls the same few others every time, so that subtrees
- * repeat over and over; and loose ones, where names are drawn by lot. The copy is edited as a tree: a deleted operator
- * leaves its children to the one above, an inserted one is a leaf or takes a sibling below it, a moved one goes with
- * all below it to any other place.
+ * Two kinds of trees: model-like trees, where each operator always calls the same few others and subtrees repeat; and
+ * random trees with random names. Edits: the children of a deleted operator move to its parent; an inserted operator is
+ * a leaf or the new parent of a sibling; a moved operator moves with its subtree to a random position.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /*
- * call_tree.c - how long the call tree and the tensor ids of made-up events take, by size; a table on standard output.
+ * call_tree.c - measures the call tree and the tensor ids of synthetic events, by size; prints a table.
  *
  *     build/call_tree [LARGEST [ROUNDS [THREADS]]]      10,000,000 events, 5 rounds, 2 threads
  *
- * Events are as a training step records them: operators nested up to eight deep on two forward threads, backward
- * operators on threads of their own that fall back on a forward thread, memory that comes and goes, inputs that take
- * it; now and then an end is missing. In recorded order one thread follows the other, so that starts must be sorted.
- * What is timed is all that lies between a profile and its tree with ids: sutra_tree_build(), then its two heavy steps
- * by themselves, then pairs of forward and backward. Seconds are the least of the rounds; the exit code is 1 if the
- * target is missed.
+ * Events resemble a training step: operators nested up to eight deep on two forward threads, backward operators on
+ * threads of their own that continue on a forward thread, memory events, inputs that use the memory; some ends are
+ * missing. Threads are recorded one after the other, so that starts must be sorted.
+ *
+ * Timed: sutra_tree_build(), then its two expensive steps alone, then forward/backward pairs. Seconds are the minimum
+ * of the rounds; exit code 1 if the target is missed.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /*
- * collectives.c - how long the collectives of many ranks take, against reading their traces; a line on standard output.
+ * collectives.c - measures the analysis of collectives of several ranks, compared with reading their traces; prints one
+ * line.
  *
- *     build/bench_collectives ROUNDS DEVICE...         device traces, one of each rank
+ *     build/bench_collectives ROUNDS DEVICE...         one device trace per rank
  *
- * Both are done with as many threads as ranks are worked on at a time, and by turns, so that a busy machine slows both.
- * The seconds are those of processors, which neighbours disturb less; the least of the rounds counts.
+ * Both use as many threads as ranks are analyzed concurrently, and alternate, so that other load slows both. Seconds
+ * are CPU time, which other processes disturb less; the minimum of the rounds counts.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,12 @@
 /*
- * match_engines.c - how long the engines take to match so many GPU operators; JSON on standard output, for
- * bench/engine.
+ * match_engines.c - measures the matching steps of each engine; prints JSON for bench/engine.
  *
  *     build/match_engines SIZE SHAPE [ROUNDS [DEVICE]]      SHAPE: see `shapes`, or "list"
  *
- * What is matched is a made-up table of SIZE CPU operators and SIZE GPU operators, in memory: starts are sorted,
- * exclusive durations, the order between threads and the parents of the GPU operators found, as `sutra link` has it
- * done. The CPU engine does it on one thread and on all, the CUDA engine on a device if there is one; the results must
- * be the same before anything is told. Each round is told by itself, the first of them too.
+ * Input: a synthetic table of SIZE CPU operators and SIZE GPU operators in memory. Steps as in `sutra link`: sorted
+ * starts, exclusive durations, inter-thread order, and parents of GPU operators. The CPU engine runs with one thread
+ * and with all threads, the CUDA engine on a device if there is one. Results are compared before times are printed.
+ * Each round is printed, including the first.
  */
 #include <sched.h>
 #include <time.h>

@@ -1,13 +1,12 @@
 /*
- * parse_simdjson - how long simdjson takes with the given files, one after the other on one thread.
+ * parse_simdjson.cpp - measures simdjson on the given files, one after the other on one thread.
  *
  * usage: parse_simdjson [--on-demand] FILE...
  *
- * By default its DOM merely parses them. With --on-demand its On-Demand parser goes over the events of a device trace,
- * or the nodes of a host trace, and adds up the values that our columns hold; it checks what it looks at, and makes no
- * columns. Prints one line of JSON: the seconds of loading (reading into simdjson's padded buffer) and of parsing,
- * those of processors for both, and the bytes. The parser is used for one file only, so that the memory of one does not
- * help the next.
+ * By default the DOM parser parses the files. With --on-demand the On-Demand parser visits the events of a device
+ * trace, or the nodes of a host trace, and sums the values that sutra's columns contain; it checks the values and
+ * builds no columns. Prints one line of JSON: wall and CPU seconds of loading (into simdjson's padded buffer) and of
+ * parsing, and the bytes. Each file has a new parser, so that no file reuses the memory of an earlier one.
  */
 #include <chrono>
 #include <cstdint>

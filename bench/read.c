@@ -1,13 +1,12 @@
 /*
- * read.c - how fast traces become columns, beside a sum over their bytes; Markdown rows on standard output.
+ * read.c - measures reading traces into columns, compared with a sum over their bytes; prints Markdown rows.
  *
  *     build/bench_read ROUNDS THREADS TRACE...         device and host traces, plain or compressed
  *
- * Each round reads every trace once with one thread and once with THREADS, and sums up its bytes once with one thread,
- * by turns, so that a busy machine slows all of them. Seconds are those of the quickest round by the clock, and what
- * processors took in it. On N threads that take the processors' time P, work of which a share s is one thread's alone
- * lasts T = P s + P (1 - s) / N: the serial share is s = (T / P - 1 / N) / (1 - 1 / N). What P is above that of one
- * thread, P1, threads take from each other (memory, a core that two share). Amdahl's law on T / T1 has both in one.
+ * Each round reads every trace with one thread and with THREADS, and sums its bytes with one thread, alternating, so
+ * that other load slows all. Reported: wall time of the fastest round and its CPU time. On N threads with CPU time P, a
+ * program with serial share s takes T = P s + P (1 - s) / N: s = (T / P - 1 / N) / (1 - 1 / N). The increase of P over
+ * the CPU time P1 of one thread is contention for memory or for a shared core. Amdahl's law on T / T1 includes both.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * arrow_check.h - reading streams of the Arrow C data interface in tests: whether arrays are what their schema says,
- * and values by the names of columns.
+ * arrow_check.h - reads streams of the Arrow C data interface in tests: checks arrays against their schema, and returns
+ * values by column name.
  */
 #ifndef TESTS_ARROW_CHECK_H
 #define TESTS_ARROW_CHECK_H

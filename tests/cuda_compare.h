@@ -1,5 +1,6 @@
 /*
- * cuda_compare.h - both engines, that for CUDA on a device of so many bytes that is played by the CPU.
+ * cuda_compare.h - opens the CPU engine and a CUDA engine with a device of a given memory size that runs on the CPU
+ * (host_gpu.cpp).
  */
 #ifndef TESTS_CUDA_COMPARE_H
 #define TESTS_CUDA_COMPARE_H

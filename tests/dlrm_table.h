@@ -1,9 +1,9 @@
 /*
- * dlrm_table.h - small device traces as strings, and what the analysis makes of them as text.
+ * dlrm_table.h - small device traces as strings, and the results of the DLRM analysis as text.
  *
  *     OP("aten::a", 10, 5, 11)      an operator from 10 to 15 with external id 11 on thread 1
  *     LAUNCH(12, 1, 7)              a launch with correlation 7
- *     KERNEL("gemm", 20, 14, 3, 7)  a kernel on stream 20 that the launch started
+ *     KERNEL("gemm", 20, 14, 3, 7)  a kernel on stream 20 of this launch
  */
 #ifndef TESTS_DLRM_TABLE_H
 #define TESTS_DLRM_TABLE_H

@@ -1,7 +1,7 @@
 /*
- * engine_compare.h - two engines, array by array: all steps on made-up tables of operators, and those that know no
- * operators on columns of profiler events, storages of tensors, intervals and values. engines[0] is the engine that is
- * right, engines[1] the one under test.
+ * engine_compare.h - compares two engines array by array: all steps on synthetic operator tables; steps without
+ * operators on profiler events, storages of tensors, intervals and values. engines[0] is the correct engine, engines[1]
+ * the engine under test.
  */
 #ifndef TESTS_ENGINE_COMPARE_H
 #define TESTS_ENGINE_COMPARE_H

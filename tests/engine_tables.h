@@ -1,6 +1,6 @@
 /*
- * engine_tables.h - made-up tables for comparing engines: operators, markers and questions of many shapes, all steps of
- * an engine on one of them, and their results array by array.
+ * engine_tables.h - synthetic tables for comparing engines: operators, markers and queries of many shapes; runs all
+ * steps of an engine on a table and compares the results array by array.
  */
 #ifndef TESTS_ENGINE_TABLES_H
 #define TESTS_ENGINE_TABLES_H

@@ -1,5 +1,5 @@
 /*
- * et_bytes.h - .et files made by hand for tests, field by field.
+ * et_bytes.h - builds .et files for tests field by field.
  */
 #ifndef TESTS_ET_BYTES_H
 #define TESTS_ET_BYTES_H

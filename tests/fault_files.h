@@ -1,6 +1,6 @@
 /*
- * fault_files.h - a piece of work that writes some files, done again and again while allocations are refused: each time
- * it must end with SUTRA_SYSTEM and leave only whole files, or with all of them.
+ * fault_files.h - repeats an operation that writes files while allocations fail in turn. Each run must return
+ * SUTRA_SYSTEM and leave only complete files, or write all files.
  */
 #ifndef TESTS_FAULT_FILES_H
 #define TESTS_FAULT_FILES_H

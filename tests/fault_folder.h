@@ -1,6 +1,6 @@
 /*
- * fault_folder.h - a piece of work that fills a folder, done again and again while allocations are refused: each time
- * it must end with SUTRA_SYSTEM, or with all files; files that are there are whole, and nothing else is there.
+ * fault_folder.h - repeats an operation that fills a directory while allocations fail in turn. Each run must return
+ * SUTRA_SYSTEM, or write all files. Written files are complete; the directory contains no other files.
  */
 #ifndef TESTS_FAULT_FOLDER_H
 #define TESTS_FAULT_FOLDER_H

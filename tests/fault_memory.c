@@ -1,8 +1,7 @@
 /*
- * fault_memory.c - runs out of memory at every allocation, one after the other, while a pair is read, linked and
- * written.
+ * fault_memory.c - fails every allocation in turn while a pair of traces is read, linked and written.
  *
- * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right file; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM and leave no file, or write the expected file. The sanitizers detect leaks.
  */
 #include <sys/stat.h>
 

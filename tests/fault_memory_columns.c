@@ -1,8 +1,8 @@
 /*
- * fault_memory_columns.c - runs out of memory at every allocation, one after the other, while events, nodes, a table, a
- * repair and a simulation become columns and are read.
+ * fault_memory_columns.c - fails every allocation in turn while events, nodes, a table, a repair and a simulation are
+ * exported as Arrow columns and read.
  *
- * Each such run must end with SUTRA_SYSTEM and nothing, or with all columns; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM and no columns, or all columns. The sanitizers detect leaks.
  */
 #include "arrow_check.h"
 #include "refuse.h"

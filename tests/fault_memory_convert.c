@@ -1,8 +1,8 @@
 /*
- * fault_memory_convert.c - runs out of memory at every allocation, one after the other, while ET+ is converted and
- * written, with what ASTRA-sim needs beside it.
+ * fault_memory_convert.c - fails every allocation in turn while ET+ is converted and written, together with the other
+ * files that ASTRA-sim needs.
  *
- * Each such run must end with SUTRA_SYSTEM, or with the right file.
+ * Each run must return SUTRA_SYSTEM, or write the expected files.
  */
 #include <stdio.h>
 #include <string.h>

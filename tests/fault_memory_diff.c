@@ -1,8 +1,8 @@
 /*
- * fault_memory_diff.c - runs out of memory at every allocation, one after the other, while two traces are compared, by
- * our rules and by HTA's.
+ * fault_memory_diff.c - fails every allocation in turn while two traces are compared, with default rules and with
+ * --compat.
  *
- * Each such run must end with SUTRA_SYSTEM and nothing, or with all tables; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM and no result, or all tables. The sanitizers detect leaks.
  */
 #include "hta_table.h"
 #include "refuse.h"

@@ -1,11 +1,9 @@
 /*
- * fault_memory_dlrm.c - runs out of memory at every allocation, one after the other, while traces are analyzed and the
- * results are written to a folder.
+ * fault_memory_dlrm.c - fails every allocation in turn while `analyze dlrm` analyzes one trace and writes a directory
+ * of results, and while two ranks are analyzed: the files of the first rank and of all ranks go to one directory.
  *
- * The same for two ranks: the files of the first one and those of all ranks go to one folder.
- *
- * Each such run must end with SUTRA_SYSTEM, or with all files; files that are there are whole, and nothing else is
- * there.
+ * Each run must return SUTRA_SYSTEM, or write all files. Written files are complete; the directory contains no other
+ * files.
  */
 #include "dlrm_table.h"
 #include "fault_folder.h"

@@ -1,8 +1,8 @@
 /*
- * fault_memory_et.c - runs out of memory at every allocation, one after the other, while a Chakra file is read,
- * checked, described, drawn and written, and while it is made of its JSON lines again.
+ * fault_memory_et.c - fails every allocation in turn while a Chakra file is read, checked, summarized, drawn and
+ * written, and while it is rebuilt from its JSON lines.
  *
- * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM and leave no file, or write the expected files. The sanitizers detect leaks.
  */
 #include "et_bytes.h"
 #include "fault_files.h"

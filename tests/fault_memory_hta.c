@@ -1,8 +1,7 @@
 /*
- * fault_memory_hta.c - runs out of memory at every allocation, one after the other, while two ranks are analyzed and
- * their tables are written.
+ * fault_memory_hta.c - fails every allocation in turn while two ranks are analyzed and their tables are written.
  *
- * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM and leave no file, or write the expected files. The sanitizers detect leaks.
  */
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 /*
- * fault_memory_job.c - runs out of memory at every allocation, one after the other, while the traces of two ranks are
- * paired and linked, their records read, their collectives meet and job.json is written.
+ * fault_memory_job.c - fails every allocation in turn while a job of two ranks is linked: traces are paired and linked,
+ * records read, collectives matched, and job.json written.
  *
- * Each such run must end with SUTRA_SYSTEM, or with a rank that is told as broken, or with the right files; the
- * sanitizers watch for leaks. What is left must be whole.
+ * Each run must return SUTRA_SYSTEM, or report a failed rank, or write the expected files. Remaining files are
+ * complete. The sanitizers detect leaks.
  */
 #include <sys/stat.h>
 

@@ -1,8 +1,8 @@
 /*
- * fault_memory_legacy.c - runs out of memory at every allocation, one after the other, while a pair is read, linked by
- * names and written, in each of the ways that there are.
+ * fault_memory_legacy.c - fails every allocation in turn while a pair is read, linked by names (link-legacy) and
+ * written, in each mode.
  *
- * Each such run must end with SUTRA_SYSTEM or with what a run without refusals gives; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM, or the same result as a run without failures. The sanitizers detect leaks.
  */
 #include "link_case.h"
 #include "refuse.h"

@@ -1,6 +1,7 @@
 /*
- * fault_memory_merge.c - runs out of memory at every allocation, one after the other, while two ranks are merged: each
- * such run must end with SUTRA_SYSTEM and leave no file, or with the right one; the sanitizers watch for leaks.
+ * fault_memory_merge.c - fails every allocation in turn while two ranks are merged.
+ *
+ * Each run must return SUTRA_SYSTEM and leave no file, or write the expected file. The sanitizers detect leaks.
  */
 #include "refuse.h"
 #include "trace_folder.h"

@@ -1,8 +1,8 @@
 /*
- * fault_memory_operators.c - runs out of memory at every allocation, one after the other, while operators and kernels
- * of a trace are analyzed, by our rules, by TraceLens', and for a part of the work.
+ * fault_memory_operators.c - fails every allocation in turn while operators and kernels of a trace are analyzed:
+ * default rules, TraceLens' rules, and a selection of events.
  *
- * Each such run must end with SUTRA_SYSTEM and nothing, or with all tables; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM and no result, or all tables. The sanitizers detect leaks.
  */
 #include "hta_table.h"
 #include "refuse.h"

@@ -1,8 +1,7 @@
 /*
- * fault_memory_overview.c - runs out of memory at every allocation, one after the other, while an overview and its
- * findings are made.
+ * fault_memory_overview.c - fails every allocation in turn while an overview and its findings are computed.
  *
- * Each such run must end with SUTRA_SYSTEM and nothing, or with all findings; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM and no result, or all findings. The sanitizers detect leaks.
  */
 #include "analyze/overview/straggler.h"
 #include "made_steps.h"

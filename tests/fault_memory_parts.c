@@ -1,8 +1,8 @@
 /*
- * fault_memory_parts.c - runs out of memory at every allocation, one after the other, while the tables of two ranks go
- * through files to another process: when results are encoded, and when they are decoded.
+ * fault_memory_parts.c - fails every allocation in turn while partial results of two ranks (--shard, --combine) are
+ * encoded and decoded.
  *
- * Each such run must end with SUTRA_SYSTEM, or with all ranks and tables; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM, or all ranks and tables. The sanitizers detect leaks.
  */
 #include "hta_table.h"
 #include "refuse.h"

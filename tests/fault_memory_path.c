@@ -1,8 +1,8 @@
 /*
- * fault_memory_path.c - runs out of memory at every allocation, one after the other, while critical paths are found and
- * written, and while a pair is linked with its synchronisation dependencies.
+ * fault_memory_path.c - fails every allocation in turn while critical paths are computed and written, and while a pair
+ * is linked with its synchronization dependencies.
  *
- * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM and leave no file, or write the expected files. The sanitizers detect leaks.
  */
 #include "fault_files.h"
 

@@ -1,8 +1,8 @@
 /*
- * fault_memory_report.c - runs out of memory at every allocation, one after the other, while reports are written.
+ * fault_memory_report.c - fails every allocation in turn while HTML reports are written.
  *
- * Each such run must end with SUTRA_SYSTEM, or with all files; files that are there are whole, and nothing else is
- * there.
+ * Each run must return SUTRA_SYSTEM, or write all files. Written files are complete; the directory contains no other
+ * files.
  */
 #include "fault_folder.h"
 #include "hta_table.h"

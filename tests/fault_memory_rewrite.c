@@ -1,8 +1,8 @@
 /*
- * fault_memory_rewrite.c - runs out of memory at every allocation, one after the other, while a broken pair is mended,
- * cut and written, and while a broken trace is repaired.
+ * fault_memory_rewrite.c - fails every allocation in turn while a malformed pair is read leniently, cut and written,
+ * and while a malformed trace is repaired.
  *
- * Each such run must end with SUTRA_SYSTEM, or with the right files.
+ * Each run must return SUTRA_SYSTEM, or write the expected files.
  */
 #include "fault_files.h"
 

@@ -1,9 +1,8 @@
 /*
- * fault_memory_simulate.c - runs out of memory at every allocation, one after the other, while a job of two ranks is
- * read, simulated with changes and written as a trace, and while a pair of traces, and ET+, become files with measured
- * times.
+ * fault_memory_simulate.c - fails every allocation in turn while a job of two ranks is read, simulated with scaled
+ * durations and written as a trace, and while a pair of traces and ET+ are converted to files with measured times.
  *
- * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM and leave no file, or write the expected files. The sanitizers detect leaks.
  */
 #include "fault_files.h"
 #include "job/rank_link.h"

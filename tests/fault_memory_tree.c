@@ -1,8 +1,8 @@
 /*
- * fault_memory_tree.c - runs out of memory at every allocation, one after the other, while profiles are taken from a
- * pair of traces and from a file of events, and their trees and pairs are written in all formats.
+ * fault_memory_tree.c - fails every allocation in turn while profiles are built from a pair of traces and from a file
+ * of events, and their call trees and forward/backward pairs are written in all formats.
  *
- * Each such run must end with SUTRA_SYSTEM and leave no file, or with the right files; the sanitizers watch for leaks.
+ * Each run must return SUTRA_SYSTEM and leave no file, or write the expected files. The sanitizers detect leaks.
  */
 #include "fault_files.h"
 

@@ -1,7 +1,8 @@
 /*
- * gpu_steps.c - the steps of the CUDA engine on a real device against those of the CPU engine, array by array: tables
- * of all shapes, 100 seeds each, the edges of warps and blocks, and a device that is limited so that tables go in
- * pieces; events, storages, intervals and values, 100 seeds of each.
+ * gpu_steps.c - tests the steps of the CUDA engine on a real GPU against the CPU engine, array by array.
+ *
+ * Input: 100 seeds of random operator tables of all shapes; tables at the edges of warps and blocks; a GPU with limited
+ * memory, which splits tables; 100 seeds each of events, storages, intervals and values.
  */
 #include "base/threads.h"
 #include "cuda/engine_cuda.h"

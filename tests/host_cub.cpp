@@ -1,5 +1,5 @@
 /*
- * host_cub.cpp - plain sorts and scans, in place of CUB's.
+ * host_cub.cpp - simple sorts and scans on the CPU, in place of CUB's.
  */
 #include "host_cub.h"
 

@@ -1,5 +1,5 @@
 /*
- * host_cub.h - the sorts and scans of cuda/gpu.h on the CPU, for the GPUs that tests play; see host_cub.cpp.
+ * host_cub.h - sorts and scans of cuda/gpu.h on the CPU, for the CUDA engines of tests; see host_cub.cpp.
  */
 #ifndef TESTS_HOST_CUB_H
 #define TESTS_HOST_CUB_H

@@ -1,10 +1,9 @@
 /*
- * host_gpu.cpp - a GPU that is none: what cuda/gpu.h asks of a device, done on the CPU, so that the steps of the CUDA
- * engine run, and are compared with the CPU engine, where there is no GPU.
+ * host_gpu.cpp - implements cuda/gpu.h on the CPU, so that the steps of the CUDA engine run and are compared with the
+ * CPU engine on machines without a GPU.
  *
- * Device memory is host memory, poisoned under AddressSanitizer where nothing was taken; kernels are loops, shared out
- * to the threads of a pool, so that ThreadSanitizer sees what rows do to each other's places; sorts and scans are
- * plain.
+ * Device memory is host memory; AddressSanitizer poisons the parts that are not allocated. Kernels are loops on the
+ * threads of a pool, so that ThreadSanitizer detects conflicting accesses of rows. Sorts and scans are simple.
  */
 #include "host_gpu.h"
 #include "host_cub.h"

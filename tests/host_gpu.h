@@ -1,5 +1,5 @@
 /*
- * host_gpu.h - the CUDA engine's steps on the CPU, for tests; see host_gpu.cpp.
+ * host_gpu.h - runs the CUDA engine's steps on the CPU in tests; see host_gpu.cpp.
  */
 #ifndef TESTS_HOST_GPU_H
 #define TESTS_HOST_GPU_H

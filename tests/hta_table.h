@@ -1,10 +1,11 @@
 /*
- * hta_table.h - small device traces as strings, and tables of HTA as a line of text.
+ * hta_table.h - small device traces as strings, and HTA's tables as one line of text.
  *
  *     CALL("cudaLaunchKernel", 10, 5, 7)    a call from 10 to 15 with correlation 7
- *     WORK("kernel", "k", 20, 12, 3, 7)     a kernel called k on stream 20 from 12 to 15 that the call launched
+ *     WORK("kernel", "k", 20, 12, 3, 7)     kernel k on stream 20 from 12 to 15, launched by this call
  *
- * A table is told row by row, "0,7,host_wait,12.0,1.0 | 0,7,other,0.0,0.0"; a number that could not be computed is "-".
+ * A table is written row by row, "0,7,host_wait,12.0,1.0 | 0,7,other,0.0,0.0"; a number that could not be computed is
+ * "-".
  */
 #ifndef TESTS_HTA_TABLE_H
 #define TESTS_HTA_TABLE_H

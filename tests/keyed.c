@@ -1,6 +1,7 @@
 /*
- * keyed.c - the program's tables with the key that $SUTRA_HASH_KEY tells, a number: it is linked into a program of its
- * own, with which golden_two_keys.sh shows that no output depends on the key.
+ * keyed.c - sets the hash key of the program's tables to the number in $SUTRA_HASH_KEY.
+ *
+ * golden_two_keys.sh links it into a second program and compares outputs: no output may depend on the key.
  */
 #include <stdlib.h>
 

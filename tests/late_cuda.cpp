@@ -1,16 +1,17 @@
 /*
- * late_cuda.cpp - a CUDA runtime that is none: what cuda/runtime.cu asks of CUDA, done on the CPU at the wrong moment.
+ * late_cuda.cpp - a fake CUDA runtime for cuda/runtime.cu that runs operations on the CPU at the latest or earliest
+ * moment that CUDA permits.
  *
- * CUDA promises little about when the work of a stream is done: in its order, after what the stream was told to wait
- * for, and before a call that waits for it returns. Steps take turns, by chance, with how that is used:
+ * CUDA guarantees only that operations of a stream run in order, after the events that the stream waits for, and before
+ * a call that waits for them returns. Runs choose at random between:
  *
- *     late, late     all is done only when the host waits for it, and then only what it waits for
- *     early copies   before the kernels so far have read what the copies overwrite
- *     early kernels  before the copies so far have brought what the kernels read
+ *     late, late     operations run only when the host waits, and only those that it waits for
+ *     early copies   copies run before earlier kernels have read the data that the copies overwrite
+ *     early kernels  kernels run before earlier copies have written the data that the kernels read
  *
- * Work that lacks an event or a wait then sees memory of another step, or the byte that fresh memory is filled with,
- * and results differ. Ends the program where CUDA's behaviour would be undefined: a copy beyond its allocation, or
- * from memory that is not pinned; memory given back under work that is still to be done.
+ * An operation without a required event or wait then reads memory of another step, or the fill byte of fresh memory,
+ * and results differ. Ends the program where CUDA's behavior is undefined: a copy beyond its allocation or from memory
+ * that is not pinned; memory that is freed before its operations have run.
  */
 #include <cuda_runtime.h>
 

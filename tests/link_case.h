@@ -1,12 +1,11 @@
 /*
- * link_case.h - links a pair of traces that a test writes as text, and shows of ET+ what the test asks for.
+ * link_case.h - links a pair of traces that a test writes as text, and shows selected fields of the ET+.
  *
- * Texts are JSON in which ' stands for ", so that they read well in C. Results are shown as one line: for each node the
- * values of some fields, and "; " between nodes:
+ * Texts are JSON with ' for ". Results are one line: for each node the values of some fields, with "; " between nodes:
  *
  *     nodes_show(outcome.text, "id name ts")  ->  "0 root -; 1 aten::mm 10; 2 gemm 15"
  *
- * Strings lose their quotes, a field that a node lacks is -.
+ * Strings are shown without quotes; - is a field that a node does not have.
  */
 #ifndef TESTS_LINK_CASE_H
 #define TESTS_LINK_CASE_H

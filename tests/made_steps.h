@@ -1,9 +1,9 @@
 /*
- * made_steps.h - device traces of a host and a device that work as real ones do, written line by line:
+ * made_steps.h - synthetic device traces with realistic launches and queues, written line by line:
  *
  *     step_begin(&made);
  *     host(&made, "aten::relu", 50);            the host computes for 50 us
- *     launch(&made, "gemm", 200);               a call of 5 us; the kernel starts 3 us behind it, or once the queue is empty
+ *     launch(&made, "gemm", 200);               a call of 5 us; the kernel starts 3 us after it, or when the queue is empty
  *     wait_for_device(&made, "cudaStreamSynchronize");
  *     step_end(&made);
  *

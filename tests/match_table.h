@@ -1,5 +1,5 @@
 /*
- * match_table.h - tables of CPU operators for tests of the matching steps: written out by hand or made up at random.
+ * match_table.h - tables of CPU operators for tests of the matching steps: explicit or random.
  */
 #ifndef TESTS_MATCH_TABLE_H
 #define TESTS_MATCH_TABLE_H

@@ -1,5 +1,5 @@
 /*
- * one_context.h - a context of one thread for all tests of a program; included behind cmocka.h.
+ * one_context.h - one context with one thread for all tests of a program; included after cmocka.h.
  *
  *     cmocka_run_group_tests(tests, make_context, free_context)
  */

@@ -3,9 +3,9 @@
  *
  *     OP("a", 10, 5, 11)                  an operator from 10 to 15 with external id 11
  *     CALL("cudaLaunchKernel", 12, 1, 7)  a call with correlation 7
- *     KERNEL(20, 14, 3, 7)                a kernel on stream 20 that the call caused
+ *     KERNEL(20, 14, 3, 7)                a kernel on stream 20, launched by this call
  *
- * A path is told as its edges in the order in which they were added, then its nodes:
+ * A path is written as its edges in insertion order, then its nodes:
  *
  *     1s>2s O2 1e>3s D0 | 1s 2s 2e 1e 3s 3e
  *

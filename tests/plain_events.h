@@ -1,5 +1,6 @@
 /*
- * plain_events.h - the rows of a device trace against a plain walk over each of its events, with nothing learned.
+ * plain_events.h - compares the rows of a device trace with rows from a parse of each event alone, without learned
+ * layouts.
  */
 #ifndef TESTS_PLAIN_EVENTS_H
 #define TESTS_PLAIN_EVENTS_H

@@ -1,5 +1,5 @@
 /*
- * plain_nodes.h - the rows of a host trace against each of its nodes read alone, with nothing learned from others.
+ * plain_nodes.h - compares the rows of a host trace with rows from a parse of each node alone, without learned layouts.
  */
 #ifndef TESTS_PLAIN_NODES_H
 #define TESTS_PLAIN_NODES_H

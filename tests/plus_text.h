@@ -1,5 +1,5 @@
 /*
- * plus_text.h - ET+ made of a few lines for tests, and what is converted of it; included behind cmocka.h.
+ * plus_text.h - builds ET+ from a few lines for tests and converts it; included after cmocka.h.
  */
 #ifndef TESTS_PLUS_TEXT_H
 #define TESTS_PLUS_TEXT_H

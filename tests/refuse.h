@@ -1,11 +1,11 @@
 /*
- * refuse.h - allocations that fail when a test wants them to.
+ * refuse.h - allocations that fail on request.
  *
- * The linker sends the allocations of our objects (not those inside of other libraries) to the functions __wrap_...
- * below, which refuse the n-th one, or all from the n-th on. One program includes this once.
+ * The linker redirects the allocations of sutra's objects (not of other libraries) to the functions __wrap_... below.
+ * They fail the n-th allocation, or all from the n-th on. Included once per program.
  *
- * refuse_each() does a piece of work again and again, each time without the next allocation: it must end with
- * SUTRA_OK or SUTRA_SYSTEM.
+ * refuse_each() repeats an operation, each time failing the next allocation; the operation must return SUTRA_OK or
+ * SUTRA_SYSTEM.
  */
 #ifndef TESTS_REFUSE_H
 #define TESTS_REFUSE_H

@@ -1,5 +1,5 @@
 /*
- * slow_cuda_million.c - the steps of the CUDA engine on a million operators.
+ * slow_cuda_million.c - tests the steps of the CUDA engine on a million operators against the CPU engine.
  */
 #include "cuda_compare.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_arena.c - memory by mark and release: pieces stay apart, zeros are zeros also where memory is used again, and a
- * failure is remembered.
+ * test_arena.c - tests the arena: allocations do not overlap, zeroed allocations are zero in reused memory, and a
+ * failed allocation is remembered.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_argument_text.c - arguments of operators as Python prints them.
+ * test_argument_text.c - tests formatting of operator arguments as Python prints them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_aside.c - work beside other work is done once, on a thread or when it is waited for.
+ * test_aside.c - tests background tasks: each task runs once, on a thread or in the caller that waits for it.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_bisect.c - the first place at which something does not hold, against a look at every place.
+ * test_bisect.c - tests binary search for the first index whose predicate is false, against a linear search.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * test_call_tree.c - call trees and pairs of small traces, whose answer is plain: who stands below whom, what is told
- * about it, and what is refused.
+ * test_call_tree.c - tests call trees and forward/backward pairs of small traces: parents, fields of nodes, and
+ * rejected input.
  *
- * Traces are JSON in which ' stands for ". A tree is shown by rising start as NAME<PARENT, with - at the top; pairs as
+ * Traces are JSON with ' for ". A tree is written by ascending start as NAME<PARENT, with - for a root; pairs as
  * FORWARD>BACKWARD.
  */
 #include <setjmp.h>

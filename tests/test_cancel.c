@@ -1,9 +1,9 @@
 /*
- * test_cancel.c - work that is cancelled at any moment ends with SUTRA_CANCELLED and leaves nothing, or is whole; and
- * what is done after that is as if nothing had been.
+ * test_cancel.c - tests cancellation: a cancelled call returns SUTRA_CANCELLED without a result, or completes; a
+ * repeated call gives the same result as without the cancellation.
  *
- * Each kind of work is cancelled at its first call of the progress callback, at its second, and so on, until it is no
- * more. How often that is told is the same each time for one thread only.
+ * Each operation is cancelled at its first call of the progress callback, at its second, and so on until it completes.
+ * With one thread the number of progress calls is deterministic.
  */
 #include <setjmp.h>
 #include <stdarg.h>

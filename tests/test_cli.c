@@ -1,8 +1,9 @@
 /*
- * test_cli.c - the small parts of the program that scripts cannot reach well: numbers for people, JSON strings of any
- * bytes, the word that was meant, names of the same file, and what happens to a temporary file at a signal.
+ * test_cli.c - tests internals of the program that scripts cannot reach well: human-readable numbers, JSON strings of
+ * arbitrary bytes, suggestions for misspelled words, detection of the same file under two names, and removal of
+ * temporary files at a signal.
  *
- * The program is no library, so its sources are taken in here.
+ * The program is not a library, so this file includes its sources.
  */
 #include <setjmp.h>
 #include <stdarg.h>

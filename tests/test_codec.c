@@ -1,5 +1,6 @@
 /*
- * test_codec.c - partial results: the header refuses damaged and foreign files, and decoders check bounds.
+ * test_codec.c - tests the format of partial results: the header rejects damaged and foreign files, and decoders check
+ * bounds.
  */
 #include <setjmp.h>
 #include <stdarg.h>

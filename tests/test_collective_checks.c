@@ -1,6 +1,6 @@
 /*
- * test_collective_checks.c - each fault of a job's collectives is found, with its ranks and its first place, and sound
- * jobs have none.
+ * test_collective_checks.c - tests checks of a job's collectives: each kind of error is found with its ranks and its
+ * first position; valid jobs have no errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>

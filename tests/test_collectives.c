@@ -1,5 +1,5 @@
 /*
- * test_collectives.c - collectives of ranks: which are the same one, and how far clocks are apart by their ends.
+ * test_collectives.c - tests matching of collectives across ranks, and clock offsets computed from their ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>

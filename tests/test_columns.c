@@ -1,5 +1,5 @@
 /*
- * test_columns.c - what there is as columns of the Arrow C data interface.
+ * test_columns.c - tests export of events, nodes and results as columns of the Arrow C data interface.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /*
- * test_comm_ends.c - between which ranks sends and receives go, by what the operators above them say.
+ * test_comm_ends.c - tests source and destination ranks of sends and receives, derived from their enclosing operators.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * test_convert.c - ET+ into protobuf nodes: the rules of chakra_converter, and what deviates from them.
+ * test_convert.c - tests conversion of ET+ to protobuf nodes: the rules of chakra_converter and the deviations from
+ * them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

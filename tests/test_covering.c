@@ -1,6 +1,6 @@
 /*
- * test_covering.c - the operator that runs at a moment: corner cases, and the rule written out plainly on random
- * tables.
+ * test_covering.c - tests the search for the operator that is running at a time: corner cases, and random tables
+ * against a direct implementation of the rule.
  */
 #include <inttypes.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * test_critical_path.c - the rules of the critical path, one small trace for each that decides something; the
- * reference's ones first, then the extended ones.
+ * test_critical_path.c - tests the rules of the critical path, one small trace for each rule: first HTA's rules, then
+ * the extended rules.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_cuda_choice.c - which engine a context takes, when, and what it says about it.
+ * test_cuda_choice.c - tests the choice of the engine of a context, and the notes and errors that report it.
  */
 #include <setjmp.h>
 #include <stdarg.h>

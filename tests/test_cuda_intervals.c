@@ -1,6 +1,8 @@
 /*
- * test_cuda_intervals.c - merged intervals, states and sums by the steps of the CUDA engine (on the CPU, host_gpu.cpp)
- * against the CPU engine: random intervals that nest, touch, repeat and end before they start, and values of any size.
+ * test_cuda_intervals.c - tests merged intervals, states and sums of the CUDA engine (run on the CPU by host_gpu.cpp)
+ * against the CPU engine.
+ *
+ * Input: random intervals that nest, touch, repeat and end before they start, and values of any size.
  */
 #include "cuda_compare.h"
 

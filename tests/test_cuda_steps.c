@@ -1,7 +1,6 @@
 /*
- * test_cuda_steps.c - the steps of the CUDA engine against those of the CPU engine, array by array: tables of many
- * shapes and sizes, devices that are too small, devices that fail. The kernels' functions run on the CPU
- * (host_gpu.cpp).
+ * test_cuda_steps.c - tests the steps of the CUDA engine (run on the CPU by host_gpu.cpp) against the CPU engine, array
+ * by array: tables of many shapes and sizes, devices with too little memory, and devices that fail.
  */
 #include "cuda_compare.h"
 

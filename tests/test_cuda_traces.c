@@ -1,6 +1,6 @@
 /*
- * test_cuda_traces.c - whole commands with the CUDA engine's steps (on the CPU, host_gpu.cpp) against the CPU engine:
- * the same bytes for recorded and for generated traces, linked in both ways, and for their critical paths.
+ * test_cuda_traces.c - tests whole commands with the steps of the CUDA engine (run on the CPU by host_gpu.cpp) against
+ * the CPU engine: the same bytes for recorded and generated traces, for both linkers and for critical paths.
  */
 #include <glob.h>
 #include <limits.h>

@@ -1,6 +1,8 @@
 /*
- * test_cuda_tree.c - parents of events and ids of tensors by the steps of the CUDA engine (on the CPU, host_gpu.cpp)
- * against the CPU engine: random events that nest, overlap, never end and fall back on other threads.
+ * test_cuda_tree.c - tests parents of events and ids of tensors of the CUDA engine (run on the CPU by host_gpu.cpp)
+ * against the CPU engine.
+ *
+ * Input: random events that nest, overlap, never end and continue on other threads.
  */
 #include "cuda_compare.h"
 

@@ -1,5 +1,6 @@
 /*
- * test_cut.c - which events of a trace are kept, which nodes go with them, and that the text around them stays.
+ * test_cut.c - tests `cut`: which events of a trace and which nodes are kept; the other text of the file does not
+ * change.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_decompress_pieces.c - what many members or frames stand for is the same whether threads share them or one goes
- * over them; where they are not whole, threads make nothing of them.
+ * test_decompress_pieces.c - tests parallel decompression: files of many gzip members or zstd frames give the same
+ * bytes with one thread and with several; threads reject truncated files.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_device_peaks.c - peaks of devices by name and from files, and the roofline.
+ * test_device_peaks.c - tests peak rates of devices, by name and from files, and the roofline model.
  */
 #include <math.h>
 #include <setjmp.h>

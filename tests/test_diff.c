@@ -1,7 +1,7 @@
 /*
- * test_diff.c - two traces side by side: edited in known ways, the difference says exactly that; and on random ones
- * what holds for all: rows add up to the whole, B against A is A against B with the other sign, equal traces do not
- * differ.
+ * test_diff.c - tests the comparison of two traces. A trace with known edits: the difference contains exactly these
+ * edits. Random traces: rows add up to the totals, B against A is A against B with opposite sign, and equal traces do
+ * not differ.
  */
 #include "base/memory.h"
 #include "generate/burst.h"

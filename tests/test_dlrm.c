@@ -1,5 +1,5 @@
 /*
- * test_dlrm.c - the DLRM analysis on hand-made traces, one small trace for each rule.
+ * test_dlrm.c - tests the DLRM analysis, one small trace for each rule.
  */
 #include "dlrm_table.h"
 

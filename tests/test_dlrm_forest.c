@@ -1,6 +1,6 @@
 /*
- * test_dlrm_forest.c - the forest of random host events is the one that the original's scans give, written down here
- * as they are: from leaf to leaf, from child to child.
+ * test_dlrm_forest.c - tests the forest of random host events against the notebook's scans, implemented here as in the
+ * notebook: from leaf to leaf, from child to child.
  */
 #include "dlrm_table.h"
 

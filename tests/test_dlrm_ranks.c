@@ -1,6 +1,6 @@
 /*
- * test_dlrm_ranks.c - the DLRM analysis of many ranks: their figures, their overheads together, what becomes of broken
- * ones; and the table of samples and the summary that each trace has.
+ * test_dlrm_ranks.c - tests the DLRM analysis of several ranks: rates, common overheads, malformed ranks; and the
+ * sample table and the summary of each trace.
  */
 #include "dlrm_table.h"
 #include "trace_folder.h"

@@ -1,5 +1,6 @@
 /*
- * test_document_cut.c - parts of an array begin with elements, become smaller, and expect the rows that they have.
+ * test_document_cut.c - tests the partition of a JSON array for parallel parsing: parts begin at elements, get smaller
+ * towards the end, and estimate their numbers of rows.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * test_et_check.c - each rule finds what breaks it, and nothing in a file that ASTRA-sim takes.
+ * test_et_check.c - tests each rule of `check`: the rule finds its violation, and reports nothing for files that ASTRA-
+ * sim accepts.
  */
 #include <setjmp.h>
 #include <stdarg.h>

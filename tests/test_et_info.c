@@ -1,5 +1,5 @@
 /*
- * test_et_info.c - longest chains, widths and sums of communication, of graphs that are drawn below.
+ * test_et_info.c - tests longest chains, widths and communication totals of graphs that are drawn below.
  */
 #include <setjmp.h>
 #include <stdarg.h>

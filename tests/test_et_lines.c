@@ -1,5 +1,6 @@
 /*
- * test_et_lines.c - an .et file to JSON lines and back: the same bytes; and what is refused on the way back.
+ * test_et_lines.c - tests the conversion of .et files to JSON lines and back: the same bytes, and errors for malformed
+ * lines.
  */
 #include <setjmp.h>
 #include <stdarg.h>

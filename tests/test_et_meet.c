@@ -1,5 +1,6 @@
 /*
- * test_et_meet.c - a rank's file as its job changes it: its start, what its collectives are, and what stays.
+ * test_et_meet.c - tests the changes to a rank's file after the collectives of its job were matched: start times,
+ * attributes of collectives, and fields that do not change.
  */
 #include "link_case.h"
 #include "simulate/et.h"

@@ -1,5 +1,5 @@
 /*
- * test_et_read.c - reading .et files as protobuf does, and what is said of those that are cut off or damaged.
+ * test_et_read.c - tests reading .et files: protobuf's rules, and errors for truncated and damaged files.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_et_write.c - the bytes of a node, as Google's own reader understands them: protoc decodes what we wrote by
- * host/simulate/chakra_et.proto, each kind of attribute among it.
+ * test_et_write.c - tests the bytes of a node with Google's own reader: protoc decodes them by
+ * host/simulate/chakra_et.proto, with attributes of each type.
  */
 #include <setjmp.h>
 #include <stdarg.h>

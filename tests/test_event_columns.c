@@ -1,5 +1,5 @@
 /*
- * test_event_columns.c - fields of events as columns on demand.
+ * test_event_columns.c - tests columns of event fields that are built on demand.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * test_event_places.c - walking events with what was learned from those before gives what walking each of them alone
- * gives: the same places, the same end, the same mistakes.
+ * test_event_places.c - tests parsing of events with the layouts learned from earlier events against parsing each event
+ * alone: the same offsets, the same end and the same errors.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_event_tree.c - parents of events: drawn corner cases, and random lists against two plain ways: the replay with a
- * heap of ends, written down as PyTorch does it, and the search for what is still open, as match/rules.h defines it.
+ * test_event_tree.c - tests parents of events: drawn corner cases, and random lists against two direct implementations:
+ * PyTorch's replay with a heap of end times, and the search for open events as match/rules.h defines it.
  */
 #include <inttypes.h>
 #include <setjmp.h>

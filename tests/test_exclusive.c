@@ -1,6 +1,6 @@
 /*
- * test_exclusive.c - exclusive durations: the rule's corner cases one by one, and walk and sweep against the rule
- * written out plainly, on random operators of many shapes.
+ * test_exclusive.c - tests exclusive durations: corner cases of the rule, and both algorithms (walk and sweep) against
+ * a direct implementation of the rule on random operators of many shapes.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,6 @@
 /*
- * test_facts.c - times as HTA rounds them, partners by correlation, numbers of threads, lengths of queues.
+ * test_facts.c - tests the common columns of HTA's tables: rounded times, partners by correlation, thread numbers and
+ * queue lengths.
  */
 #include <math.h>
 #include <setjmp.h>

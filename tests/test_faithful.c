@@ -1,7 +1,6 @@
 /*
- * test_faithful.c - moments of a trace are what it says, though the end of an operator or kernel is a sum of two
- * numbers that have no exact form: what ends when the next one begins has ended then, not a hair before it or behind
- * it.
+ * test_faithful.c - tests exact time stamps in converted files: the end of an operator or kernel is a sum of two
+ * decimal numbers without an exact binary form. An event that ends at the start of the next one must have ended then.
  */
 #include "link_case.h"
 #include "one_context.h"

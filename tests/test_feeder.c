@@ -1,6 +1,11 @@
 /*
- * test_feeder.c - files that `sutra convert` makes of the ET+ in tests/data, walked as ASTRA-sim's feeder walks them:
- * each node is reached, alone and with another rank; and `sutra check` says the same of files that cannot be walked.
+ * test_feeder.c - tests files that `sutra convert` makes of the ET+ in tests/data with a model of ASTRA-sim's feeder
+ * v3: each node is issued, alone and together with a second rank. `sutra check` must give the same verdict for files
+ * with unreachable nodes.
+ *
+ * The model uses none of the library's graphs. A node is issued when all its control and data dependencies are done.
+ * The n-th collective of a group is done when each member has issued its n-th one. A node that is done releases its
+ * dependents.
  */
 #include <glob.h>
 #include <stdio.h>

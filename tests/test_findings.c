@@ -1,6 +1,6 @@
 /*
- * test_findings.c - each rule and guard of the findings: a made trace on which it must speak, and one, mostly what
- * people take for the same, on which it must not.
+ * test_findings.c - tests each rule and guard of the findings: a synthetic trace for which the rule must fire, and a
+ * similar trace for which it must not.
  */
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /*
- * test_flops.c - FLOPs and bytes of operators, by our rules and by TraceLens', against answers worked out by hand.
+ * test_flops.c - tests FLOPs and bytes of operators, by sutra's and by TraceLens' rules, against values computed by
+ * hand.
  */
 #include <math.h>
 #include <setjmp.h>

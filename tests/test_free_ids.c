@@ -1,5 +1,5 @@
 /*
- * test_free_ids.c - the smallest free id from a wanted one on.
+ * test_free_ids.c - tests the search for the smallest free id that is not below a given id.
  */
 #include <inttypes.h>
 #include <setjmp.h>

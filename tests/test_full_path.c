@@ -1,6 +1,6 @@
 /*
- * test_full_path.c - the critical path by full rules: of traces made by hand, step by step, and that it takes the
- * measured time of traces that PyTorch recorded.
+ * test_full_path.c - tests the critical path with full rules: small synthetic traces, and recorded PyTorch traces,
+ * whose path must have the measured duration.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * test_generate.c - generated pairs of traces: the same bytes for the same options, JSON, as many events as asked, and
- * nothing left behind where writing fails.
+ * test_generate.c - tests generated pairs of traces: the same bytes for the same options, valid JSON, the requested
+ * number of events, and no files after a failed write.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_given_back.c - text of a trace that was passed is no memory: what nobody reads costs none.
+ * test_given_back.c - tests that the memory of trace text is returned to the system after parsing.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_hash.c - tables keep short ways, whatever they are filled with: values that make a factor of the hash 0, and
- * entries that were chosen to meet by somebody who knows the key.
+ * test_hash.c - tests probe lengths of hash tables with adversarial values: values that make a factor of the hash 0,
+ * and entries that collide for a known key.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_hta.c - each table of HTA on traces so small that the answer is plain.
+ * test_hta.c - tests each table of HTA on small traces with results computed by hand.
  */
 #include <stdlib.h>
 

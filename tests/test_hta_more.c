@@ -1,6 +1,6 @@
 /*
- * test_hta_more.c - annotations, operators, sequences, series, full queues, histograms, steps and both hta_versions, on
- * traces so small that the answer is plain; each as we have it and, where it differs, as HTA does.
+ * test_hta_more.c - tests annotations, operators, kernel sequences, series, full queues, histograms, steps and both HTA
+ * versions on small traces; with sutra's rules and, where they differ, with HTA's.
  */
 #include <stdlib.h>
 

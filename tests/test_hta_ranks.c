@@ -1,6 +1,6 @@
 /*
- * test_hta_ranks.c - the traces of many ranks: their numbers, their tables together, the slowest of them, and broken
- * ones among them, with any number of threads.
+ * test_hta_ranks.c - tests HTA's tables of several ranks: rank numbers, combined tables, stragglers and malformed
+ * ranks, with any number of threads.
  */
 #include "hta_table.h"
 #include "trace_folder.h"

@@ -1,6 +1,6 @@
 /*
- * test_intervals.c - merged intervals, the states of several sets, sums and distributions, beside plain second ways:
- * a line of cells that are coloured one by one, and sums in long double.
+ * test_intervals.c - tests merged intervals, states of several sets, sums and distributions against direct
+ * implementations: an array with one cell per time unit, and sums in long double.
  */
 #include <setjmp.h>
 #include <stdarg.h>

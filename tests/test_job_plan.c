@@ -1,5 +1,6 @@
 /*
- * test_job_plan.c - which traces are of one rank: by what their beginnings and names say, and never by a guess.
+ * test_job_plan.c - tests pairing of traces by rank, from the heads of the files and from file names. An ambiguous rank
+ * is an error.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_json.c - reading and writing JSON: strings against a plain walk over the characters, the grammar against what
- * Python takes, and the writer against what Python writes.
+ * test_json.c - tests the JSON reader and writer: strings against a scan of single characters, the grammar against the
+ * texts that Python accepts, and the writer against Python's output.
  */
 #include <setjmp.h>
 #include <stdarg.h>

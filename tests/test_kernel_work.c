@@ -1,6 +1,6 @@
 /*
- * test_kernel_work.c - operations and bytes that kernels tell: whose they are, how they are shared, where none are
- * told.
+ * test_kernel_work.c - tests FLOPs and bytes of kernels in converted files: the operator that they belong to, their
+ * division among its kernels, and kernels without values.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
- * test_known_events.c - events of a device trace that are read as others before them mean what they mean alone,
- * whatever their numbers look like; and parts take in more events than samples of their text let expect.
+ * test_known_events.c - tests events of a device trace that are parsed by the layout of earlier events: they mean the
+ * same as events that are parsed alone, for all forms of numbers. Parts of a file accept more events than estimated
+ * from samples.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_known_nodes.c - nodes of a host trace that are read as others before them give the rows that they give alone, in
- * any number of parts; mistakes are told alike.
+ * test_known_nodes.c - tests nodes of a host trace that are parsed by the layout of earlier nodes: they give the same
+ * rows and errors as nodes that are parsed alone, in any number of parts.
  */
 #include <setjmp.h>
 #include <stdarg.h>

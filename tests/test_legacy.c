@@ -1,7 +1,6 @@
 /*
- * test_legacy.c - linking by names and order: each rule on a small pair of traces.
- *
- * Texts are as in link_case.h: ' stands for ".
+ * test_legacy.c - tests link-legacy (linking by names and order), one small pair of traces for each rule. Texts contain
+ * ' for ", as in link_case.h.
  */
 #include "link_case.h"
 

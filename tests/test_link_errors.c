@@ -1,8 +1,9 @@
 /*
- * test_link_errors.c - what is wrong with a trace is told with its place; what may be mended is, and is counted.
+ * test_link_errors.c - tests errors of malformed traces with their positions, and lenient reading, which repairs and
+ * counts.
  *
- * In the texts of this file ' stands for ", ^ for a zero byte, and @ marks the place that the error must name (it is
- * taken out before reading; without one the error must have no place).
+ * Texts contain ' for " and ^ for a zero byte. @ marks the position that the error must report; it is removed before
+ * reading. A text without @ has an error without a position.
  */
 #include "link_case.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_link_host.c - the rules of the host trace's side: which nodes are host operators, new ids, the fields that nodes
- * keep and get, and that all the rest of the file survives.
+ * test_link_host.c - tests linking of host traces: which nodes are host operators, new ids, the fields that nodes keep
+ * and get. All other text of the file must not change.
  */
 #include "link_case.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_link_rules.c - the rules of the device trace's side: which operator a GPU operator belongs to, times, durations,
- * order between threads, and the fields that GPU nodes take. Each row is a pair made by hand.
+ * test_link_rules.c - tests linking of device traces: the operator of each GPU operator, times, durations, inter-thread
+ * order, and the fields of GPU nodes. Each row is a small pair of traces.
  */
 #include "link_case.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_link_sync.c - where a wait on the critical path comes out in ET+: at the node of the operator that follows it,
- * and under the ids that the reference finds it by.
+ * test_link_sync.c - tests synchronization edges of the critical path in ET+: the node of the operator after the
+ * synchronizing call gets a sync_dep with the id that chakra_trace_link uses.
  *
  *     CPU      [a launch]  [b    wait      ]  [c]         c waits for k, so c's node gets k's new id as sync_dep
  *     stream           [k            ]

@@ -1,6 +1,6 @@
 /*
- * test_linked_spend.c - a file for simulators that is made by the last that needs the traces is the one that is made
- * while they stay, and their columns are gone behind it; the report is not.
+ * test_linked_spend.c - tests conversion that frees the traces early: the file is the same as with the traces kept; the
+ * columns are freed afterwards, the report is not.
  */
 #include "job/rank_link.h"
 #include "link_case.h"

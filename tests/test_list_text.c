@@ -1,5 +1,6 @@
 /*
- * test_list_text.c - elements of lists as JSON, Python and C++ write them, and of texts that are cut off.
+ * test_list_text.c - tests the split of lists into elements, as JSON, Python and C++ write them, and of truncated
+ * lists.
  */
 #include <setjmp.h>
 #include <stdarg.h>

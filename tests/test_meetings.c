@@ -1,6 +1,6 @@
 /*
- * test_meetings.c - collectives of a made-up job whose times are plain: how long ranks move data once all are there,
- * and when each rank starts.
+ * test_meetings.c - tests matched collectives of a synthetic job with known times: transfer time after the last
+ * arrival, and the start time of each rank.
  */
 #include <setjmp.h>
 #include <stdarg.h>

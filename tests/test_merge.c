@@ -1,6 +1,6 @@
 /*
- * test_merge.c - several ranks as one timeline: what changes in an event and what stays, processes and their names,
- * clocks, arrows, ranks that are left out.
+ * test_merge.c - tests the merge of several ranks into one trace: changed and unchanged fields of events, processes and
+ * their names, clocks, arrows and skipped ranks.
  */
 #include "trace_folder.h"
 

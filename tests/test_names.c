@@ -1,5 +1,5 @@
 /*
- * test_names.c - what names and categories mean to each reader.
+ * test_names.c - tests the classification of names and categories for each reader.
  */
 #include <setjmp.h>
 #include <stdarg.h>

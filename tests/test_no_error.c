@@ -1,5 +1,5 @@
 /*
- * test_no_error.c - who wants no error but the status passes NULL: functions of the library say the same then.
+ * test_no_error.c - tests that functions of the library return the same status if the caller passes NULL for the error.
  */
 #include "trace_folder.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_number_text.c - numbers against tables of what Python writes, and against slow oracles made of printf and
- * strtod.
+ * test_number_text.c - tests numbers as text against tables of Python's output and against slow implementations with
+ * printf and strtod.
  */
 #include "text/numbers.h"
 

@@ -1,5 +1,6 @@
 /*
- * test_old_parents.c - parents of linked nodes of schema 1.0.1, whose ids are new while the parents' are old.
+ * test_old_parents.c - tests parents of linked nodes of schema 1.0.1: nodes have new ids, parents are recorded as old
+ * ids.
  */
 #include <setjmp.h>
 #include <stdarg.h>

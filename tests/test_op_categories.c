@@ -1,5 +1,5 @@
 /*
- * test_op_categories.c - names of operators, and what kind of work they stand for.
+ * test_op_categories.c - tests categories of operators by name.
  */
 #include <setjmp.h>
 #include <stdarg.h>

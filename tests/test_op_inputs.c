@@ -1,5 +1,5 @@
 /*
- * test_op_inputs.c - inputs of operators from their texts, as JSON and as Python writes them, whole or not.
+ * test_op_inputs.c - tests the parser of operator inputs, written by JSON and by Python, complete and truncated.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_operators.c - who is charged with which work: on traces so small that the answer is plain, on random ones
- * against the rule as it is said, and on recorded ones that nothing is charged twice or lost.
+ * test_operators.c - tests attribution of kernels to operators: small traces with results computed by hand, random
+ * traces against a direct implementation of the rule, and recorded traces in which each kernel must be attributed once.
  */
 #include <glob.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /*
- * test_options.c - structs of the interface that may grow: each as an older and as a newer program hands it in. (Of
- * sutra_device_info test_cuda_choice.c does so, which has a device.)
+ * test_options.c - tests structs of the API that may grow, with the sizes of an older and of a newer program.
+ * (test_cuda_choice.c, which has a device, tests sutra_device_info.)
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_ordered_sums.c - sums in the order of a tree, against the tree's own recursion, bit by bit.
+ * test_ordered_sums.c - tests sums in tree order against a recursive implementation, bit by bit.
  */
 #include <setjmp.h>
 #include <stdarg.h>

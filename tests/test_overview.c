@@ -1,6 +1,6 @@
 /*
- * test_overview.c - the time of a window row by row: on traces so small that the answer is plain, and on random ones
- * that all of the window is there once.
+ * test_overview.c - tests the time breakdown of a window: small traces with results computed by hand; on random traces
+ * the rows must cover the window exactly once.
  */
 #include "analyze/overview/straggler.h"
 #include "generate/burst.h"

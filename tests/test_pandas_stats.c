@@ -1,5 +1,6 @@
 /*
- * test_pandas_stats.c - sums and spreads to the last digit, against values of numpy 2.4 and pandas 3.1.
+ * test_pandas_stats.c - tests sums and standard deviations to the last digit against values of numpy 2.4 and pandas
+ * 3.1.
  */
 #include <math.h>
 #include <setjmp.h>

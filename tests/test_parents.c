@@ -1,6 +1,6 @@
 /*
- * test_parents.c - the CPU operator that launched a GPU operator: corner cases, and the rule written out plainly on
- * random tables.
+ * test_parents.c - tests the search for the CPU operator that launched a GPU operator: corner cases, and random tables
+ * against a direct implementation of the rule.
  */
 #include <inttypes.h>
 #include <setjmp.h>

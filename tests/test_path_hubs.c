@@ -1,9 +1,9 @@
 /*
- * test_path_hubs.c - synchronisation of whole contexts: hubs give the path that the edges would give which they stand
- * for, their number is right, and they take linear room.
+ * test_path_hubs.c - tests critical paths with context-wide synchronization: hub nodes give the same path as the edges
+ * that they replace, their number is correct, and memory is linear.
  *
- * Traces are made here: threads that launch kernels on many streams and now and then wait for all of them, in the
- * order of time or, for the random ones, in any.
+ * Synthetic traces: threads launch kernels on many streams and sometimes wait for all of them, in time order or in
+ * random order.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_path_map.c - what comes of a critical path: the map of external ids, the breakdown, the library's functions; and
- * that depth does not matter.
+ * test_path_map.c - tests results of a critical path: the map of external ids, the breakdown and the API functions;
+ * deeply nested traces do not overflow the stack.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_pieces.c - an output in pieces is the same bytes for any number of threads, whole or not there; where events
- * end.
+ * test_pieces.c - tests output that is written in pieces: the same bytes for any number of threads, complete or absent;
+ * and the search for ends of events.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_plus_timeline.c - measured times from ET+ alone: small ones whose launches and waits are plain.
+ * test_plus_timeline.c - tests measured times from ET+ alone: small traces with known launches and waits.
  */
 #include <setjmp.h>
 #include <stdarg.h>

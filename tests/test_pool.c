@@ -1,5 +1,6 @@
 /*
- * test_pool.c - batches of tasks: within tasks, from several threads at once, and with tasks that fail.
+ * test_pool.c - tests batches of tasks of the thread pool: nested batches, batches from several threads, and failing
+ * tasks.
  */
 #include <pthread.h>
 #include <setjmp.h>

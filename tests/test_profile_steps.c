@@ -1,6 +1,6 @@
 /*
- * test_profile_steps.c - each step of the profiler's post-processing by itself, on plain arrays: inputs, autograd's
- * numbers, activities, flows and links, pairs of forward and backward; and exact times.
+ * test_profile_steps.c - tests each step of the profiler's post-processing on plain arrays: inputs, sequence numbers of
+ * autograd, activities, flows and links, forward/backward pairs, and exact times.
  */
 #include <setjmp.h>
 #include <stdarg.h>

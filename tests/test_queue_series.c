@@ -1,6 +1,6 @@
 /*
- * test_queue_series.c - lengths of queues in stretches of time: what they are, which are kept, those of several ranks,
- * and as bytes.
+ * test_queue_series.c - tests queue lengths in time windows: values, kept windows, several ranks, and their encoded
+ * bytes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

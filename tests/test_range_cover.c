@@ -1,5 +1,6 @@
 /*
- * test_range_cover.c - how long intervals of ranges are together: corner cases, and each moment counted on random ones.
+ * test_range_cover.c - tests the total length of merged ranges: corner cases, and random ranges against counting each
+ * time unit.
  */
 #include <inttypes.h>
 #include <setjmp.h>

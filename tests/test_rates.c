@@ -1,5 +1,6 @@
 /*
- * test_rates.c - how near operators come to what the device can do, on traces so small that the answer is plain.
+ * test_rates.c - tests achieved rates of operators relative to the device's peaks, on small traces with results
+ * computed by hand.
  */
 #include <stdlib.h>
 #include <unistd.h>

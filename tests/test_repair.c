@@ -1,6 +1,6 @@
 /*
- * test_repair.c - every kind of damage as a small case; what is well-formed stays; random damage of one byte in strings
- * of a trace touches one event at most; and readers that are lenient read what repairing writes.
+ * test_repair.c - tests `repair`: each kind of damage as a small case; well-formed text does not change; one random
+ * damaged byte in a string changes at most one event; lenient readers accept the repaired file.
  */
 #include <setjmp.h>
 #include <stdarg.h>

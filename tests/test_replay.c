@@ -1,6 +1,6 @@
 /*
- * test_replay.c - running nodes in time: hand-made jobs whose times are plain, and random ones against the rules
- * written out without any heap.
+ * test_replay.c - tests the simulation of nodes in time: small jobs with known times, and random jobs against a direct
+ * implementation without a heap.
  */
 #include <inttypes.h>
 #include <setjmp.h>

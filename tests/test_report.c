@@ -1,5 +1,5 @@
 /*
- * test_report.c - what reports are drawn with: text that stays text, numbers for people, axes, durations.
+ * test_report.c - tests helpers of HTML reports: escaped text, human-readable numbers, axes and durations.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * test_roofline_chart.c - where points and roofs of a roofline lie, and what it does with odd numbers.
+ * test_roofline_chart.c - tests positions of points and roofs of the roofline chart, and its handling of non-finite and
+ * zero values.
  */
 #include <math.h>
 #include <setjmp.h>

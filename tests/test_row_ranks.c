@@ -1,5 +1,5 @@
 /*
- * test_row_ranks.c - numbers of the members of a set of rows, against counting them one by one.
+ * test_row_ranks.c - tests rank queries (number of members before a row) of a set of rows against counting.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_row_set.c - the set of rows against an array of flags.
+ * test_row_set.c - tests the set of rows against an array of flags.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_seen_strings.c - strings get the numbers that they get without a table of those that were seen.
+ * test_seen_strings.c - tests that the cache of strings returns the same ids as the string table without the cache.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_shape_text.c - shapes as JSON and as Python's tuples.
+ * test_shape_text.c - tests shapes as JSON and as Python tuples.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_short_name.c - names fit, tell what they are, and stay different.
+ * test_short_name.c - tests shortened kernel names: they fit the limit, keep the informative words, and stay distinct.
  */
 #include <setjmp.h>
 #include <stdarg.h>

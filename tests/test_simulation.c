@@ -1,6 +1,6 @@
 /*
- * test_simulation.c - jobs made by hand, a line for each node: what changes select, what the critical path goes
- * through, what names are worth, and what is said of jobs that stand still.
+ * test_simulation.c - tests simulations of small jobs, one line for each node: selectors of scales, the critical path,
+ * what-if results by name, and reports of deadlocked jobs.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * test_sort.c - sorting by keys and by numbers: stable, exact where integers and doubles meet, and the same on any
- * number of threads.
+ * test_sort.c - tests sorting by keys and by numbers: stable, exact for integers compared with doubles, and the same
+ * with any number of threads.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /*
- * test_steps.c - steps of a window and what they consist of: on traces so small that the answer is plain, and on random
- * ones that the parts of a step are its time.
+ * test_steps.c - tests steps of a window and their components: small traces with results computed by hand; on random
+ * traces the components must add up to the step's duration.
  */
 #include "analyze/overview/overview.h"
 #include "analyze/overview/steps.h"

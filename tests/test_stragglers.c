@@ -1,5 +1,5 @@
 /*
- * test_stragglers.c - which rank holds the others up: made ranks with collectives that end at once.
+ * test_stragglers.c - tests the choice of the straggler on synthetic ranks whose collectives end simultaneously.
  */
 #include "analyze/overview/straggler.h"
 #include "made_steps.h"

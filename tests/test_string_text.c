@@ -1,5 +1,6 @@
 /*
- * test_string_text.c - the three forms of a string, UTF-8 and Python's int(), against tables and a plain writer.
+ * test_string_text.c - tests the three forms of a JSON string, the UTF-8 check and Python's int() against tables and a
+ * simple writer.
  */
 #include "text/strings.h"
 

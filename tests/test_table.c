@@ -1,6 +1,6 @@
 /*
- * test_table.c - tables: rows of one behind those of another, and files of so many rows that they are made in pieces,
- * by any number of threads, against texts that are put together here.
+ * test_table.c - tests tables: appended rows, and CSV and JSON files of many rows that several threads write, against
+ * text that is built here.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_tables.c - the tables of strings, of odd ids and of keys, against plain searches.
+ * test_tables.c - tests the hash tables of strings, of irregular ids and of keys against linear searches.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_tensor_groups.c - ids of storages and tensors: corner cases, and random uses against the rule written out
- * plainly, with a sorted list of pairs.
+ * test_tensor_groups.c - tests ids of storages and tensors: corner cases, and random uses against a direct
+ * implementation of the rule with a sorted list of pairs.
  */
 #include <inttypes.h>
 #include <setjmp.h>

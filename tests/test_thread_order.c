@@ -1,6 +1,6 @@
 /*
- * test_thread_order.c - which operator of another thread a group waits for: corner cases, and the rule written out
- * plainly on random operators.
+ * test_thread_order.c - tests inter-thread dependencies (the operator of another thread that a group waits for): corner
+ * cases, and random operators against a direct implementation of the rule.
  */
 #include <inttypes.h>
 #include <math.h>

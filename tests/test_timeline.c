@@ -1,8 +1,9 @@
 /*
- * test_timeline.c - nodes that take the measured time: a made-up trace for each rule, simulated, and its time scaled.
+ * test_timeline.c - tests nodes with measured times: one synthetic trace for each rule, simulated unchanged and with
+ * scaled times.
  *
- * Each trace is a list of operators, kernels, calls and orders with plain times; the nodes made of it are run with one
- * processor, one GPU for computation and one for communication, or a GPU for each stream.
+ * Each trace is a list of operators, kernels, calls and dependencies. Its nodes run on one CPU thread, one GPU for
+ * compute and one for communication, or one GPU per stream.
  */
 #include <math.h>
 #include <setjmp.h>

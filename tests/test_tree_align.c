@@ -1,7 +1,8 @@
 /*
- * test_tree_align.c - aligning call trees: small trees by hand, and order and nesting on random ones.
+ * test_tree_align.c - tests the alignment of call trees: small trees with known results, and order and nesting of
+ * random trees.
  *
- * Trees are written as text: a letter is an operator, brackets hold what is below it: "a(bc(d))".
+ * Trees are written as text: a letter is an operator, parentheses contain its children: "a(bc(d))".
  */
 #include <inttypes.h>
 #include <setjmp.h>

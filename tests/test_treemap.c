@@ -1,5 +1,5 @@
 /*
- * test_treemap.c - words on the areas of a treemap: on as many lines as there is room for.
+ * test_treemap.c - tests labels of treemap areas: words are broken into as many lines as fit.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * test_values.c - the table of ids that are no integers: values stay where they are, also while threads add others.
+ * test_values.c - tests the table of non-integer ids: values keep their addresses while other threads add values.
  */
 #include <pthread.h>
 #include <setjmp.h>

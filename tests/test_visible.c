@@ -1,5 +1,5 @@
 /*
- * test_visible.c - what a terminal would act on is shown, the rest stays, in pieces of any length.
+ * test_visible.c - tests escaping of terminal control sequences in text that arrives in pieces of any length.
  */
 #include <setjmp.h>
 #include <stdarg.h>

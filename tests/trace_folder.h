@@ -1,5 +1,5 @@
 /*
- * trace_folder.h - a few traces as files in a folder of their own.
+ * trace_folder.h - writes a few traces to a temporary directory.
  */
 #ifndef TESTS_TRACE_FOLDER_H
 #define TESTS_TRACE_FOLDER_H

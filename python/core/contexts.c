@@ -1,5 +1,5 @@
 /*
- * contexts.c - contexts of libsutra. Threads of jobs queue warnings and progress; the calling thread passes them to Python.
+ * contexts.c - contexts of libsutra. Jobs queue warnings and progress; the calling thread passes them to Python.
  */
 #include "core.h"
 

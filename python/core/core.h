@@ -1,7 +1,7 @@
 /*
  * core.h - internal declarations of the extension module pysutra._core.
  *
- *     run("device_trace", context, things, texts, numbers, progress) --> job on its own thread --> Thing, capsule or int
+ *     run("device_trace", context, things, texts, numbers, progress) --> job on a thread --> Thing, capsule or int
  *
  *     box.c        reference-counted owners of libsutra objects, and the Python type Thing that wraps an owner
  *     contexts.c   contexts; queues their warnings and progress for the calling thread
@@ -170,8 +170,8 @@ PyObject *job_run(const struct operation *operation, PyObject *arguments);
 /* Sets job->error to this message; returns `status`. */
 enum sutra_status job_fail(struct job *job, enum sutra_status status, const char *message);
 
-/* The selection of ranks and events. texts[0..3]: step, name, stream, category; numbers from n_numbers on: start and end of
- * the time range, then the ranks (see job_ranks()). Valid as long as the job. NULL: out of memory. */
+/* The selection of ranks and events. texts[0..3]: step, name, stream, category; numbers from n_numbers on: start and end
+ * of the time range, then the ranks (see job_ranks()). Valid as long as the job. NULL: out of memory. */
 #define RESTRICTION_TEXTS   4
 #define RESTRICTION_NUMBERS 2 /* without ranks */
 const struct sutra_restriction *job_restriction(struct job *job, size_t n_numbers);
@@ -179,7 +179,7 @@ const struct sutra_restriction *job_restriction(struct job *job, size_t n_number
 /* Sets job->ranks from numbers[first..]: pairs of first and last rank of each range. false: out of memory. */
 bool job_ranks(struct job *job, size_t first);
 
-/* Convert arguments from Python; false: an exception is set. The box is a new reference; kind as in struct operation. */
+/* Convert arguments from Python; false: an exception. `box` is a new reference; `kind` as in struct operation. */
 bool box_from_object(PyObject *object, const char *kind, struct box **box);
 bool parse_things(struct job *job, PyObject *things);
 bool parse_texts(struct job *job, PyObject *texts);
@@ -209,8 +209,8 @@ struct member {
 /* A dict of the members of a report; the list ends with an entry without a name. NULL: an exception is set. */
 PyObject *dict_from_members(const void *report, const struct member *members);
 
-/* Append an item or set a key; both steal the reference to the new value. Return the container, or NULL with an exception
- * set and the container freed. NULL for the container is returned unchanged. */
+/* Append an item or set a key; both steal the reference to the new value. Return the container, or NULL with an
+ * exception set and the container freed. NULL for the container is returned unchanged. */
 PyObject *list_add(PyObject *list, PyObject *item);
 PyObject *dict_add(PyObject *dict, const char *name, PyObject *value);
 PyObject *core_report(PyObject *self, PyObject *object);

@@ -1,6 +1,6 @@
 /*
- * inputs.c - arguments of operations: references to things, and copies of strings and numbers, so that a job runs without
- * the interpreter lock.
+ * inputs.c - arguments of operations: references to things, and copies of strings and numbers, so that a job runs
+ * without the interpreter lock.
  */
 #include "core.h"
 

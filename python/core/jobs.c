@@ -4,8 +4,8 @@
  *     caller   parse arguments -> start -> every 20 ms: signals, progress, warnings -> done: convert the result
  *     thread                      wait for the context -> operation->run() -> signal
  *
- * An exception in the caller (a signal, a callback, a warning turned into an error) cancels and abandons the job; the job
- * then frees its results itself. A context runs one job at a time; other jobs wait for it.
+ * An exception in the caller (a signal, a callback, a warning turned into an error) cancels and abandons the job; the
+ * job then frees its results itself. A context runs one job at a time; other jobs wait for it.
  */
 #include "core.h"
 

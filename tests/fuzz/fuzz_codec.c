@@ -1,6 +1,6 @@
 /*
- * fuzz_codec.c - the input as a partial result: decoded texts end; a table, collectives and overheads that are decoded
- * are encoded as the same bytes.
+ * fuzz_codec.c - fuzzes partial results: decoded texts are terminated; decoded tables, collectives and overheads are
+ * encoded as the same bytes.
  */
 #include "analyze/codec.h"
 #include "analyze/collectives/tracelens.h"

@@ -1,6 +1,6 @@
 /*
- * fuzz_collectives.c - the input as device traces of ranks, with a NUL between two, of whose collectives the tables are
- * made, ours and TraceLens', from traces read by one thread and by two: equal ones.
+ * fuzz_collectives.c - fuzzes the analysis of collectives: the input is device traces of several ranks, separated by
+ * NUL. Tables (sutra's and TraceLens') must be equal for traces read with one thread and with two.
  */
 #include "analyze/collectives/collectives.h"
 #include "analyze/ranks.h"

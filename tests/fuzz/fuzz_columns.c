@@ -1,6 +1,6 @@
 /*
- * fuzz_columns.c - the input as a device trace and as a host trace, whose columns, members of args among them, are what
- * their schema says, and stay so behind the trace and its context.
+ * fuzz_columns.c - fuzzes Arrow columns: the input is a device trace and a host trace. Columns, including members of
+ * args, must match their schema and stay valid after the trace and its context are freed.
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"

@@ -1,7 +1,6 @@
 /*
- * fuzz_convert.c - the input as ET+ that is converted, by one thread and by two, by the rules that its length chooses:
- * the same bytes, which our reader takes back, or the same reason why not. Without compat all that nodes depend on is
- * in the file.
+ * fuzz_convert.c - fuzzes conversion: the input is ET+, its length selects the rules. One and two threads give the same
+ * bytes, which sutra's reader accepts, or the same error. Without compat the file contains all dependencies.
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"

@@ -1,7 +1,7 @@
 /*
- * fuzz_cut.c - the input as a device trace, cut in several ways: what is written is a trace that has as many events as
- * are kept, by any number of threads the same; with nothing left out it is the input; and cutting it again changes
- * nothing where no border moves with the cut.
+ * fuzz_cut.c - fuzzes `cut`: the input is a device trace that is cut in several ways. The output is a trace with the
+ * number of kept events, and the same for any number of threads. A selection of everything returns the input. A second
+ * cut changes nothing unless the selection depends on the cut.
  */
 #include <unistd.h>
 

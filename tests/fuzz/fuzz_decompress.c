@@ -1,6 +1,6 @@
 /*
- * fuzz_decompress.c - the input as members of gzip or frames of zstd: what threads make of them side by side is what
- * one makes that goes over them.
+ * fuzz_decompress.c - fuzzes parallel decompression: the input is gzip members or zstd frames; several threads must
+ * give the same bytes as one.
  */
 #include "fuzz.h"
 #include "read/source.h"

@@ -1,6 +1,6 @@
 /*
- * fuzz_device_trace.c - the input as a device trace: it is read and summed up, or refused with a reason; and the path
- * through it by full rules, which has no gaps.
+ * fuzz_device_trace.c - fuzzes the reader of device traces: the input is read and summarized, or rejected with an
+ * error; the critical path by full rules has no gaps.
  */
 #include "../plain_events.h"
 #include "fuzz.h"

@@ -1,9 +1,9 @@
 /*
- * fuzz_diff.c - the input as two device traces, parted by a line "====" (without one, the same trace twice), which are
- * compared, in both orders, by our rules and by HTA's, by one thread and by two.
+ * fuzz_diff.c - fuzzes the comparison of two device traces, separated by a line "====" (without it, the trace is
+ * compared with itself): in both orders, with default rules and with --compat, with one thread and with two.
  *
- * The tables do not depend on threads; those of B against A have as many rows; rows add up to the whole; and equal
- * traces do not differ.
+ * Tables do not depend on threads; B against A has as many rows as A against B; rows add up to the totals; equal traces
+ * do not differ.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /*
- * fuzz_dlrm.c - the input as a device trace that is analyzed, by one thread and by two, in one of the ways that the
- * last byte chooses: equal figures and tables that add up, or a reason why not.
+ * fuzz_dlrm.c - fuzzes the DLRM analysis: the input is a device trace, its last byte selects the options. One and two
+ * threads give equal results, and tables add up, or the same error.
  */
 #include <math.h>
 

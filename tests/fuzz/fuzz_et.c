@@ -1,6 +1,6 @@
 /*
- * fuzz_et.c - the input as a Chakra file: read whole or as far as it is whole, checked, described, drawn, and written
- * as JSON and as protobuf; what was written is read again with the same result.
+ * fuzz_et.c - fuzzes the reader of Chakra files: the input is read completely or up to its first error, checked,
+ * summarized, drawn, and written as JSON and as protobuf; reading the output gives the same result.
  */
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 /*
- * fuzz_et_lines.c - the input as JSON lines of a Chakra file: a file or a reason; a file's bytes are read again.
+ * fuzz_et_lines.c - fuzzes JSON lines of Chakra files: they give a file that can be read, or an error.
  */
 #include <unistd.h>
 

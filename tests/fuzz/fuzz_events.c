@@ -1,6 +1,6 @@
 /*
- * fuzz_events.c - the input as a file of profiler events: its tree and tensor ids hold together, or it is refused with
- * a reason.
+ * fuzz_events.c - fuzzes files of profiler events: the input gives a consistent tree and consistent tensor ids, or an
+ * error.
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"

@@ -1,5 +1,5 @@
 /*
- * fuzz_host_trace.c - the input as a host trace: it is read or refused with a reason.
+ * fuzz_host_trace.c - fuzzes the reader of host traces: the input is read, or rejected with an error.
  */
 #include "../plain_nodes.h"
 #include "fuzz.h"

@@ -1,6 +1,6 @@
 /*
- * fuzz_hta.c - the input as a device trace, of which the tables of HTA are made, by one thread and by two: equal ones,
- * with columns of one length, or a reason for each that is missing.
+ * fuzz_hta.c - fuzzes HTA's tables: the input is a device trace. One and two threads give equal tables with columns of
+ * equal length, or a reason for each missing table.
  */
 #include "fuzz.h"
 #include "fuzz_tables.h"

@@ -1,6 +1,6 @@
 /*
- * fuzz_job_note.c - the input as the note on what a rank's file was made of: a note that is malformed, or is of a file of
- * another size, is removed.
+ * fuzz_job_note.c - fuzzes the note on the inputs of a rank's file: a malformed note, or a note for a file of another
+ * size, is removed.
  */
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /*
- * fuzz_job_plan.c - the input as the plan of a job with the records of two ranks: it is read, or refused with a reason.
+ * fuzz_job_plan.c - fuzzes the plan of a job with the records of two ranks: it is read, or rejected with an error.
  */
 #include "fuzz_job.h"
 

@@ -1,6 +1,6 @@
 /*
- * fuzz_job_record.c - the input as the record of rank 0, and, with that number changed, of rank 1: lines give words that lie in
- * the text, a malformed record is reported, and the job can be finished.
+ * fuzz_job_record.c - fuzzes the record of rank 0 and, with another rank number, of rank 1: words of lines lie in the
+ * text, a malformed record is reported, and the job can be finished.
  */
 #include "fuzz_job.h"
 

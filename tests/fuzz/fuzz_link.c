@@ -1,6 +1,6 @@
 /*
- * fuzz_link.c - a host trace, a record separator (1E, which JSON cannot contain) and a device trace: both are linked
- * and written, by one thread and by two, which must agree in every byte, or in the reason why it cannot be done.
+ * fuzz_link.c - fuzzes `link`: the input is a host trace, a record separator (1E, which JSON cannot contain) and a
+ * device trace. One and two threads give the same bytes, or the same error.
  */
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /*
- * fuzz_memory.c - analyzes the input as a memory snapshot or a Kineto trace with memory events, and writes tables and
- * JSON.
+ * fuzz_memory.c - fuzzes the memory analysis: the input is a memory snapshot or a Kineto trace with memory events;
+ * tables and JSON are written.
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"

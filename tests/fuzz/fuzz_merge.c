@@ -1,7 +1,7 @@
 /*
- * fuzz_merge.c - the input as the device trace of one rank among several: its events as they stand in the timeline are
- * a trace again, with as many events, in the processes that are named, and they differ in the numbers alone that
- * merging changes.
+ * fuzz_merge.c - fuzzes `merge`: the input is the device trace of one of several ranks. Its events in the merged trace
+ * are a trace with the same number of events, in the named processes, and differ only in the fields that merging
+ * changes.
  */
 #include "context/context.h"
 #include "fuzz.h"

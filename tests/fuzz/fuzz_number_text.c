@@ -1,6 +1,6 @@
 /*
- * fuzz_number_text.c - the input as the text of a number, and its first 8 bytes as a number; checked against the C
- * library.
+ * fuzz_number_text.c - fuzzes numbers as text: the input is the text of a number, and its first 8 bytes a double;
+ * checked against the C library.
  */
 #include <inttypes.h>
 #include <math.h>

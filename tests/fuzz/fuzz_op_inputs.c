@@ -1,6 +1,6 @@
 /*
- * fuzz_op_inputs.c - the input as lines: an operator's name, and the texts of its shapes, types, strides and values.
- * Whatever they hold, all formulas can be asked, and counts are counts.
+ * fuzz_op_inputs.c - fuzzes FLOPs formulas: the input is lines with an operator's name and the texts of its shapes,
+ * types, strides and values. All formulas accept them; results are valid counts.
  */
 #include <math.h>
 

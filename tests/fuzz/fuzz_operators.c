@@ -1,6 +1,6 @@
 /*
- * fuzz_operators.c - the input as a device trace, of which the tables of operators and of a part of the kernels are
- * made, ours and TraceLens', by one thread and by two: equal ones.
+ * fuzz_operators.c - fuzzes the operator tables: the input is a device trace; tables of all kernels and of a selection,
+ * sutra's and TraceLens', must be equal with one thread and with two.
  */
 #include "fuzz.h"
 #include "fuzz_tables.h"

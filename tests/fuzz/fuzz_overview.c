@@ -1,6 +1,6 @@
 /*
- * fuzz_overview.c - the input as a device trace: the rows of its overview are all of its window, steps are what they
- * consist of, findings are whole, and beside itself as another rank it has a late one or none.
+ * fuzz_overview.c - fuzzes the overview: the input is a device trace. Rows cover the window, components of steps add
+ * up, findings are complete; with the same trace as a second rank there is one straggler or none.
  */
 #include <math.h>
 

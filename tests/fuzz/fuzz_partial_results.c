@@ -1,10 +1,10 @@
 /*
- * fuzz_partial_results.c - partial results of each analysis with bytes of the input in place of their own, under a
- * correct header: --combine gives a result or an error.
+ * fuzz_partial_results.c - fuzzes --combine: partial results of each analysis with bytes replaced by the input, under a
+ * correct header, give a result or an error.
  *
  * The first byte selects the analysis, the rest are edits: offset (3 bytes), n (1 byte), then n % 8 + 1 bytes to write
- * there; n >= 128 truncates the content at the offset instead. The results that are edited come from a small generated
- * job, so they follow each change of the format.
+ * there; n >= 128 truncates the content at the offset instead. The edited results come from a small generated job, so
+ * they follow each change of the format.
  */
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /*
- * fuzz_peaks.c - the input as a file of a device's peaks (--peaks): figures above 0 and a name, or an error.
+ * fuzz_peaks.c - fuzzes files of device peaks (--peaks): they give positive rates and a name, or an error.
  */
 #include <math.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /*
- * fuzz_rank_table.c - the input as a table of ranks, in which @H and @D name a host and a device trace: pairs by rising rank, or a
- * reason.
+ * fuzz_rank_table.c - fuzzes rank tables: the input is a table in which @H and @D name a host and a device trace. It
+ * gives pairs by ascending rank, or an error.
  */
 #include "fuzz_job.h"
 

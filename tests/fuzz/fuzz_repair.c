@@ -1,7 +1,7 @@
 /*
- * fuzz_repair.c - the input as a broken trace: what repairing gives is JSON or nothing; repaired once more it stays;
- * what readers take as it is stays, but for NaN and infinities; and lenient readers never fail in another way than
- * others.
+ * fuzz_repair.c - fuzzes `repair`: the input is a malformed trace. The output is valid JSON or empty; a second repair
+ * does not change it; text that readers accept does not change except NaN and infinities; lenient readers fail with the
+ * same errors as others.
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"

@@ -1,7 +1,7 @@
 /*
- * fuzz_simulate.c - the input as a Chakra file, simulated: alone and as two ranks, on few resources and on many, with
- * changes; read again as files of which only what is needed is kept; and as a change and as a network of another job.
- * The path leads from time 0 to the end without a gap, and what never ran is explained.
+ * fuzz_simulate.c - fuzzes the simulation: the input is a Chakra file, simulated alone and as two ranks, on few and on
+ * many resources, with scaled durations; read again with only the needed fields; and used as a scale and as the network
+ * of another job. The critical path covers the time from 0 to the end without gaps; nodes that never ran are explained.
  */
 #include <unistd.h>
 

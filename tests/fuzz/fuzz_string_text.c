@@ -1,8 +1,8 @@
 /*
- * fuzz_string_text.c - the input as bytes for the UTF-8 check, as a decoded string for int(), and, mended into a valid
- * raw string, for the three conversions.
+ * fuzz_string_text.c - fuzzes strings: the input as bytes for the UTF-8 check, as a decoded string for int(), and,
+ * repaired to a valid raw string, for the three conversions.
  *
- *     raw --string_rewrite--> written     all ways between two of them must meet
+ *     raw --string_rewrite--> written     all routes between two forms give the same result
  *      \--string_decode--> decoded --string_encode--> written
  */
 #include "fuzz.h"

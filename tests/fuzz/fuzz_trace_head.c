@@ -1,6 +1,6 @@
 /*
- * fuzz_trace_head.c - the input as the beginning of a trace, and as the name of a file: what it tells must not come
- * from behind it, and a longer beginning tells the same or more.
+ * fuzz_trace_head.c - fuzzes the detection of trace kind and rank from the head of a file and from its name: fields
+ * after the head are not used, and a longer head gives the same fields or more.
  */
 #include "fuzz.h"
 #include "read/trace_head.h"

@@ -1,6 +1,7 @@
 /*
- * fuzz_tree.c - the input as a device trace, and what follows a record separator (1E, which JSON cannot contain) as its
- * host trace: tree and pairs in all formats, or a reason why not; once with the older torch_version, once with the newer one.
+ * fuzz_tree.c - fuzzes call trees: the input is a device trace and, after a record separator (1E, which JSON cannot
+ * contain), its host trace. Tree and pairs are written in all formats, for both PyTorch versions, or an error is
+ * returned.
  */
 #include "fuzz.h"
 #include "fuzz_trace.h"

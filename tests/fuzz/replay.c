@@ -1,7 +1,7 @@
 /*
- * replay.c - runs a fuzz target once on each file that is named, and on each file of each folder that is named.
+ * replay.c - runs a fuzz target once on each named file and on each file of each named directory.
  *
- * It takes the place of libFuzzer in builds without it, so that the seeds are a test in every build.
+ * Used in place of libFuzzer in builds without it, so that the seeds are a test in every build.
  */
 #include <dirent.h>
 #include <stdbool.h>
