@@ -1,4 +1,5 @@
-# fault_full_disk.sh - a disk that fills up while ET+ is written: an error, the old output as it was, nothing left over.
+# fault_full_disk.sh - tests a full disk while ET+ is written: sutra reports the error, keeps the old output and removes
+# its temporary file.
 set -u
 work=$(mktemp -d) || exit 71
 mounted=

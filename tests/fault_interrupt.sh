@@ -1,7 +1,7 @@
-# fault_interrupt.sh - a program that is ended while it writes leaves the old output and no other file behind.
+# fault_interrupt.sh - tests termination by a signal during a write: the old output stays and no other file is left.
 #
-# Signals are sent when the temporary file is seen. Should a link be done before its signal comes, it must have succeeded;
-# at least one must have been hit.
+# The signal is sent when the temporary file appears. A link that completes before the signal must succeed; at least one
+# run must be interrupted.
 set -u
 work=$(mktemp -d) || exit 71
 trap 'rm -rf "$work"' EXIT

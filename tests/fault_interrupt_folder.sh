@@ -1,7 +1,8 @@
-# fault_interrupt_folder.sh - a signal that ends a command with a folder of results removes the unfinished files, keeps
-# an earlier complete result, and shows in the exit status.
+# fault_interrupt_folder.sh - tests termination by a signal of a command that writes a directory: the command removes
+# incomplete files, keeps an earlier complete result and exits with the signal's status.
 #
-# One input is a pipe without data, so that the command waits with its unfinished files in the folder: each signal hits.
+# One input is a pipe without data, so that the command waits with incomplete files in the directory and each signal
+# arrives in time.
 set -u
 work=$(mktemp -d) || exit 71
 trap 'rm -rf "$work"' EXIT

@@ -1,5 +1,5 @@
-# fault_job_write.sh - a job whose ranks cannot be written or lack memory: the exit code is that of the fault, not of malformed
-# traces, standard error names the rank, and no partial file is left.
+# fault_job_write.sh - tests jobs whose ranks cannot be written or run out of memory: the exit code is that of the
+# failure (not of malformed traces), standard error names the rank, and no partial file is left.
 set -u
 work=$(mktemp -d) || exit 71
 mounted=

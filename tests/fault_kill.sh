@@ -1,6 +1,8 @@
-# fault_kill.sh [N] - a program that is killed while it writes leaves at most one hidden file, which the next run to the
-# same place removes; one that is interrupted leaves nothing, also where it writes two files. A folder of results is whole,
-# or has the folder of what is unfinished. N (1) is how often each signal and command is tried.
+# fault_kill.sh - tests kills and interrupts during writes; usage: fault_kill.sh [N], the number of tries per signal and
+# command (1).
+#
+# A killed program leaves at most one hidden file, which the next run with the same output removes. An interrupted
+# program leaves nothing, also with two outputs. A directory of results is complete or contains incomplete.sutra.
 set -u
 work=$(mktemp -d) || exit 71
 trap 'rm -rf "$work"' EXIT

@@ -1,5 +1,5 @@
-# fault_kill_job.sh - a job that is killed at any moment leaves only whole files, and the next run gives what an
-# undisturbed one would. KILLS sets how many moments are tried (default: 12).
+# fault_kill_job.sh - tests a job that is killed at random times: it leaves only complete files, and the next run gives
+# the result of an undisturbed run. KILLS sets the number of kills (default: 12).
 set -u
 work=$(mktemp -d) || exit 71
 trap 'rm -rf "$work"' EXIT

@@ -1,15 +1,13 @@
-# Cutting a pair and then linking it gives what linking it and then restricting the result does.
+# golden_cut.sh - tests that cutting a pair and linking it equals linking it and restricting the result.
 #
-# Synchronisation dependencies are left out: those of a link are of the trace's first step, whichever that is. Where the
-# stretch begins within an operator, its exclusive time is that of what is left below it.
-set -u
+# Synchronization dependencies are excluded: `link` computes them for the first step of a trace. If the time range
+# begins within an operator, its exclusive duration covers only the remaining children.
+. tests/golden.sh
 command -v python3 >/dev/null || { echo "needs the program python3"; exit 77; }
-work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work"' EXIT
-n_failed=0
 
 # cut PAIR FIELD WORDS...: the pair $work/PAIR.host, PAIR.device, whose link is PAIR.plus, cut as the words say.
 cut() {
+    n_checks=$((n_checks + 1))
     pair=$work/$1
     field=$2
     shift 2
@@ -19,8 +17,7 @@ cut() {
         "$SUTRA" cut "$pair.device" "$@" -o "$work/e.json" -T 1 -q && cmp "$work/d.json" "$work/e.json" &&
         gzip -dc "$work/h.json.gz" >"$work/h.json" &&
         python3 cut_check.py "$pair.plus" "$work/small.json" "$work/h.json" "$work/d.json" $field && return
-    echo "FAILED $*"
-    n_failed=$((n_failed + 1))
+    failed "$*"
 }
 
 cd "$(dirname "$0")" || exit 70
@@ -43,4 +40,4 @@ for case in torch_mlp_nosync torch_gloo2_r0_dn; do
     cut $case exclusive_dur --from-us 1000
     cut $case exclusive_dur --to-us 2500
 done
-exit $((n_failed > 0))
+finish

@@ -1,13 +1,11 @@
-# The analysis gives the yardstick's files, byte for byte, in both ways of matching, on any number of threads.
+# golden_dlrm.sh - tests `analyze dlrm`: the DLRM notebook's files, byte for byte, for both matching methods and any
+# number of threads.
 #
-# A case is a folder with trace.json.gz and a folder of results for each way: compat and by-correlation, the files as
-# they are or with .gz. Of qps.json, which tells how the case was made, the figures count. $DATA may name another folder
-# of cases.
-set -u
+# A case is a directory with trace.json.gz and a directory of results for each method: compat and by-correlation, files
+# plain or as .gz. Of qps.json only the numbers are compared; its other fields record how the case was made. $DATA names
+# another directory of cases.
+. tests/golden.sh
 data=${DATA:-tests/data}/analyze
-work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work"' EXIT
-n_checks=0 n_failed=0
 figures='"(QPS|num_[a-z_]*|sum_[a-z_]*|tree_nodes|corrected_[a-z_]*|host_runtime|relax|trimmed)":'
 
 # plain FILE: its text, compressed or not.
@@ -29,7 +27,7 @@ for results in "$data"/*/compat "$data"/*/by-correlation; do
         rm -rf "$work/out"
         "$SUTRA" analyze dlrm "${results%/*}/trace.json.gz" -o "$work/out" -q --threads $threads --model case \
             --module-marker "$(parameter module_marker)" --iters "$(parameter iters)" $how 2>"$work/err" ||
-            { n_failed=$((n_failed + 1)); echo "FAILED $results"; cat "$work/err"; continue; }
+            { failed "$results"; cat "$work/err"; continue; }
         for file in "$results"/*; do
             name=${file##*/} name=${name%.gz}
             case $name in
@@ -47,13 +45,8 @@ for results in "$data"/*/compat "$data"/*/by-correlation; do
                 cp "$work/out/$name" "$work/made"
                 ;;
             esac
-            n_checks=$((n_checks + 1))
-            cmp "$work/made" "$work/expected" && continue
-            echo "FAILED $results/$name with $threads threads"
-            n_failed=$((n_failed + 1))
+            check "$results/$name with $threads threads" cmp "$work/made" "$work/expected"
         done
     done
 done
-echo "$n_checks checks, $n_failed failed"
-[ $n_failed = 0 ] || exit 1
-[ $n_checks != 0 ] || { echo "no cases in $data"; exit 77; }
+finish "$data"

@@ -1,18 +1,10 @@
-# The overheads of two ranks together are those of the yardstick, on any number of threads and in any order of the
-# traces; each rank's folder is what the analysis of its trace alone gives.
+# golden_dlrm_ranks.sh - tests `analyze dlrm` of two ranks: combined overheads equal those of the DLRM notebook for any
+# number of threads and any order of traces; the directory of each rank equals the analysis of its trace alone.
 #
-# A case is a folder with trace.json.gz, the trace of rank 0, and a folder ranks with rank1.sed, which makes the trace of
-# rank 1 of it, and the results. $DATA may name another folder of cases.
-set -u
+# A case is a directory with trace.json.gz (rank 0) and a directory ranks with rank1.sed, which creates the trace of
+# rank 1 from it, and the results. $DATA names another directory of cases.
+. tests/golden.sh
 data=${DATA:-tests/data}/analyze
-work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work"' EXIT
-n_checks=0 n_failed=0
-
-failed() {
-    echo "FAILED $*"
-    n_failed=$((n_failed + 1))
-}
 
 # analyze TRACES... FOLDER-AND-OPTIONS...: as the yardstick did.
 analyze() {
@@ -39,12 +31,9 @@ for case in "$data"/*/; do
             gzip -dc "$file" | cmp - "$work/out/$(basename "$file" .gz)" || failed "$file with $threads threads"
         done
         for rank in 0 1; do
-            n_checks=$((n_checks + 1))
-            diff -r "$work/out/rank$rank" "$work/alone$rank" || failed "rank $rank of $case with $threads threads"
+            check "rank $rank of $case with $threads threads" diff -r "$work/out/rank$rank" "$work/alone$rank"
         done
     done
     rm -rf "$work"/*
 done
-echo "$n_checks checks, $n_failed failed"
-[ $n_failed = 0 ] || exit 1
-[ $n_checks != 0 ] || { echo "no cases in $data"; exit 77; }
+finish "$data"

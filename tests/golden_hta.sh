@@ -1,17 +1,10 @@
-# The tables of HTA are those that HTA 0.5.0 makes with stable sorts, for any number of threads; numbers may differ in
-# the last of 15 digits, since our sums are exact. As JSON they say the same.
+# golden_hta.sh - tests `analyze hta`: tables of HTA 0.5.0 with stable sorts, for any number of threads; JSON has the
+# same rows. The last of 15 digits may differ, because sutra's sums are exact.
 #
-# A case is a folder with trace.json.gz and hta/*.csv.gz, and hta_compat/*.csv.gz of tables that we mend otherwise; $DATA may name another folder of them.
-set -u
+# A case is a directory with trace.json.gz, hta/*.csv.gz, and hta_compat/*.csv.gz for tables that sutra corrects without
+# --compat. $DATA names another directory of cases.
+. tests/golden.sh
 data=${DATA:-tests/data}/analyze
-work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work"' EXIT
-n_checks=0 n_failed=0
-
-failed() {
-    echo "FAILED $*"
-    n_failed=$((n_failed + 1))
-}
 
 # same A B: both files have the same words and, nearly, the same numbers.
 same() {
@@ -29,10 +22,9 @@ for case in "$data"/*/; do
         rm -rf "$work/out" && "$SUTRA" analyze hta "$case/trace.json.gz" -o "$work/out" -q --threads $threads ||
             failed "$case with $threads threads"
         for table in "$case"/hta/*.csv.gz; do
-            n_checks=$((n_checks + 1))
             name=$(basename "$table" .gz)
             gzip -dc "$table" >"$work/expected"
-            same "$work/out/$name" "$work/expected" || failed "$case$name with $threads threads"
+            check "$case$name with $threads threads" same "$work/out/$name" "$work/expected"
         done
         [ $threads = 1 ] && cp -r "$work/out" "$work/first"
         diff -r "$work/first" "$work/out" || failed "$case depends on the number of threads"
@@ -40,10 +32,9 @@ for case in "$data"/*/; do
     for table in "$case"/hta_compat/*.csv.gz; do
         [ -e "$table" ] || continue
         [ -d "$work/compat" ] || "$SUTRA" analyze hta "$case/trace.json.gz" -o "$work/compat" -q --compat --no-report
-        n_checks=$((n_checks + 1))
         name=$(basename "$table" .gz)
         gzip -dc "$table" >"$work/expected"
-        same "$work/compat/$name" "$work/expected" || failed "$case$name as HTA computes it"
+        check "$case$name as HTA computes it" same "$work/compat/$name" "$work/expected"
     done
     "$SUTRA" analyze hta "$case/trace.json.gz" -o "$work/json" --format json -q || failed "$case as JSON"
     for table in "$work/first"/*.csv; do
@@ -55,6 +46,4 @@ for case in "$data"/*/; do
     done
     rm -rf "$work/first" "$work/json" "$work/compat"
 done
-echo "$n_checks checks, $n_failed failed"
-[ $n_failed = 0 ] || exit 1
-[ $n_checks != 0 ] || { echo "no cases in $data"; exit 77; }
+finish "$data"

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# golden_job - both ranks of a recorded job, linked in one command: the bytes that the reference gave for each pair.
-set -u
+# golden_job.sh - tests a recorded job of two ranks, linked by one command: the bytes of chakra_trace_link for each
+# pair.
+. tests/golden.sh
 data=$PWD/tests/data/link
-work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work"' EXIT
 cd "$work" && mkdir hosts devices || exit 71
 for rank in 0 1; do
     cp "$data/torch_gloo2_r${rank}_ne/host.json.gz" "hosts/et.$rank.json.gz" || exit 1

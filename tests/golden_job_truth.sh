@@ -1,13 +1,10 @@
 #!/usr/bin/env bash
-# golden_job_truth.sh - made-up jobs whose answers can be looked up, since the same job is made again with another GPU or
-# without its slow rank: what the files of all ranks take when they are simulated, what-ifs, and what is told of ranks that
-# are lost, cut off, late, or lack a collective.
+# golden_job_truth.sh - tests simulations of synthetic jobs against the same job generated with another GPU or without
+# its straggler; also what-ifs, and reports of ranks that are missing, truncated, late or lack a collective.
 set -euo pipefail
 command -v python3 >/dev/null || { echo "needs python3" && exit 77; }
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
-n=0
+. tests/golden.sh
+cd "$work"
 
 # make NAME [OPTION...]: links a job of three ranks into NAME; what it said is in NAME.said.
 make() {
@@ -24,17 +21,10 @@ simulated() {
     sed -n 's/^  "time_us": \([0-9.]*\),$/\1/p' simulated.json
 }
 
-# near WHAT A B SHARE: whether A and B differ by at most this share.
-near() {
-    awk -v a="$2" -v b="$3" -v share="$4" 'BEGIN { exit !(a > b * (1 - share) && a < b * (1 + share)) }' ||
-        { echo "$1: $2 us simulated, $3 us expected" && exit 1; }
-    n=$((n + 1))
-}
-
 # told NAME TEXT: whether linking said so.
 told() {
     grep -q -- "$2" "$1.said" || { echo "$1: nothing is told of '$2':" && cat "$1.said" && exit 1; }
-    n=$((n + 1))
+    n_checks=$((n_checks + 1))
 }
 
 for seed in 1 2; do
@@ -70,4 +60,4 @@ near "a rank is cut off" "$(simulated cut)" "$(measured cut)" 0.003
 make lossy --seed 3 --inject lost:2
 told lossy "rank 2: group 0: the rank lacks 1 of the other ranks' collectives"
 near "a rank lost a collective" "$(simulated lossy)" "$(measured lossy)" 0.003
-echo "$n answers of jobs"
+finish

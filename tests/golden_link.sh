@@ -1,14 +1,12 @@
-# golden_link.sh - `sutra link` on recorded pairs of traces: the expected bytes, whatever the threads and the files' forms.
+# golden_link.sh - tests `sutra link` on recorded pairs of traces: the expected bytes, for any number of threads and any
+# compression.
 #
-# A case is a folder with host.json.gz, device.json.gz and either out.nosync.json.gz, the yardstick's output, or error.txt:
-# the yardstick fails there, and the table below says what we do. Cases are those in tests/data/link and, where it
-# exists, ../shared/cases/link.
-set -u
+# A case is a directory with host.json.gz, device.json.gz and either out.nosync.json.gz, the output of
+# chakra_trace_link, or error.txt: chakra_trace_link fails, and the table below has the expected outcome. Cases are in
+# tests/data/link and, if present, ../shared/cases/link.
+. tests/golden.sh
 data=tests/data/link
 shared=../shared/cases/link
-work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work"' EXIT
-n_failed=0 n_checks=0
 
 # Case, exit code, and a part of what is said on standard error; "-": nothing is said.
 outcomes='
@@ -44,16 +42,6 @@ edge_ts_null          65 event 70: field ts: a number below 2^62 was expected
 edge_ts_string        65 event 70: field ts: a number below 2^62 was expected
 edge_two_neg          0  exclusive durations below 0 (the first is event 91): 1;
 '
-
-# check WHAT COMMAND...: counts the command's verdict.
-check() {
-    what=$1
-    shift
-    n_checks=$((n_checks + 1))
-    "$@" && return 0
-    echo "FAILED $what"
-    n_failed=$((n_failed + 1))
-}
 
 # link HOST DEVICE OUT [OPTION...]: what it says goes to $work/err.
 link() {
@@ -147,7 +135,7 @@ for case in "$shared"/*/; do
     run_case "${case%/}"
     n_shared=$((n_shared + 1))
 done
-[ $n_bundled -ge 6 ] || { echo "FAILED only $n_bundled bundled cases"; n_failed=$((n_failed + 1)); }
+[ $n_bundled -ge 6 ] || failed "only $n_bundled bundled cases"
 
 for case in "$data/torch_mlp_nosync" "$data/torch_threads_int"; do
     for file in host device out.nosync; do gzip -dc "$case/$file.json.gz" >"$work/$file.json"; done
@@ -161,5 +149,5 @@ check "made pair of several pieces" [ "$(wc -c <"$work/one.json")" -gt $((3 * 10
 same "made pair" "$work/host.json" "$work/device.json" "$work/one.json"
 
 command -v zstd >/dev/null || echo "without zstd files: no program zstd"
-echo "$n_bundled bundled and $n_shared shared cases, $n_checks checks, $n_failed failed"
-[ $n_failed = 0 ]
+echo "$n_bundled bundled and $n_shared shared cases"
+finish

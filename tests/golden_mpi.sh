@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
-# golden_mpi - sutra-mpi gives the bytes of sutra on one machine, with any number of processes; a process that is killed
-# keeps none of the others from their work, its rank is told, and the next run does it.
-set -u
+# golden_mpi.sh - tests sutra-mpi: the bytes of sutra, with any number of processes. If a process is killed, the others
+# complete their ranks, the missing rank is reported, and the next run links it.
+. tests/golden.sh
 program=$(dirname "${SUTRA:-none}")/sutra-mpi
 [ -x "$program" ] || { echo "sutra-mpi was not built: there is no MPI" && exit 77; }
 command -v mpirun >/dev/null || { echo "there is no mpirun" && exit 77; }
 mpirun --version 2>/dev/null | grep -q 'Open MPI' || { echo "this mpirun is not Open MPI's" && exit 77; }
-here=$(dirname "$(readlink -f "$0")")
-work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work"' EXIT
+here=$PWD/tests
 cd "$work" || exit 71
 # More processes than cores: by Open MPI 4, by Open MPI 5.
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
@@ -17,12 +15,6 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 plain=${ASAN_OPTIONS:-}
 export LSAN_OPTIONS=${LSAN_OPTIONS:-}:suppressions=$here/mpi_leaks.supp:print_suppressions=0
 export ASAN_OPTIONS=$plain:fast_unwind_on_malloc=0
-n_failed=0
-
-failed() {
-    echo "FAILED $*"
-    n_failed=$((n_failed + 1))
-}
 
 # run OUT N OPTION...: the job by N processes; messages in OUT.err.
 run() {
@@ -106,5 +98,4 @@ grep -q 'process 1 has not responded' hit.err || failed "the process that was ki
 grep -q '^error .*not linked' hit.check || failed "the rank of the process that was killed is not told"
 run hit 2 --format et || failed "the run after the killed one: exit $?"
 diff -r -x .job -x job.json alone hit || failed "the run after the killed one: other files"
-echo "$n_failed failed"
-[ $n_failed = 0 ]
+finish

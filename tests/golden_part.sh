@@ -1,9 +1,6 @@
-# An analysis of a part of a trace gives what cutting the part out and then analyzing it gives, byte for byte; and so does
-# one of some ranks of a job what those alone give.
-set -u
-work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work"' EXIT
-n_failed=0
+# golden_part.sh - tests analyses of a time range: they equal the analysis of the cut trace, byte for byte. The same for
+# selected ranks of a job.
+. tests/golden.sh
 data=$(cd "$(dirname "$0")" && pwd)/data
 mkdir "$work/whole" "$work/small" "$work/few" || exit 71
 
@@ -13,14 +10,15 @@ analyze() {
     out=$work/$2
     shift 2
     (cd "$work/$folder" && "$SUTRA" "$@" -o "$out" --no-report -q 2>"$work/err") ||
-        { cat "$work/err"; echo "FAILED $*"; n_failed=$((n_failed + 1)); }
+        { cat "$work/err"; failed "$*"; }
     for calls in "$out/launch_calls.csv"; do # in the order of the names of a file
         [ ! -e "$calls" ] || { sort "$calls" >"$work/sorted" && mv "$work/sorted" "$calls"; }
     done
 }
 
 same() {
-    diff -r "$work/a" "$work/b" >"$work/diff" || { echo "DIFFERS $*"; head -20 "$work/diff"; n_failed=$((n_failed + 1)); }
+    n_checks=$((n_checks + 1))
+    diff -r "$work/a" "$work/b" >"$work/diff" || { failed "$*: results differ"; head -20 "$work/diff"; }
     rm -rf "$work/a" "$work/b"
 }
 
@@ -52,4 +50,4 @@ for words in "analyze" "analyze hta" "analyze dlrm" "analyze operators" "analyze
     analyze few b $words .
     same "$words" --rank 1-2
 done
-exit $((n_failed > 0))
+finish

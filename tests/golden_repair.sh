@@ -1,7 +1,8 @@
-# A real pair, damaged: what repairing writes is JSON to Python, too, and only what was hit differs from what was there.
+# golden_repair.sh - tests `sutra repair` on a recorded pair: the output is JSON for Python, and only damaged elements
+# differ.
 #
-# In both traces of $DATA/link/torch_mlp_nosync a random byte of a string is replaced, 8 times, place and value from a
-# seed; and the trace is cut off at 4 random places. A trace that nothing was done to comes out as it was.
+# In both traces of $DATA/link/torch_mlp_nosync a random byte of a string is replaced, 8 times, and the trace is
+# truncated at 4 random offsets (seeded). Undamaged traces must not change.
 set -u
 command -v python3 >/dev/null || { echo "needs the program python3"; exit 77; }
 exec python3 - "$SUTRA" "${DATA:-tests/data}" <<'END'

@@ -1,15 +1,8 @@
-# The reports of analyze: well-formed whatever the traces hold, small, loading nothing, with the numbers of the tables.
-set -u
+# golden_report.sh - tests the HTML reports of analyze: well-formed for all traces, small, without external resources,
+# with the numbers of the tables.
+. tests/golden.sh
 command -v python3 >/dev/null || { echo "needs python3"; exit 77; }
-work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work"' EXIT
 case=tests/data/analyze/synth/trace.json.gz
-n_failed=0
-
-failed() {
-    echo "FAILED $*"
-    n_failed=$((n_failed + 1))
-}
 
 # report NAME ANALYSIS TRACE... : writes $work/out/NAME.
 report() {
@@ -91,5 +84,4 @@ echo file >"$work/file"
 mkdir "$work/blocked" && echo file >"$work/blocked/charts"
 "$SUTRA" analyze hta "$case" -o "$work/blocked" -q 2>"$work/err"
 [ $? = 73 ] && [ ! -e "$work/blocked/hta.html" ] || failed "a file in place of the charts: $(cat "$work/err")"
-echo "$n_failed failed"
-[ $n_failed = 0 ]
+finish

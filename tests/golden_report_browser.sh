@@ -1,14 +1,12 @@
-# The reports of analyze as a browser shows them: nothing on the console, no text cut off or on another, wide and narrow,
-# light and dark; numbers are what they stand for, and a click on a heading sorts.
-set -u
+# golden_report_browser.sh - tests the HTML reports of analyze in Chromium: an empty console, no clipped or overlapping
+# text, for wide and narrow windows, in light and dark mode; numbers match their charts, and a click on a heading sorts.
+. tests/golden.sh
 browser=
 for name in "${CHROMIUM:-}" chromium chromium-browser google-chrome; do
     [ -z "$browser" ] && [ -n "$name" ] && browser=$(command -v "$name")
 done
 [ -n "$browser" ] || { echo "needs chromium"; exit 77; }
 command -v python3 >/dev/null || { echo "needs python3"; exit 77; }
-work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work"' EXIT
 case=tests/data/analyze/synth/trace.json.gz
 python3 tests/report_traces.py "$work" || exit 70
 mkdir "$work/out"

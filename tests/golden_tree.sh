@@ -1,9 +1,10 @@
-# Call trees, tensor ids and pairs of forward and backward are PyTorch's own, on any number of threads.
+# golden_tree.sh - tests call trees, tensor ids and forward/backward pairs against PyTorch's, for any number of threads.
 #
-# A case is NAME.json.gz, events that PyTorch recorded with the parents and ids that it computed, or NAME.chrome.json.gz,
-# a trace that it exported from the same run, with its own flows from forward to backward; $DATA may name another folder of
-# them. The trace must give the same parents, and the same pairs without the flows. In the traces of $DATA/link, kernels
-# must stand below their launches, and launches below the innermost operator around them.
+# A case is NAME.json.gz, events that PyTorch recorded with the parents and ids that it computed, or
+# NAME.chrome.json.gz, a trace that PyTorch exported from the same run, with its own forward/backward flows. $DATA names
+# another directory of cases. The trace must give the same parents, and the same pairs without the flows. In the traces
+# of $DATA/link, the parents of kernels must be their launches, and the parents of launches the innermost enclosing
+# operator.
 set -u
 command -v python3 >/dev/null || { echo "needs the program python3"; exit 77; }
 exec python3 - "$SUTRA" "${DATA:-tests/data}" <<'END'

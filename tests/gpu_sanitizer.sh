@@ -1,5 +1,6 @@
-# The tools of compute-sanitizer find nothing in the steps of the engine: no access out of bounds, no race in shared memory, no
-# use of what was not written, no misuse of barriers. The tool is looked for in the path and beside nvcc.
+# gpu_sanitizer.sh - runs the steps of the CUDA engine under the tools of compute-sanitizer: accesses out of bounds,
+# races in shared memory, reads of uninitialized memory, misuse of barriers. compute-sanitizer is searched in the path
+# and next to nvcc.
 . tests/on_gpu.sh
 steps=$SUTRA_BUILD/tests/gpu_steps
 [ -x "$steps" ] || { echo "skipped: gpu_steps was not built: it needs cmocka"; exit 77; }

@@ -1,16 +1,10 @@
-# same_on_device.sh PROGRAM [OPTION...] - whether a program gives the same files on its CUDA device as on the CPU: the golden
-# tests with --device cuda, and generated pairs of all shapes. Options, such as --device-memory, go to each command too.
-set -u
+# same_on_device.sh - compares the files of a program on its CUDA device with those on the CPU: the golden tests with
+# --device cuda, and generated pairs of all shapes. usage: same_on_device.sh PROGRAM [OPTION...]; options such as
+# --device-memory are passed to each command.
+. tests/golden.sh
 program=$(realpath "$1") || exit 64
 shift
-work=$(mktemp -d) || exit 71
-trap 'rm -rf "$work"' EXIT
-n_checks=0 n_failed=0 n_files=0
-
-failed() {
-    echo "FAILED $*"
-    n_failed=$((n_failed + 1))
-}
+n_files=0
 
 # The program as others know it, by its older name too, with the device added where a command has an engine.
 mkdir "$work/names"
@@ -82,5 +76,4 @@ for shape in realistic unmatched nested overlapping gaps ties deep; do
     done
 done
 [ $n_files -ge 48 ] || failed "only $n_files files to compare"
-echo "$n_checks checks on the device, $n_failed failed"
-[ $n_failed = 0 ]
+finish

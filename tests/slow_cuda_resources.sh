@@ -1,6 +1,6 @@
-# All kernels of the CUDA engine, for every GPU that it is built for, live in registers: no stack, no local memory, and so no
-# spills. CUB tunes its own; for some GPUs its sort puts one register away. cuobjdump tells; it is looked for in the path,
-# beside nvcc, and in the Python package index.
+# slow_cuda_resources.sh - tests that all kernels of the CUDA engine, for every GPU that it is built for, use only
+# registers: no stack, no local memory, and so no spills. CUB tunes its own kernels; for some GPUs its sort spills one
+# register. cuobjdump is searched in the path, next to nvcc, and in the Python package index.
 set -u
 shopt -s nullglob
 objects=("$SUTRA_BUILD"/CMakeFiles/sutra_cuda.dir/cuda/*.cu.o)

@@ -1,5 +1,5 @@
-# The program is built with what its compiler has against misuse of mistakes, and in the same way whether a preset is
-# named or not.
+# test_hardened.sh - tests that the program is built with its compiler's hardening options, with a preset and without
+# one.
 set -u
 cache=$SUTRA_BUILD/CMakeCache.txt
 command -v readelf >/dev/null || { echo "needs readelf"; exit 77; }
