@@ -12,7 +12,6 @@
  * window contains the rows without a stream that start in the annotation's time range, and the rows on a stream whose
  * call does. Cost: O(events).
  */
-#include <ctype.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "columns/column.h"
 #include "critical_path/path.h"
 #include "facts/launches.h"
+#include "facts/profiler_steps.h"
 #include "facts/times.h"
 #include "match/key_index.h"
 
@@ -43,24 +43,14 @@ enum sutra_status links_find(struct path_work *work, struct path_rows *rows) {
 
 /* ---- Window ---- */
 
-/* Whether HTA parses the name of a step: ProfilerStep, "#", digits, with optional white space between. */
-static bool is_step_name(const char *text) {
-    text += strlen(STEP_NAME);
-    while (isspace((unsigned char)*text))
-        text++;
-    if (*text++ != '#')
-        return false;
-    while (isspace((unsigned char)*text))
-        text++;
-    return isdigit((unsigned char)*text);
-}
-
+/* HTA needs a number in each name that begins with STEP_NAME. */
 static enum sutra_status check_step_names(const struct path_work *work, const struct path_rows *rows) {
     const struct strings *strings = &work->trace->strings;
     for (uint32_t string = 0; string < strings->n; string++) {
         const char *text = strings_text(strings, string);
         bool used = rows->roles[string].name & NAME_USED;
-        if (used && text_compare(strings, string, TEXT_BEGINS, STEP_NAME) && !is_step_name(text))
+        if (used && text_compare(strings, string, TEXT_BEGINS, STEP_NAME) &&
+            !profiler_step_number(text, strings_length(strings, string), STEPS_HTA))
             return stop_crash(work, "the name \"%.100s\" has no step number", text);
     }
     return SUTRA_OK;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "facts/names.h"
+#include "facts/profiler_steps.h"
 #include "sutra/hta_version.h"
 #include "text/strings.h"
 
@@ -365,11 +366,8 @@ struct string_roles *names_find(const struct strings *strings, enum reader reade
 
 void names_keep_numbered_steps(const struct strings *strings, struct string_roles *roles) {
     for (uint32_t string = 0; string < strings->n; string++) {
-        if (!(roles[string].name & NAME_STEP))
-            continue;
-        bool begins = text_compare(strings, string, TEXT_BEGINS, STEP_NAME "#");
-        char digit = begins ? strings_text(strings, string)[strlen(STEP_NAME "#")] : 0;
-        if (digit < '0' || digit > '9')
+        const char *name = strings_text(strings, string);
+        if (!profiler_step_number(name, strings_length(strings, string), STEPS_HTA_0_6))
             roles[string].name &= ~(uint32_t)NAME_STEP;
     }
 }

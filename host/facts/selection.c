@@ -11,6 +11,7 @@
 #include "columns/hash_tables.h"
 #include "facts/launches.h"
 #include "facts/names.h"
+#include "facts/profiler_steps.h"
 #include "facts/selection.h"
 #include "facts/times.h"
 #include "text/numbers.h"
@@ -104,10 +105,11 @@ static enum sutra_status find_range(struct selection_choice *choice, struct sutr
         trace_start = start < trace_start ? start : trace_start;
         if (kind != SELECTED_NOTE || !wish->step)
             continue;
-        const char *number = strstr(strings_text(&choice->trace->strings, events->name[event]), STEP_NAME "#");
+        uint32_t name = events->name[event];
+        const char *number = profiler_step_number(strings_text(&choice->trace->strings, name),
+                                                  strings_length(&choice->trace->strings, name), STEPS_SELECTION);
         if (!number)
             continue;
-        number += strlen(STEP_NAME "#");
         if (step_is_selected(number, wish->step)) {
             int64_t end = end_of(choice, event);
             range->from = !found || start < range->from ? start : range->from;

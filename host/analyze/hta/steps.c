@@ -15,6 +15,7 @@
 #include "base/shared.h"
 #include "columns/hash_tables.h"
 #include "columns/rows.h"
+#include "facts/profiler_steps.h"
 
 /*
  * ---- The step of each row ----
@@ -36,21 +37,6 @@ struct step_intervals {
     row_t n;
     row_t n_started; /* at the last time that was searched; rows are mostly ordered by time */
 };
-
-/* The number in a name: "ProfilerStep", white space, "#", white space, digits. */
-static int64_t number_of_name(const char *name, size_t length) {
-    static const char space[] = " \t\n\r\f\v";
-    if (length < strlen(STEP_NAME) || memcmp(name, STEP_NAME, strlen(STEP_NAME)) != 0)
-        return ITERATION_NONE;
-    const char *at = name + strlen(STEP_NAME);
-    at += strspn(at, space);
-    if (*at++ != '#')
-        return ITERATION_NONE;
-    at += strspn(at, space);
-    char *end;
-    long long number = *at >= '0' && *at <= '9' ? strtoll(at, &end, 10) : ITERATION_NONE;
-    return number > INT32_MAX ? ITERATION_NONE : number;
-}
 
 static int64_t end_of(const struct hta_rows *rows, row_t event) {
     return rows->start[event] + rows->dur[event];
@@ -136,9 +122,12 @@ enum sutra_status hta_iterations_make(const struct hta_rows *rows, const struct 
     row_t *steps = arena_take(arena, rows->n_steps, sizeof *steps);
     if (arena->failed)
         return error_memory(error);
-    for (uint32_t string = 0; string < rows->strings->n; string++)
-        iterations->of_name[string] =
-            number_of_name(strings_text(rows->strings, string), strings_length(rows->strings, string));
+    for (uint32_t string = 0; string < rows->strings->n; string++) {
+        const char *text = strings_text(rows->strings, string);
+        const char *digits = profiler_step_number(text, strings_length(rows->strings, string), STEPS_HTA);
+        long long number = digits ? strtoll(digits, NULL, 10) : ITERATION_NONE;
+        iterations->of_name[string] = number > INT32_MAX ? ITERATION_NONE : number;
+    }
     for (row_t i = 0; i < rows->n_steps; i++)
         if (options->compat || category_roles(rows->events, rows->roles, rows->steps[i]) & CATEGORY_ANNOTATION)
             steps[n++] = rows->steps[i];

@@ -12,7 +12,6 @@
 #include "analyze/memory/memory.h"
 #include "base/error.h"
 #include "base/shared.h"
-#include "facts/names.h"
 #include "text/numbers.h"
 
 #define STACK_BYTES_MAX  ((uint64_t)1 << 34) /* of the stacks of all live allocations, for their checksum */
@@ -301,18 +300,6 @@ static enum sutra_status group_lifetimes(struct sutra_memory *memory, struct mem
 }
 
 /* ---- Steps ---- */
-
-bool memory_step_number(const char *text, int64_t *number) {
-    static const char begin[] = STEP_NAME "#";
-    if (strncmp(text, begin, sizeof begin - 1) != 0)
-        return false;
-    const char *digits = text + sizeof begin - 1;
-    size_t n = strspn(digits, "0123456789");
-    *number = 0;
-    for (size_t i = 0; i < n && n <= 18; i++)
-        *number = 10 * *number + digits[i] - '0';
-    return n && n <= 18 && !digits[n];
-}
 
 uint32_t memory_event_at(const struct memory_device *device, int64_t time_ns) {
     struct bisection at = {0, device->n_events};

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/hash_tables.h"
+#include "facts/profiler_steps.h"
 #include "facts/times.h"
 #include "read/device_trace.h"
 
@@ -63,8 +64,8 @@ struct kineto {
     row_t n_memory, n_ooms;
     struct enclosing *enclosing;             /* by position in memory_events */
     int64_t *backward, *optimizer, *modules; /* starts, ascending */
-    struct memory_step *steps;               /* ProfilerStep */
-    row_t n_backward, n_optimizer, n_modules, n_steps;
+    struct profiler_steps steps;             /* rows of ranges */
+    row_t n_backward, n_optimizer, n_modules;
     int64_t *optimizer_ends; /* of the starts */
     uint32_t n_skipped;
     uint32_t empty, no_frames, before, categories[8];
@@ -362,31 +363,34 @@ static int compare_times(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-ORDER_BY(compare_steps, struct memory_step, ASCENDING(start_ns) ASCENDING(first_event))
-
 /* Starts of backward functions, modules and optimizer steps, and the profiler's steps. */
 static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error) {
     row_t n = k->ranges.n;
+    const struct step_rows rows = {.strings = &k->trace->strings,
+                                   .events = &k->trace->events,
+                                   .event = k->ranges.event,
+                                   .start = k->ranges.start_ns,
+                                   .end = k->ranges.end_ns,
+                                   .kind = k->ranges.kind,
+                                   .n = n,
+                                   .kinds = 1u << RANGE_ANNOTATION};
     k->backward = arena_take(k->arena, n, sizeof *k->backward);
     k->modules = arena_take(k->arena, n, sizeof *k->modules);
     k->optimizer = arena_take(k->arena, n, sizeof *k->optimizer);
     k->optimizer_ends = arena_take(k->arena, n, sizeof *k->optimizer_ends);
-    k->steps = arena_take(k->arena, n, sizeof *k->steps);
     int64_t(*pairs)[2] = arena_take(k->arena, n, sizeof *pairs);
-    if (!k->backward || !k->modules || !k->optimizer || !k->optimizer_ends || !k->steps || !pairs)
+    if (!k->backward || !k->modules || !k->optimizer || !k->optimizer_ends || !pairs ||
+        !profiler_steps_find(&rows, STEPS_MEMORY, k->arena, &k->steps))
         return error_memory(error);
     for (row_t i = 0; i < n; i++) {
         uint32_t name = k->trace->events.name[k->ranges.event[i]];
         uint8_t flags = classify(k, name), kind = k->ranges.kind[i];
-        int64_t start = k->ranges.start_ns[i], end = k->ranges.end_ns[i], number;
+        int64_t start = k->ranges.start_ns[i], end = k->ranges.end_ns[i];
         if (kind == RANGE_OPERATOR && flags & NAME_BACKWARD)
             k->backward[k->n_backward++] = start;
         if (kind == RANGE_PYTHON && flags & NAME_MODULE)
             k->modules[k->n_modules++] = start;
-        if (kind == RANGE_ANNOTATION && memory_step_number(strings_text(&k->trace->strings, name), &number))
-            k->steps[k->n_steps++] =
-                (struct memory_step){.number = number, .start_ns = start, .end_ns = end, .first_event = i};
-        else if (kind == RANGE_ANNOTATION && flags & NAME_OPTIMIZER) {
+        if (kind == RANGE_ANNOTATION && flags & NAME_OPTIMIZER) {
             pairs[k->n_optimizer][0] = start;
             pairs[k->n_optimizer++][1] = end;
         }
@@ -395,8 +399,6 @@ static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error
         qsort(k->backward, k->n_backward, sizeof *k->backward, compare_times);
     if (k->n_modules)
         qsort(k->modules, k->n_modules, sizeof *k->modules, compare_times);
-    if (k->n_steps)
-        qsort(k->steps, k->n_steps, sizeof *k->steps, compare_steps);
     if (k->n_optimizer)
         qsort(pairs, k->n_optimizer, sizeof *pairs, compare_times);
     for (row_t i = 0; i < k->n_optimizer; i++) {
@@ -564,19 +566,22 @@ static enum sutra_status make_points(struct kineto *k, const row_t *positions, c
 }
 
 static enum sutra_status copy_steps(struct kineto *k, struct memory_device *device, struct sutra_error *error) {
-    row_t n = k->n_steps ? k->n_steps : k->n_optimizer;
+    row_t n = k->steps.n ? k->steps.n : k->n_optimizer;
     device->step_source = STRING_NONE;
     if (!n)
         return SUTRA_OK;
     device->step_source =
-        k->n_steps ? memory_name(k->memory, "ProfilerStep", 12) : memory_name(k->memory, "Optimizer.step", 14);
+        k->steps.n ? memory_name(k->memory, "ProfilerStep", 12) : memory_name(k->memory, "Optimizer.step", 14);
     device->steps = arena_zeros(&k->memory->arena, n, sizeof *device->steps);
     if (!device->steps || device->step_source == STRING_NONE)
         return error_memory(error);
     device->n_steps = n;
-    if (k->n_steps)
-        memcpy(device->steps, k->steps, n * sizeof *k->steps);
-    for (row_t i = 0; i < n && !k->n_steps; i++) {
+    for (row_t i = 0; i < k->steps.n; i++) {
+        row_t range = k->steps.row[i];
+        device->steps[i] = (struct memory_step){
+            .number = k->steps.number[i], .start_ns = k->ranges.start_ns[range], .end_ns = k->ranges.end_ns[range]};
+    }
+    for (row_t i = 0; i < n && !k->steps.n; i++) {
         device->steps[i].number = i;
         device->steps[i].start_ns = i ? k->optimizer_ends[i - 1] : device->time_ns[1];
         device->steps[i].end_ns = k->optimizer_ends[i];

@@ -206,9 +206,6 @@ static inline double memory_percent(int64_t part, int64_t whole) {
     return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-/* N of "ProfilerStep#N"; false: another name. */
-bool memory_step_number(const char *text, int64_t *number);
-
 /* A name, new if it is; STRING_NONE: out of memory, or names of this input exceed the limit. */
 uint32_t memory_name(struct sutra_memory *memory, const char *bytes, size_t n);
 enum sutra_status memory_name_error(const struct sutra_memory *memory, struct sutra_error *error);

@@ -10,6 +10,7 @@
 #include "analyze/memory/snapshot.h"
 #include "base/error.h"
 #include "base/shared.h"
+#include "facts/profiler_steps.h"
 
 /*
  * Frames of memory snapshots: user frame, operator and stack of an allocation.
@@ -440,6 +441,11 @@ static int compare_starts(const void *a, const void *b) {
 
 ORDER_BY(compare_range_ends, struct snapshot_range, ASCENDING(end_us))
 
+static const char *step_number(const struct objects *objects, uint32_t name) {
+    return profiler_step_number(strings_text(&objects->strings, name), strings_length(&objects->strings, name),
+                                STEPS_MEMORY);
+}
+
 /* Steps are the annotations ProfilerStep#N; else ranges that end with the steps of the first optimizer. */
 enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, int64_t number_of_device,
                                       struct memory_device *device, struct sutra_error *error) {
@@ -494,10 +500,9 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
 
     /* Keep ProfilerStep ranges if there are some, else the ranges of one optimizer. */
     uint32_t n_steps = 0, first = EVENT_NONE;
-    int64_t number;
     for (uint32_t i = 0; i < n_ranges; i++) {
         const char *text = strings_text(&o->strings, ranges[i].name);
-        n_steps += memory_step_number(text, &number);
+        n_steps += step_number(o, ranges[i].name) != NULL;
         if (strncmp(text, "Optimizer.step#", 15) == 0 &&
             (first == EVENT_NONE || ranges[i].start_us < ranges[first].start_us))
             first = i;
@@ -505,11 +510,9 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
     if (!n_steps && first == EVENT_NONE)
         return SUTRA_OK;
     uint32_t kept_name = n_steps ? STRING_NONE : ranges[first].name, n_of = 0;
-    for (uint32_t i = 0; i < n_ranges; i++) {
-        bool is_step = memory_step_number(strings_text(&o->strings, ranges[i].name), &number);
-        if (n_steps ? is_step : ranges[i].name == kept_name)
+    for (uint32_t i = 0; i < n_ranges; i++)
+        if (n_steps ? step_number(o, ranges[i].name) != NULL : ranges[i].name == kept_name)
             ranges[n_of++] = ranges[i];
-    }
     qsort(ranges, n_of, sizeof *ranges, n_steps ? compare_starts : compare_range_ends);
     device->steps = arena_zeros(&s->memory->arena, n_of, sizeof *device->steps);
     device->step_source = n_steps ? memory_name(s->memory, "ProfilerStep", 12) : snapshot_copy_name(s, kept_name);
@@ -525,7 +528,7 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
         step->end_ns = ranges[i].end_us * 1000 + 1000;
         if (!n_steps)
             continue;
-        memory_step_number(strings_text(&o->strings, ranges[i].name), &step->number);
+        step->number = strtoll(step_number(o, ranges[i].name), NULL, 10);
         step->start_ns = ranges[i].start_us * 1000;
     }
     return SUTRA_OK;

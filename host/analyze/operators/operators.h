@@ -9,6 +9,7 @@
 #include "analyze/table.h"
 #include "columns/hash_tables.h"
 #include "facts/op_categories.h"
+#include "facts/profiler_steps.h"
 #include "match/intervals.h"
 #include "sutra/operators.h"
 
@@ -98,6 +99,19 @@ enum sutra_status op_groups_order(const double *values, uint32_t n, struct arena
 
 static inline uint32_t host_name(const struct op_reading *reading, row_t host) {
     return reading->hosts.name[host];
+}
+
+/* The host events for profiler_steps_find(); `kinds` has a bit per enum host_kind. */
+static inline struct step_rows host_step_rows(const struct op_reading *reading, uint32_t kinds) {
+    const struct host_rows *hosts = &reading->hosts;
+    return (struct step_rows){.strings = reading->strings,
+                              .events = reading->events,
+                              .event = hosts->event,
+                              .start = hosts->start,
+                              .end = hosts->stop,
+                              .kind = hosts->kind,
+                              .n = hosts->n,
+                              .kinds = kinds};
 }
 
 /* Prefix of names of modules. */

@@ -237,26 +237,20 @@ struct rate_step {
     wide_t device, unknown;            /* ticks of GPU activity except communication; ticks with unknown work */
 };
 
-ORDER_BY(compare_steps, struct rate_step, ASCENDING(start))
-
-static bool is_step(const struct op_reading *reading, row_t host) {
-    return reading->hosts.kind[host] == HOST_ANNOTATION &&
-           text_compare(reading->strings, host_name(reading, host), TEXT_BEGINS, STEP_NAME);
-}
-
 static enum sutra_status list_steps(const struct op_reading *reading, struct arena *arena, struct rate_step **steps,
                                     uint32_t *n, struct sutra_error *error) {
-    uint32_t count = 0;
-    for (row_t row = 0; row < reading->hosts.n; row++)
-        count += is_step(reading, row);
-    *steps = arena_zeros(arena, (size_t)count + 1, sizeof **steps);
-    *n = 0;
-    if (!*steps)
+    const struct host_rows *hosts = &reading->hosts;
+    const struct step_rows rows = host_step_rows(reading, 1u << HOST_ANNOTATION);
+    struct profiler_steps found;
+    if (!profiler_steps_find(&rows, STEPS_RATES, arena, &found) ||
+        !(*steps = arena_zeros(arena, (size_t)found.n + 1, sizeof **steps)))
         return error_memory(error);
-    for (row_t row = 0; row < reading->hosts.n && count; row++)
-        if (is_step(reading, row))
-            (*steps)[(*n)++] = (struct rate_step){
-                .name = host_name(reading, row), .start = reading->hosts.start[row], .stop = reading->hosts.stop[row]};
+    *n = found.n;
+    for (row_t i = 0; i < found.n; i++) {
+        row_t row = found.row[i];
+        (*steps)[i] =
+            (struct rate_step){.name = host_name(reading, row), .start = hosts->start[row], .stop = hosts->stop[row]};
+    }
     if (*n == 0 && reading->devices.n) { /* the whole trace: the time range of the device */
         struct rate_step all = {.name = STRING_NONE};
         for (row_t i = 0; i < reading->devices.n; i++) {
@@ -266,7 +260,6 @@ static enum sutra_status list_steps(const struct op_reading *reading, struct are
         }
         (*steps)[(*n)++] = all;
     }
-    qsort(*steps, *n, sizeof **steps, compare_steps);
     return SUTRA_OK;
 }
 

@@ -13,19 +13,6 @@
 
 /* ---- Window ---- */
 
-static int compare_starts(const void *left, const void *right, void *arg) {
-    const struct host_rows *hosts = arg;
-    row_t a = *(const row_t *)left, b = *(const row_t *)right;
-    if (hosts->start[a] != hosts->start[b])
-        return hosts->start[a] < hosts->start[b] ? -1 : 1;
-    return (a > b) - (a < b);
-}
-
-void sort_hosts_by_start(const struct host_rows *hosts, row_t *rows, row_t n) {
-    if (n > 1)
-        qsort_r(rows, n, sizeof *rows, compare_starts, (void *)hosts);
-}
-
 static void widen(struct overview_window *window, bool first, int64_t start, int64_t stop) {
     window->from = first || start < window->from ? start : window->from;
     window->to = first || stop > window->to ? stop : window->to;
@@ -38,23 +25,12 @@ static enum sutra_status find_window(struct overview *overview, struct arena *ar
     const struct host_rows *hosts = &model->hosts;
     const struct device_rows *devices = &model->devices;
     struct overview_window *window = &overview->window;
-    uint64_t capacity = 0;
-    row_t n = 0;
-    for (row_t row = 0; row < hosts->n; row++)
-        if (hosts->kind[row] != HOST_CALL && overview_name(overview, row) & NAME_STEP &&
-            arena_grow(arena, &window->steps, n, &capacity, sizeof *window->steps))
-            window->steps[n++] = row;
-    if (arena->failed)
+    const struct step_rows rows = host_step_rows(model, ~(1u << HOST_CALL));
+    struct profiler_steps steps;
+    if (!profiler_steps_find(&rows, STEPS_OVERVIEW, arena, &steps))
         return error_memory(error);
-    sort_hosts_by_start(hosts, window->steps, n);
-
-    /* A step that is recorded as an annotation and as an operator counts once. */
-    for (row_t i = 0; i < n; i++) {
-        row_t step = window->steps[i], last = window->n_steps ? window->steps[window->n_steps - 1] : ROW_NONE;
-        if (last == ROW_NONE || hosts->start[step] >= hosts->stop[last] ||
-            host_name(model, step) != host_name(model, last))
-            window->steps[window->n_steps++] = step;
-    }
+    window->steps = steps.row;
+    window->n_steps = steps.n;
     if (window->n_steps == 0) {
         for (row_t row = 0; row < hosts->n; row++)
             widen(window, row == 0, hosts->start[row], hosts->stop[row]);

@@ -137,9 +137,6 @@ static inline uint32_t overview_name(const struct overview *overview, row_t host
 enum sutra_status overview_idle_attribute(struct sutra_context *context, struct overview *overview, struct arena *arena,
                                           struct arena *scratch, struct sutra_error *error);
 
-/* Sorts rows of hosts by start, equal ones by row. */
-void sort_hosts_by_start(const struct host_rows *hosts, row_t *rows, row_t n);
-
 /* Names and columns of all tables (ranks.c). */
 extern const struct table_spec overview_table_specs[];
 

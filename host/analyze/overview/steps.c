@@ -289,6 +289,15 @@ static enum sutra_status append_tiles(const struct overview *overview, int64_t *
     return SUTRA_OK;
 }
 
+/* By start, equal ones by row. */
+static int compare_starts(const void *left, const void *right, void *arg) {
+    const struct host_rows *hosts = arg;
+    row_t a = *(const row_t *)left, b = *(const row_t *)right;
+    if (hosts->start[a] != hosts->start[b])
+        return hosts->start[a] < hosts->start[b] ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
 /* Steps are the annotations of a name, with or without "#" and more after it. */
 static enum sutra_status find_annotated_steps(const struct overview *overview, const char *annotation,
                                               struct arena *arena, struct arena *scratch, struct overview_steps *steps,
@@ -307,7 +316,8 @@ static enum sutra_status find_annotated_steps(const struct overview *overview, c
             (n_text == length || text[length] == '#'))
             rows[n++] = row;
     }
-    sort_hosts_by_start(hosts, rows, n);
+    if (n > 1)
+        qsort_r(rows, n, sizeof *rows, compare_starts, (void *)hosts);
     steps->source = STEPS_ANNOTATION;
     steps->list = arena_take(arena, n, sizeof *steps->list);
     if (!steps->list)

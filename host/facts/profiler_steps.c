@@ -1,0 +1,80 @@
+/*
+ * profiler_steps.c - implements profiler_steps.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/shared.h"
+#include "facts/profiler_steps.h"
+
+#define NUMBER_DIGITS 18 /* at most, for STEPS_MEMORY */
+
+static bool begins_with_digit(const char *text) {
+    return *text >= '0' && *text <= '9';
+}
+
+const char *profiler_step_number(const char *name, size_t length, enum step_rules rules) {
+    static const char space[] = " \t\n\r\f\v";
+    const size_t step_length = strlen(STEP_NAME);
+    const char *step = rules == STEPS_OVERVIEW                      ? memmem(name, length, STEP_NAME, step_length)
+                       : rules == STEPS_SELECTION                   ? strstr(name, STEP_NAME "#")
+                       : strncmp(name, STEP_NAME, step_length) == 0 ? name
+                                                                    : NULL;
+    if (!step)
+        return NULL;
+    step += step_length;
+    if (rules == STEPS_OVERVIEW || rules == STEPS_RATES)
+        return step;
+    step += rules == STEPS_HTA ? strspn(step, space) : 0;
+    if (*step++ != '#')
+        return NULL;
+    step += rules == STEPS_HTA ? strspn(step, space) : 0;
+    if (rules == STEPS_MEMORY) {
+        size_t n = strspn(step, "0123456789");
+        return n && n <= NUMBER_DIGITS && !step[n] ? step : NULL;
+    }
+    bool needs_digit = rules == STEPS_HTA || rules == STEPS_HTA_0_6;
+    return !needs_digit || begins_with_digit(step) ? step : NULL;
+}
+
+struct found_step {
+    int64_t start;
+    row_t row;
+};
+
+ORDER_BY(compare_found, struct found_step, ASCENDING(start) ASCENDING(row))
+
+bool profiler_steps_find(const struct step_rows *rows, enum step_rules rules, struct arena *arena,
+                         struct profiler_steps *steps) {
+    const struct strings *strings = rows->strings;
+    row_t n = 0, n_found = 0;
+    *steps = (struct profiler_steps){0};
+    uint8_t *is_step = arena_take(arena, strings->n, 1); /* by string */
+    if (!is_step)
+        return false;
+    for (uint32_t string = 0; string < strings->n; string++)
+        is_step[string] =
+            profiler_step_number(strings_text(strings, string), strings_length(strings, string), rules) != NULL;
+    for (row_t row = 0; row < rows->n; row++)
+        n += rows->kinds >> rows->kind[row] & 1 && is_step[rows->events->name[rows->event[row]]];
+    steps->row = arena_take(arena, n, sizeof *steps->row);
+    steps->number = arena_take(arena, n, sizeof *steps->number);
+    struct found_step *found = arena_take(arena, n, sizeof *found);
+    if (arena->failed)
+        return false;
+    for (row_t row = 0; row < rows->n; row++)
+        if (rows->kinds >> rows->kind[row] & 1 && is_step[rows->events->name[rows->event[row]]])
+            found[n_found++] = (struct found_step){rows->start[row], row};
+    qsort(found, n, sizeof *found, compare_found);
+    for (row_t i = 0; i < n; i++) {
+        row_t row = found[i].row, last = steps->n ? steps->row[steps->n - 1] : ROW_NONE;
+        uint32_t name = rows->events->name[rows->event[row]];
+        if (rules == STEPS_OVERVIEW && last != ROW_NONE && rows->start[row] < rows->end[last] &&
+            name == rows->events->name[rows->event[last]])
+            continue; /* recorded as an annotation and as an operator */
+        steps->row[steps->n] = row;
+        steps->number[steps->n++] =
+            strtoll(profiler_step_number(strings_text(strings, name), strings_length(strings, name), rules), NULL, 10);
+    }
+    return true;
+}

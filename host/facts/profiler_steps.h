@@ -1,0 +1,62 @@
+/*
+ * profiler_steps.h - the profiler's steps: annotations ProfilerStep#N, by the rules of the tools that read them.
+ *
+ *     rules            a step's name                                              text of its number
+ *     STEPS_OVERVIEW   contains "ProfilerStep"; one that is also recorded as an   -
+ *                      operator counts once
+ *     STEPS_RATES      begins with "ProfilerStep"                                 -
+ *     STEPS_HTA        begins with "ProfilerStep", "#" and a digit, with          all after the white space
+ *                      optional white space after both
+ *     STEPS_HTA_0_6    begins with "ProfilerStep#" and a digit                    all after "#"
+ *     STEPS_SELECTION  contains "ProfilerStep#"                                   all after "#"
+ *     STEPS_MEMORY     is "ProfilerStep#" and 1 to 18 digits                      all after "#"
+ *
+ * The role NAME_STEP (facts/names.h) marks the names of STEPS_OVERVIEW. Linking, the critical path and `analyze dlrm`
+ * only ask for the role. HTA's steps are rows of its own table, with times of its own (analyze/hta/steps.c), and a
+ * selection only needs their first start and last end: both use the names' rules, but no list.
+ */
+#ifndef FACTS_PROFILER_STEPS_H
+#define FACTS_PROFILER_STEPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "facts/names.h"
+
+enum step_rules {
+    STEPS_OVERVIEW,
+    STEPS_RATES,
+    STEPS_HTA,
+    STEPS_HTA_0_6,
+    STEPS_SELECTION,
+    STEPS_MEMORY,
+};
+
+/* The text of the step's number, or what follows STEP_NAME if the rules need no number; NULL: not a step. O(length). */
+const char *profiler_step_number(const char *name, size_t length, enum step_rules rules);
+
+/* Columns of n rows that may be steps: those whose kind has its bit in `kinds`. */
+struct step_rows {
+    const struct strings *strings;
+    const struct device_events *events;
+    const row_t *event;
+    const int64_t *start, *end;
+    const uint8_t *kind;
+    row_t n;
+    uint32_t kinds;
+};
+
+struct profiler_steps {
+    row_t n;
+    row_t *row;
+    int64_t *number; /* 0 by rules that need no number */
+};
+
+/* Lists the steps, ascending by start, then by row; in the arena. False: out of memory. O(n + s log s) for s steps, and
+ * the length of the distinct strings. */
+bool profiler_steps_find(const struct step_rows *rows, enum step_rules rules, struct arena *arena,
+                         struct profiler_steps *steps);
+
+#endif
