@@ -137,26 +137,20 @@ static struct name set_label(const struct bars *bars, const struct shortened *sh
     return (struct name){label->bytes, label->length, bars->by_end};
 }
 
-/* The colors of rows, or of values that are not all 0. A single value needs no legend. */
-static int legend_of_bars(const struct bars *bars, struct legend_entry *entries) {
-    int n = 0;
-    if (bars->row_colours)
-        return legend_of_rows(bars->row_colours, bars->n_rows, entries);
-    for (int i = 0; i < bars->n_values; i++) {
-        uint64_t row = 0;
-        while (row < bars->n_rows && !(value_of(bars, row, i) > 0))
-            row++;
-        if (row < bars->n_rows)
-            entries[n++] = (struct legend_entry){.name = bars->values[i].name, .colour = bars->values[i].colour};
-    }
-    return bars->n_values > 1 ? n : 0;
-}
-
 void bars_draw(const struct svg *svg, const void *chart) {
     const struct bars *bars = chart;
     struct text_out *out = svg_out(svg);
     struct legend_entry entries[N_COLOURS > BAR_VALUES_MAX ? N_COLOURS : BAR_VALUES_MAX];
-    int n_entries = legend_of_bars(bars, entries);
+    int n_entries = bars->row_colours ? legend_of_rows(bars->row_colours, bars->n_rows, entries) : 0;
+    /* Values that are not all 0 have an entry, unless there is a single value. */
+    for (int i = 0; !bars->row_colours && bars->n_values > 1 && i < bars->n_values; i++) {
+        uint64_t row = 0;
+        while (row < bars->n_rows && !(value_of(bars, row, i) > 0))
+            row++;
+        if (row < bars->n_rows)
+            entries[n_entries++] =
+                (struct legend_entry){.name = bars->values[i].name, .colour = bars->values[i].colour};
+    }
     struct shortened *shorts =
         bars->kernels ? table_short_names(bars->table, bars->labels[0], bars->n_rows, KERNEL_COLUMNS) : NULL;
     struct buffer label = {0};

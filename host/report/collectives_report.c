@@ -75,17 +75,6 @@ static void show_excess(struct page *page, const void *of) {
     page_bars(page, bars, BARS_SHOWN, &words);
 }
 
-/* A size as a power of two in a name: "32 KiB". */
-static struct shown size_text(double bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    struct shown shown;
-    size_t unit = 0;
-    for (; bytes >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
-        bytes /= 1024;
-    snprintf(shown.text, sizeof shown.text, "%.0f %s", bytes, units[unit]);
-    return shown;
-}
-
 /* Appends the row of `from` after the first column, by names of columns. */
 static void append_values(struct sutra_table *table, const struct sutra_table *from, uint64_t row) {
     for (uint32_t i = 1; i < table->n_columns; i++) {
@@ -125,13 +114,13 @@ static void show_types(struct page *page, const void *of) {
     struct sutra_table named;
     table_init(&named, "collective_types", specs, sizeof specs / sizeof *specs);
     for (uint64_t row = 0; row < table->n_rows; row++) {
-        char name[200];
+        char name[300];
         size_t length;
         double bytes = table_get_real(table, table_column(table, "bytes"), row);
         const char *type = table_get_text(table, table_column(table, "type"), row, &length);
         const char *members = table_get_text(table, table_column(table, "members"), row, &length);
         snprintf(name, sizeof name, "%.60s%s%s%s%.60s", type, bytes >= 0 ? ", " : "",
-                 bytes >= 0 ? size_text(bytes).text : "", *members ? ", " : "", members);
+                 bytes >= 0 ? rounded_bytes_text(bytes).text : "", *members ? ", " : "", members);
         table_words(&named, name);
         append_values(&named, table, row);
     }
@@ -172,7 +161,7 @@ static void show_sizes(struct page *page, const void *of) {
         const char *type = table_get_text(sizes, table_column(sizes, "type"), row, &length);
         const char *place = table_get_text(sizes, table_column(sizes, "place"), row, &length);
         snprintf(name, sizeof name, "%s%s%s, from %s", type, *place ? *place == 'i' ? ", inside" : ", between" : "",
-                 *place ? " hosts" : "", size_text(from).text);
+                 *place ? " hosts" : "", rounded_bytes_text(from).text);
         table_words(&table, name);
         append_values(&table, sizes, row);
     }

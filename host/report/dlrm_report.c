@@ -199,22 +199,6 @@ static bool make_grid(struct grid *grid, const struct dlrm_source *source, const
     return true;
 }
 
-/* The name of a stream's chart: letters, digits and '-'. If a character is replaced, the number of the stream makes
- * the name unique. */
-static void set_chart_name(struct name stream, uint64_t number, char name[96]) {
-    size_t at = (size_t)snprintf(name, 96, "dominating_op_breakdown.stream"), i = 0;
-    for (; i < stream.length && i < 32; i++) {
-        char c = stream.bytes[i];
-        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-';
-        name[at++] = '_';
-        if (plain)
-            name[at - 1] = c;
-    }
-    name[at] = '\0';
-    if (stream.length == 0 || i < stream.length || strchr(name + 30, '_'))
-        snprintf(name + at, 96 - at, ".%llu", (unsigned long long)number);
-}
-
 static void show_grid(struct page *page, const struct dlrm_source *source, uint64_t number) {
     static const struct column_spec specs[] = {{"operator", SUTRA_COLUMN_TEXT},
                                                {"variant", SUTRA_COLUMN_INTEGER},
@@ -227,7 +211,20 @@ static void show_grid(struct page *page, const struct dlrm_source *source, uint6
     struct sutra_table table;
     char name[96], title[160];
     snprintf(title, sizeof title, "Dominating operators of stream %.80s", sutra_dlrm_text(source->dlrm, stream->name));
-    set_chart_name(text_name(source->dlrm, stream->name), number, name);
+    /* The name of the chart has letters, digits and '-'. If a character is replaced, the number of the stream makes the
+     * name unique. */
+    struct name stream_name = text_name(source->dlrm, stream->name);
+    size_t at = (size_t)snprintf(name, sizeof name, "dominating_op_breakdown.stream"), n_used = 0;
+    for (; n_used < stream_name.length && n_used < 32; n_used++) {
+        char c = stream_name.bytes[n_used];
+        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-';
+        name[at++] = '_';
+        if (plain)
+            name[at - 1] = c;
+    }
+    name[at] = '\0';
+    if (stream_name.length == 0 || n_used < stream_name.length || strchr(name + 30, '_'))
+        snprintf(name + at, sizeof name - at, ".%llu", (unsigned long long)number);
     if (!make_grid(&grid, source, stream, &arena) && !page->status)
         page->status = error_memory(page->error);
     /* The table lists the shares of the bars. */

@@ -98,7 +98,7 @@ static void show_of_rank(struct page *page, const struct hta_source *source, enu
     const char *reason = "the trace has none", *why;
     const struct sutra_table *table = NULL;
     const struct sutra_hta *hta = NULL;
-    if (source->is_beside) {
+    if (source->with_overview) {
         page_missing(page, what, "run sutra analyze hta TRACE -o DIR");
         return;
     }
@@ -235,7 +235,7 @@ enum sutra_status hta_page_write(struct sutra_context *context, const struct hta
                                      .note = note,
                                      .sections = sections};
     page_open(&page, context, folder, PAGE_HTA, error);
-    page.beside = source->is_beside ? PAGE_FIRST : NULL;
+    page.companion = source->with_overview ? PAGE_FIRST : NULL;
     enum sutra_status status = page_write(&page, &frame, source, &n_written);
     *n_bytes += n_written;
     return status;

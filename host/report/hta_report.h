@@ -16,7 +16,7 @@
 struct hta_source {
     const struct sutra_hta_ranks *ranks;
     struct sutra_hta_sums sums;
-    bool is_beside; /* written together with an overview, with the tables of all ranks only */
+    bool with_overview; /* written together with an overview, with the tables of all ranks only */
 };
 
 /* Writes the page, and adds its bytes. */

@@ -471,7 +471,7 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
     sutra_hta_ranks_sum(source.hta.ranks, &source.hta.sums);
     page_open(&page, context, folder, PAGE_FIRST, error);
     page.n_rows = PAGE_ROWS_FEW;
-    page.beside = PAGE_HTA;
+    page.companion = PAGE_HTA;
     /* The table of the parts and their sum, by rank. */
     for (int part = 0; part < N_PARTS; part++)
         specs[part + 1] = (struct column_spec){parts[part].column, SUTRA_COLUMN_REAL};
@@ -511,7 +511,7 @@ enum sutra_status sutra_report_write_overview(struct sutra_context *context, con
     enum sutra_status status = page_write(&page, &frame, &source, NULL);
     table_free(&source.split);
     table_free(&source.operators.lines);
-    source.hta.is_beside = true;
+    source.hta.with_overview = true;
     if (!status)
         status = hta_page_write(context, &source.hta, folder, &page.n_bytes, error);
     if (!status)

@@ -348,7 +348,7 @@ static void write_head(struct page *page, const struct page_frame *frame) {
     if (!page->is_alone)
         out_add(out, PAGE_LINKS_BEGIN);
     for (int kind = 0; kind < N_KINDS; kind++)
-        if (page->beside && same(kinds[kind].name, page->beside))
+        if (page->companion && same(kinds[kind].name, page->companion))
             write_link(out, kind);
     if (!page->is_alone)
         out_add(out, PAGE_LINKS_END);
@@ -425,7 +425,7 @@ enum sutra_status page_write(struct page *page, const struct page_frame *frame, 
         write_file(page, path, &page->markup);
     free(path);
     buffer_free(&out->out);
-    if (!page->status && !page->is_alone && !page->beside)
+    if (!page->status && !page->is_alone && !page->companion)
         page->status = page_links_set(page->context, page->folder, page->error);
     if (!page->status && n_bytes)
         *n_bytes = page->n_bytes;

@@ -62,8 +62,8 @@ struct page {
     struct sutra_context *context;
     const char *folder, *name; /* the file is NAME.html; charts of pages other than PAGE_FIRST begin with the name */
     struct markup markup;
-    const char *beside; /* a page that is written together with this one, whose caller sets the links; or NULL */
-    bool is_alone;      /* without links to and from the other pages of the directory */
+    const char *companion; /* a page that is written together with this one, whose caller sets the links; or NULL */
+    bool is_alone;         /* without links to and from the other pages of the directory */
     enum sutra_status status;
     struct sutra_error *error;
     uint64_t n_bytes; /* written to all files */

@@ -172,7 +172,7 @@ static bool set_clocks(struct sutra_merged *merged, const struct rank_clock *clo
  * ---- Second pass ----
  *
  * Writes the events of each rank in pieces, whose limits depend on the events alone. Until it is the rank's turn, its
- * pieces are held, compressed if the output is compressed; from then on they are written at once.
+ * pieces are held, compressed if the output is compressed; from then on they are written immediately.
  */
 
 struct held_piece {

@@ -24,15 +24,25 @@ struct figure bytes_text(uint64_t n_bytes) {
     return figure;
 }
 
+static const char *const binary_units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+
+struct figure rounded_bytes_text(double n_bytes) {
+    struct figure figure;
+    size_t unit = 0;
+    for (; n_bytes >= 1024 && unit < 4; unit++)
+        n_bytes /= 1024;
+    snprintf(figure.text, sizeof figure.text, "%.0f %s", n_bytes, binary_units[unit]);
+    return figure;
+}
+
 struct figure binary_bytes_text(int64_t n_bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     struct figure figure;
     double value = fabs((double)n_bytes);
     size_t unit = 0;
     for (; value >= 1000 && unit < 6; unit++)
         value /= 1024;
     int digits = unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
-    snprintf(figure.text, sizeof figure.text, "%s%.*f %s", n_bytes < 0 ? "-" : "", digits, value, units[unit]);
+    snprintf(figure.text, sizeof figure.text, "%s%.*f %s", n_bytes < 0 ? "-" : "", digits, value, binary_units[unit]);
     return figure;
 }
 

@@ -31,6 +31,9 @@ struct figure bytes_text(uint64_t n_bytes);
 /* "512 B", "1.50 KiB", "-12.3 MiB": powers of 1024, three digits. */
 struct figure binary_bytes_text(int64_t n_bytes);
 
+/* "512 B", "32 KiB", "1023 MiB": powers of 1024 up to TiB, rounded to integers. */
+struct figure rounded_bytes_text(double n_bytes);
+
 /* ---- Numbers for pages and drawings, independent of the locale ---- */
 
 enum unit { UNIT_US, UNIT_PERCENT, UNIT_COUNT, UNIT_PLAIN, UNIT_BYTES };
