@@ -1,21 +1,20 @@
 /*
- * burst.c - planning and writing a top-level operator with all that is inside it. Costs O(1) per operator and launch.
+ * burst.c - plans and writes a top-level operator with its descendants, and the collectives of a synthetic job. Cost:
+ * O(1) per operator and launch, O(1) per collective and rank.
  *
  *     tree of operators --plan--> operations by start, by end; launches --write--> lines of both traces
  *
  *     thread   [linear  [t [transpose]] [addmm  launch .. ]]     in the first pass
- *     stream                                      [kernel]       in the second
+ *     stream                                      [kernel]       in the second pass
  */
 #include "generate/burst.h"
 #include "base/memory.h"
 #include "generate/generator.h"
 #include "generate/operators.h"
 
-/*
- * Collectives of a made-up job: which, by whom, and when they end. O(1) each and rank.
- */
+/* ---- Collectives ---- */
 
-/* What is told of a kind. */
+/* The names of a kind in the trace. */
 struct collective_words {
     const char *name, *kernel, *type;
     int64_t type_size;
@@ -34,23 +33,21 @@ static const struct collective_words words[N_COLLECTIVE_KINDS] = {
 #define LATENCY_NS   12000
 #define JITTER_NS    900
 
-/* Which of the collectives of all ranks a rank loses, and which it has in another size. */
+/* The world collective whose kernel the lossy rank loses, and the one whose size differs on the resized rank. */
 #define LOST_TURN    2
 #define RESIZED_TURN 3
 
-/* Longer lists are not told to their end. */
-#define RANKS_TOLD 30
+/* Longer lists of ranks are truncated. */
+#define RANKS_LISTED 30
 
 static bool is_of_pair(enum collective_kind kind) {
     return kind != COLLECTIVE_ALL_REDUCE && kind != COLLECTIVE_BROADCAST;
 }
 
-/* ---- The lines of kernels ---- */
-
 static void add_ranks(struct buffer *text, uint32_t first, uint32_t n) {
-    for (uint32_t i = 0; i < n && i < RANKS_TOLD; i++)
+    for (uint32_t i = 0; i < n && i < RANKS_LISTED; i++)
         text_add(text, "%s%u", i ? ", " : "", first + i);
-    text_add(text, n > RANKS_TOLD ? ", ...]'" : "]'");
+    text_add(text, n > RANKS_LISTED ? ", ...]'" : "]'");
 }
 
 static void kernel_add(struct buffer *text, const struct job_member *member, enum collective_kind kind) {
@@ -85,8 +82,6 @@ bool job_member_make(struct job_member *member, const struct generate_job_option
     buffer_free(&text);
     return ok;
 }
-
-/* ---- What the device trace tells of the job ---- */
 
 uint32_t job_member_neighbours(const struct job_member *member) {
     const struct generate_job_options *job = member->job;
@@ -124,8 +119,6 @@ void job_member_write_info(const struct job_member *member, struct output *outpu
     output_text(output, "], \"nccl_version\": \"2.21.5\"},\n");
 }
 
-/* ---- Which one is next ---- */
-
 void job_member_rewind(struct job_member *member, bool is_settled) {
     member->noise.state = member->job->run.seed + UINT64_C(1000003) * (member->rank + 1);
     memset(member->turns, 0, sizeof member->turns);
@@ -138,14 +131,14 @@ static enum collective_kind kind_of(const struct job_member *member, enum collec
     switch (set) {
     case SET_PAIR:
         return bits & 1 ? COLLECTIVE_ALL_GATHER : COLLECTIVE_REDUCE_SCATTER;
-    case SET_MESSAGES: /* to and fro */
+    case SET_MESSAGES: /* both directions */
         return (bits ^ member->rank) & 1 ? COLLECTIVE_SEND : COLLECTIVE_RECEIVE;
     default:
         return bits & 3 ? COLLECTIVE_ALL_REDUCE : COLLECTIVE_BROADCAST;
     }
 }
 
-/* Sizes differ from each number to the next. */
+/* Consecutive collectives differ in size. */
 static struct collective collective_of(const struct job_member *member, enum collective_set set, int64_t turn) {
     bool is_swapped = member->rank == member->job->swapped_rank && set == SET_WORLD && turn < 2;
     int64_t as = is_swapped ? 1 - turn : turn;
@@ -162,19 +155,17 @@ static struct collective collective_of(const struct job_member *member, enum col
                                .duration = LATENCY_NS + n * words[kind].type_size / BYTES_PER_NS};
 }
 
-/* Ranks of an odd number have no neighbours. */
+/* With an odd number of ranks, there are no pairs. */
 void collective_draw(struct job_member *member, struct random *program) {
     uint32_t bits = random_below(program, 8);
     enum collective_set set = bits < 4 || member->job->n_ranks % 2 ? SET_WORLD : bits < 6 ? SET_PAIR : SET_MESSAGES;
     member->next = collective_of(member, set, member->turns[set]++);
 }
 
-/* Whether the trace lacks the kernel of the collective that is launched. */
+/* Whether the trace lacks the kernel of the launched collective. */
 static bool collective_is_lost(const struct job_member *member) {
     return member->rank == member->job->lossy_rank && member->next.set == SET_WORLD && member->next.turn == LOST_TURN;
 }
-
-/* ---- When it ends ---- */
 
 static uint32_t groups_of(const struct job_member *member, enum collective_set set) {
     return set == SET_WORLD ? 1 : member->job->n_ranks / 2;
@@ -185,8 +176,8 @@ static int64_t end_on_rank(const struct job_member *member, uint64_t at, int64_t
     return end + random_below(&random, JITTER_NS);
 }
 
-/* When the collective that is launched ends on this rank, if it could begin at `ready` and begins at `start`: the same
- * as `start` while the ends are not settled. */
+/* The end of the launched collective on this rank, if it can start at `ready` and starts at `start`: `start` while ends
+ * are unknown. */
 static int64_t collective_end(struct job_member *member, int64_t ready, int64_t start) {
     enum collective_set set = member->next.set;
     if (member->is_settled) {
@@ -204,7 +195,7 @@ static int64_t collective_end(struct job_member *member, int64_t ready, int64_t 
     return start;
 }
 
-/* The group's members are the ranks from `first` on. */
+/* Computes the end of collective i of the group of ranks first ... first + n - 1. */
 static void settle_group(struct job_member *members, uint64_t i, uint32_t first, uint32_t n, int64_t *clocks,
                          int64_t *ends, struct collective_ends *all) {
     int64_t begun = INT64_MIN;
@@ -240,13 +231,15 @@ bool collectives_settle(struct job_member *members, int64_t *clocks, int64_t *en
     return true;
 }
 
-/* Added to what the GPU operator says, where it shall match nothing. */
+/* ---- Bursts ---- */
+
+/* Added to ids of GPU operators that match nothing. */
 #define NOWHERE (INT64_C(1) << 40)
 
-/* What a launch's events add to its correlation. */
+/* Offsets of the correlations of a launch's other calls. */
 enum { OF_OCCUPANCY = 1, OF_SYNC, OF_SYNC_RECORD, OF_WAIT, OF_WAIT_RECORD };
 
-/* An order to a stream takes so long before the launch. */
+/* Nanoseconds of a stream wait before the launch. */
 #define WAIT_NS 2000
 
 static void end_operation(struct generator *generator, int64_t *clock) {
@@ -308,7 +301,7 @@ void burst_plan_one(struct generator *generator, uint32_t thread, struct operati
     generator->burst.n_operations = generator->burst.n_ended = 1;
 }
 
-static bool gpu_is_behind(const struct generator *generator) {
+static bool has_few_gpu_ops(const struct generator *generator) {
     return !generator->options->no_gpu &&
            generator->n_gpu_ops * 1000 < generator->n_claimed * generator->options->gpu_density;
 }
@@ -325,19 +318,19 @@ static int64_t later(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* Its end, and when the stream is free again, are known once they are settled. */
+/* The end, and the time at which the stream is free, are known after collectives_settle(). */
 static void plan_collective(struct generator *generator, struct launch *launch) {
     int64_t *clock = &generator->stream_clock[launch->stream];
     int64_t ready = launch->end + random_time(generator, 1000, 4000, 1);
     launch->gpu_start = later(ready, *clock);
     launch->gpu_end = collective_end(generator->member, ready, launch->gpu_start);
-    if (generator->pass == PASS_MEETINGS)
+    if (generator->pass == PASS_COLLECTIVES)
         return;
     generator->stream_end[launch->stream] = launch->gpu_end;
     *clock = launch->gpu_end + COLLECTIVE_GAP_NS;
 }
 
-/* It runs when its stream is free, and after what the stream was ordered to wait for: what stream 0 had to do then. */
+/* A GPU operator runs when its stream is free, and after the work of stream 0 for which the stream waits. */
 static void plan_gpu_op(struct generator *generator, struct launch *launch) {
     int64_t *clock = &generator->stream_clock[launch->stream];
     int64_t begin = launch->end + random_time(generator, 1000, 4000, 1);
@@ -349,8 +342,9 @@ static void plan_gpu_op(struct generator *generator, struct launch *launch) {
     *clock = launch->gpu_end + random_between(&generator->random, 200, 900);
 }
 
-/* When all that a call waits for has ended; in a job no call but that at the end of a step waits for collectives. */
-static int64_t awaited_end(const struct generator *generator, const struct launch *launch) {
+/* The end of the GPU activity for which a synchronizing call waits. In a job, only the call at the end of a step waits
+ * for collectives. */
+static int64_t synchronized_end(const struct generator *generator, const struct launch *launch) {
     int64_t end = launch->gpu_end;
     if (generator->options->sync == GENERATE_SYNC_DEVICE)
         for (uint32_t i = 0; i < generator->options->n_streams - (generator->member ? 1 : 0); i++)
@@ -358,7 +352,7 @@ static int64_t awaited_end(const struct generator *generator, const struct launc
     return end;
 }
 
-/* When the operation may go on: after the launch, after a copy that blocks, and after the wait. */
+/* When the operation continues: after the launch, a blocking memcpy and the synchronizing call. */
 static int64_t plan_sync(const struct generator *generator, struct launch *launch) {
     int64_t clock = launch->end;
     if (gpu_rows[launch->row].is_blocking)
@@ -366,12 +360,12 @@ static int64_t plan_sync(const struct generator *generator, struct launch *launc
     if (!launch->has_sync)
         return clock;
     launch->sync_ts = clock + (generator->options->sync == GENERATE_SYNC_EVENT ? 900 : 0);
-    launch->sync_end = later(launch->sync_ts + 400, awaited_end(generator, launch) + 300);
+    launch->sync_end = later(launch->sync_ts + 400, synchronized_end(generator, launch) + 300);
     return launch->sync_end;
 }
 
-/* Where the GPU operator shall not find its operator, or its launch. */
-static void mislead(struct generator *generator, struct launch *launch) {
+/* Breaks the external id or correlation of some GPU operators. */
+static void break_links(struct generator *generator, struct launch *launch) {
     bool is_unmatched = generator->options->shape == GENERATE_UNMATCHED;
     if (is_unmatched)
         launch->gpu_external += NOWHERE;
@@ -379,7 +373,8 @@ static void mislead(struct generator *generator, struct launch *launch) {
         launch->gpu_correlation += NOWHERE;
 }
 
-/* Events of a wait: the call, its arrow and the GPU's side; and the call that records what is waited for. */
+/* Number of events of a synchronizing call: the call, its flow, the GPU's event, and the call that records the event.
+ * */
 static uint64_t sync_events(const struct generator *generator) {
     return generator->options->sync == GENERATE_SYNC_EVENT ? 4 : 3;
 }
@@ -414,16 +409,16 @@ static int64_t launch_one(struct generator *generator, uint32_t operation, enum 
         plan_collective(generator, launch);
     else
         plan_gpu_op(generator, launch);
-    mislead(generator, launch);
+    break_links(generator, launch);
     return plan_sync(generator, launch) + 500;
 }
 
-/* A launch is four events: the call, the GPU operator and an arrow's two ends. An operation may launch a few,
- * but no more than one collective of a job, which always is. */
+/* A launch is four events: the call, the GPU operator and the two ends of a flow. An operation launches a few kernels,
+ * or exactly one collective of a job. */
 int64_t burst_launch(struct generator *generator, uint32_t operation, enum launch_kind kind, int64_t ts) {
     if (generator->member && kind == LAUNCH_NCCL)
         return claim(generator, 4) ? launch_one(generator, operation, kind, ts) : ts;
-    for (int n = 0; n < 4 && gpu_is_behind(generator) && claim(generator, 4); n++)
+    for (int n = 0; n < 4 && has_few_gpu_ops(generator) && claim(generator, 4); n++)
         ts = launch_one(generator, operation, kind, ts);
     return ts;
 }
@@ -444,7 +439,7 @@ static void write_operations(struct generator *generator) {
     }
 }
 
-/* A call of the CPU, or what the GPU's side tells of one. */
+/* Writes a runtime call, or its event on the GPU. */
 static void write_call(struct generator *generator, enum plain_line line, int64_t correlation, int64_t start,
                        int64_t end) {
     generator->values.of[LINE_CORRELATION] = correlation;
@@ -452,32 +447,32 @@ static void write_call(struct generator *generator, enum plain_line line, int64_
     write_event(generator, PASS_GPU, &generator->lines.plain[line]);
 }
 
-/* An event of the one stream is recorded, and the other told to wait for it. */
-static void write_wait(struct generator *generator, int64_t ts, int64_t correlation, uint32_t awaited,
+/* Writes the calls that record an event on one stream and make another stream wait for it. */
+static void write_wait(struct generator *generator, int64_t ts, int64_t correlation, uint32_t recorded,
                        uint32_t waiting) {
     int64_t *of = generator->values.of, tid = of[LINE_TID];
     write_call(generator, LINE_RECORD_CALL, correlation + OF_WAIT_RECORD, ts, ts + 700);
     write_call(generator, LINE_WAIT_CALL, correlation + OF_WAIT, ts + 900, ts + 1500);
-    of[LINE_AWAITED] = stream_tid(awaited);
+    of[LINE_EVENT_STREAM] = stream_tid(recorded);
     of[LINE_RECORD] = correlation + OF_WAIT_RECORD;
     of[LINE_TID] = stream_tid(waiting);
     write_call(generator, LINE_STREAM_WAIT, correlation + OF_WAIT, ts + 900, ts + 1500);
     of[LINE_TID] = tid;
 }
 
-/* What thread 0 calls beside its operators. */
-static void set_meeting(struct generator *generator) {
+/* Sets the values of calls of thread 0 outside operators. */
+static void set_main_thread(struct generator *generator) {
     generator->values.of[LINE_TID] = thread_tid(generator, 0);
     generator->values.of[LINE_EXTERNAL] = 0;
 }
 
 void write_collectives_wait(struct generator *generator, int64_t ts, int64_t correlation) {
-    set_meeting(generator);
+    set_main_thread(generator);
     write_wait(generator, ts, correlation, collective_stream(generator), 0);
 }
 
 void write_device_wait(struct generator *generator, int64_t start, int64_t end, int64_t correlation) {
-    set_meeting(generator);
+    set_main_thread(generator);
     write_call(generator, LINE_DEVICE_SYNC_CALL, correlation + OF_SYNC, start, end);
     generator->values.of[LINE_TID] = stream_tid(0);
     write_event(generator, PASS_GPU, &generator->lines.plain[LINE_DEVICE_SYNC]);
@@ -499,7 +494,7 @@ static void write_sync(struct generator *generator, const struct launch *launch)
                    launch->sync_ts - 200);
     write_call(generator, lines[sync].call, correlation, launch->sync_ts, launch->sync_end);
     write_event(generator, PASS_GPU, &generator->lines.plain[LINE_CALL_ARROW]);
-    of[LINE_AWAITED] = stream_tid(launch->stream);
+    of[LINE_EVENT_STREAM] = stream_tid(launch->stream);
     of[LINE_RECORD] = launch->correlation + OF_SYNC_RECORD;
     of[LINE_TID] = stream_tid(launch->stream);
     write_event(generator, PASS_GPU, &generator->lines.plain[lines[sync].event]);
@@ -548,15 +543,15 @@ static void write_gpu_side(struct generator *generator, const struct launch *lau
     write_event(generator, PASS_GPU, &generator->lines.plain[LINE_GPU_ARROW]);
 }
 
-static void tell_progress(const struct generator *generator) {
+static void report_progress(const struct generator *generator) {
     const struct generate_options *options = generator->options;
     uint64_t n_before = generator->n_before + (generator->pass == PASS_GPU ? options->events : 0);
-    if (options->progress && generator->pass != PASS_MEETINGS)
+    if (options->progress && generator->pass != PASS_COLLECTIVES)
         options->progress(options->arg, n_before + generator->n_claimed, generator->n_all);
 }
 
 void burst_write(struct generator *generator) {
-    tell_progress(generator);
+    report_progress(generator);
     generator->values.of[LINE_SEQUENCE] = generator->burst.sequence;
     if (generator->pass == PASS_OPERATORS) {
         write_operations(generator);

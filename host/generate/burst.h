@@ -1,6 +1,8 @@
 /*
- * burst.h - a small deterministic source of random numbers (the splitmix64 sequence): one 64-bit counter that is
- * stepped by the golden ratio and mixed. Good enough to make traces look irregular, and the same on every machine.
+ * burst.h - random numbers, and the collectives of a synthetic job.
+ *
+ * Random numbers: the splitmix64 sequence, the same on every machine: a 64-bit counter, stepped by the golden ratio and
+ * mixed.
  */
 #ifndef GENERATE_BURST_H
 #define GENERATE_BURST_H
@@ -33,36 +35,33 @@ static inline int64_t random_between(struct random *random, uint32_t low, uint32
 }
 
 /*
- * What the ranks of a made-up job do together.
- *
- * A collective of a group has a number in it, from 0; of which kind and size it is follows from group and number, so
- * that all members agree without being asked. Each rank launches it when its own program is there. It begins on a rank
- * when that rank's stream is free, and ends on all of them when the last one has begun and the data have moved:
+ * Each collective of a group has a number, from 0. Its kind and size are computed from group and number, so that all
+ * members agree. Each rank launches it at the time of its own program. A collective starts on a rank when the rank's
+ * stream is free, and ends on all ranks after the last rank has started and the data has moved:
  *
  *     rank 0   launch [ waits .......... | moves ]
  *     rank 1            launch  [ waits  | moves ]
- *     rank 2                      launch [ moves ]     the same end, but for some hundred nanoseconds
+ *     rank 2                      launch [ moves ]     the same end, within some hundred nanoseconds
  *
- * Nothing of a step depends on that end before all ranks meet (steps.c). So the ends of a step are settled when each
- * rank has played its part of it, and kept; then a rank's files can be written alone.
+ * Within a step, nothing depends on this end before all ranks synchronize (generator.c). So the ends of a step are
+ * computed after each rank has played the step, and kept; then the files of a rank can be written alone.
  */
 
-/* The groups that a rank is in: all ranks; it and its neighbour; and messages between these two, which are counted for
- * themselves. */
+/* The groups of a rank: all ranks; the rank and its neighbour; messages between both, which are counted separately. */
 enum collective_set { SET_WORLD, SET_PAIR, SET_MESSAGES, N_COLLECTIVE_SETS };
 
 struct collective {
     enum collective_set set;
-    enum collective_kind kind; /* as this rank does it */
-    int64_t turn;              /* its number in the group */
+    enum collective_kind kind; /* on this rank */
+    int64_t turn;              /* number in the group */
     int64_t n_in, n_out;       /* elements */
-    int64_t duration;          /* nanoseconds from when the last rank has begun */
+    int64_t duration;          /* nanoseconds after the start of the last rank */
 };
 
-/* What all ranks share. */
+/* Ends of collectives, shared by all ranks. */
 struct collective_ends {
     struct arena arena;
-    int64_t *list; /* for each collective: an end for each group of its set */
+    int64_t *list; /* per collective: an end per group of its set */
     uint64_t n, capacity;
 };
 
@@ -73,13 +72,13 @@ struct job_member {
     struct random noise;
     struct collective_ends *ends;
     struct template kernels[N_COLLECTIVE_KINDS];
-    int64_t turns[N_COLLECTIVE_SETS]; /* the next ones */
-    struct collective next;           /* the one that is being launched */
-    uint64_t at;                      /* where its ends are */
+    int64_t turns[N_COLLECTIVE_SETS]; /* number of the next collective */
+    struct collective next;           /* the launched collective */
+    uint64_t at;                      /* index of its ends */
     bool is_settled;                  /* all ends are known */
-    struct arena arena;               /* of the templates, and of the following: collectives of this step */
+    struct arena arena;               /* of the templates and the following columns: collectives of this step */
     struct collective *launched;
-    int64_t *ready; /* when they could begin */
+    int64_t *ready; /* earliest start */
     uint64_t n_launched, launched_capacity, ready_capacity;
 };
 
@@ -87,22 +86,22 @@ struct job_member {
 bool job_member_make(struct job_member *member, const struct generate_job_options *job, uint32_t rank,
                      struct collective_ends *ends);
 
-/* How many ranks the host of this rank has. */
+/* Number of ranks on the host of this rank. */
 uint32_t job_member_neighbours(const struct job_member *member);
-/* Writes the member "distributedInfo" of a device trace. */
+/* Writes "distributedInfo" of a device trace. */
 void job_member_write_info(const struct job_member *member, struct output *output);
 
-/* Before a pass. */
+/* Resets the state before a pass. */
 void job_member_rewind(struct job_member *member, bool is_settled);
 
-/* Draws the collective that all ranks launch next. */
+/* Selects the next collective. */
 void collective_draw(struct job_member *member, struct random *program);
 
-/* Settles the ends of what all ranks have launched since the last time; clocks[rank] is when its stream is free, and
- * becomes so again, ends[rank] when the rank's last one ends. False: out of memory. */
+/* Computes the ends of all launched collectives. clocks[rank]: when the rank's stream is free, before and after;
+ * ends[rank]: end of the rank's last collective. False: out of memory. */
 bool collectives_settle(struct job_member *members, int64_t *clocks, int64_t *ends);
 
-/* A stream is free so long after a collective. */
+/* Nanoseconds from the end of a collective until its stream is free. */
 #define COLLECTIVE_GAP_NS 700
 
 #endif

@@ -1,11 +1,15 @@
 /*
- * generate.c - a host trace and a device trace of a made-up run: options, the frame of both files, and the two passes.
+ * generate.c - generates traces: options, files, the two passes of a pair, and jobs of several ranks.
  *
  *     options --with defaults, checked--> generator --pass 1--> host:   frame, root, operators, threads' roots
  *                                                               device: frame, operators
  *                                                   --pass 2--> device: names, launches, GPU operators
  *
- * Of a pair of which one file fails neither stays.
+ * If one file of a pair fails, both are removed.
+ *
+ * Jobs: all ranks play in parallel, one step at a time: play to the synchronization, compute the ends of collectives,
+ * synchronize, and so on. Then each rank writes its files alone, with known ends. Cost: twice the time of a pair per
+ * rank; memory for a generator of some kilobytes per rank, and an end per collective and group.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,11 +23,9 @@
 #include "generate/generator.h"
 #include "text/numbers.h"
 
-/*
- * A file behind a buffer of 1 MiB, which appears whole or not at all.
- */
+/* ---- Buffered files ---- */
 
-/* Begins the file. On success the output must be closed. */
+/* Creates the file. On success the output must be closed. */
 static enum sutra_status output_open(struct output *output, const char *path, const struct beside_options *options,
                                      struct sutra_error *error) {
     struct output made = {.path = path, .bytes = malloc(OUTPUT_CAPACITY)};
@@ -53,31 +55,23 @@ void output_number(struct output *output, int64_t number) {
     output->length += integer_format(number, output_reserve(output, NUMBER_TEXT_MAX));
 }
 
-static enum sutra_status failed(struct output *output, struct sutra_error *error) {
+static enum sutra_status write_error(struct output *output, struct sutra_error *error) {
     return error_file(error, SUTRA_IO, output->path, "cannot write: %s", strerror(output->failure));
 }
 
-/* Writes the rest, and tells whether all has been written. */
-static enum sutra_status output_finish(struct output *output, struct sutra_error *error) {
-    output_flush(output);
-    return output->failure ? failed(output, error) : SUTRA_OK;
-}
-
-/* Closes; the file appears if `keep` is true, else nothing stays. */
+/* Closes the file, which appears if `keep` is true. */
 static enum sutra_status output_close(struct output *output, bool keep, struct sutra_error *error) {
     output->failure = beside_close(&output->beside, keep);
     free(output->bytes);
     output->bytes = NULL;
-    return keep && output->failure ? failed(output, error) : SUTRA_OK;
+    return keep && output->failure ? write_error(output, error) : SUTRA_OK;
 }
 
-/*
- * Traces of single operators whose times or parents are hard on a linker: each is given by its number.
- */
+/* ---- Traces of single operators, with times or parents that are adversarial for a linker ---- */
 
 #define MICROSECOND INT64_C(1000)
 
-/* Where an operator begins, how long it takes, and when it would launch. */
+/* Start, duration and launch time of an operator. */
 struct timing {
     int64_t start, dur, launch;
 };
@@ -106,23 +100,18 @@ static struct timing timing_of(struct generator *generator, int64_t i) {
     }
 }
 
-static bool is_chained(const struct generate_options *options, int64_t i) {
-    if (options->shape == GENERATE_NESTED)
-        return true;
-    return options->shape == GENERATE_DEEP && (options->depth == 0 || i % options->depth != 0);
-}
-
 static void play_operators(struct generator *generator) {
     const struct generate_options *options = generator->options;
     bool has_threads = options->shape == GENERATE_GAPS || options->shape == GENERATE_TIES;
     int64_t previous = thread_node(0);
     for (int64_t i = 0; claim(generator, 1); i++) {
         uint32_t thread = has_threads ? (uint32_t)(i % options->n_threads) : 0;
+        bool is_chained = options->shape == GENERATE_NESTED ||
+                          (options->shape == GENERATE_DEEP && (options->depth == 0 || i % options->depth != 0));
         struct timing timing = timing_of(generator, i);
-        struct operation operation =
-            operation_start(generator, is_chained(options, i) ? previous : thread_node(thread));
+        struct operation operation = operation_start(generator, is_chained ? previous : thread_node(thread));
         operation.row =
-            (uint8_t)(1 + random_below(&generator->random, (uint32_t)n_single_operators - 2)); /* neither span */
+            (uint8_t)(1 + random_below(&generator->random, (uint32_t)n_single_operators - 2)); /* not an annotation */
         operation.start = RUN_START + timing.start;
         operation.end = operation.start + timing.dur;
         burst_plan_one(generator, thread, operation);
@@ -131,6 +120,8 @@ static void play_operators(struct generator *generator) {
         previous = operation.node;
     }
 }
+
+/* ---- Options and passes ---- */
 
 #define PID           8123
 #define N_THREADS_MAX ((uint32_t)1 << 16)
@@ -146,82 +137,43 @@ const char *const generate_shape_names[] = {[GENERATE_REALISTIC] = "realistic", 
                                             [GENERATE_DEEP] = "deep",           NULL};
 #define N_SHAPES (sizeof generate_shape_names / sizeof generate_shape_names[0] - 1)
 
-static struct generate_options with_defaults(const struct generate_options *options) {
-    struct generate_options full = *options;
-    full.n_threads = full.n_threads ? full.n_threads : 2;
-    full.n_streams = full.n_streams ? full.n_streams : 4;
-    full.gpu_density = full.gpu_density ? full.gpu_density : 120;
-    full.gpu_scale = full.gpu_scale > 0 ? full.gpu_scale : 1;
-    full.schema = full.schema ? full.schema : "1.1.1-chakra.0.0.4";
-    if (full.shape == GENERATE_GAPS && full.n_threads < 1000)
-        full.n_threads = 1000;
-    if (full.shape == GENERATE_NESTED || full.shape == GENERATE_OVERLAPPING)
-        full.n_threads = 1;
-    return full;
-}
-
-/* Events are limited to what fits a reader's 32-bit rows, the rest to what keeps memory small. */
-static enum sutra_status check(const struct generate_options *options, struct sutra_error *error) {
-    if (options->events > UINT32_MAX)
+/* Sets defaults and checks the options. Events are limited by the reader's 32-bit rows, other options by memory. */
+static enum sutra_status complete_options(const struct generate_options *options, struct generate_options *full,
+                                          struct sutra_error *error) {
+    *full = *options;
+    full->n_threads = full->n_threads ? full->n_threads : 2;
+    full->n_streams = full->n_streams ? full->n_streams : 4;
+    full->gpu_density = full->gpu_density ? full->gpu_density : 120;
+    full->gpu_scale = full->gpu_scale > 0 ? full->gpu_scale : 1;
+    full->schema = full->schema ? full->schema : "1.1.1-chakra.0.0.4";
+    if (full->shape == GENERATE_GAPS && full->n_threads < 1000)
+        full->n_threads = 1000;
+    if (full->shape == GENERATE_NESTED || full->shape == GENERATE_OVERLAPPING)
+        full->n_threads = 1;
+    if (full->events > UINT32_MAX)
         return error_set(error, SUTRA_USAGE, "at most %u events", UINT32_MAX);
-    if (options->n_threads > N_THREADS_MAX)
+    if (full->n_threads > N_THREADS_MAX)
         return error_set(error, SUTRA_USAGE, "at most %u threads", N_THREADS_MAX);
-    if (options->n_streams > N_STREAMS_MAX)
+    if (full->n_streams > N_STREAMS_MAX)
         return error_set(error, SUTRA_USAGE, "at most %u streams", N_STREAMS_MAX);
-    if (options->gpu_density > DENSITY_MAX)
+    if (full->gpu_density > DENSITY_MAX)
         return error_set(error, SUTRA_USAGE, "at most %d GPU operators per 1000 events", DENSITY_MAX);
-    if (options->depth > DEPTH_MAX)
+    if (full->depth > DEPTH_MAX)
         return error_set(error, SUTRA_USAGE, "at most %d levels of operators", DEPTH_MAX);
-    if (!lines_know_schema(options->schema))
-        return error_set(error, SUTRA_USAGE, "unknown schema \"%s\" of host traces", options->schema);
-    if (!(options->gpu_scale >= GPU_SCALE_MIN && options->gpu_scale <= GPU_SCALE_MAX))
+    if (!lines_know_schema(full->schema))
+        return error_set(error, SUTRA_USAGE, "unknown schema \"%s\" of host traces", full->schema);
+    if (!(full->gpu_scale >= GPU_SCALE_MIN && full->gpu_scale <= GPU_SCALE_MAX))
         return error_set(error, SUTRA_USAGE, "the factor of GPU durations must be from %g to %g", GPU_SCALE_MIN,
                          GPU_SCALE_MAX);
-    if ((size_t)options->shape >= N_SHAPES)
-        return error_set(error, SUTRA_USAGE, "unknown shape %d", (int)options->shape);
+    if ((size_t)full->shape >= N_SHAPES)
+        return error_set(error, SUTRA_USAGE, "unknown shape %d", (int)full->shape);
     return SUTRA_OK;
 }
 
-/* Largest number of operators of a tree, whatever the depth. */
+/* Maximum number of operators of a tree, without scopes. */
 #define TREE_OPS_MAX 64
 
-static bool reserve(struct generator *generator, const struct lines *lines, struct arena *arena) {
-    const struct generate_options *options = generator->options;
-    size_t n = (size_t)options->depth + TREE_OPS_MAX;
-    struct burst *burst = &generator->burst;
-    burst->operations = arena_take(arena, n, sizeof *burst->operations);
-    burst->ended = arena_take(arena, n, sizeof *burst->ended);
-    burst->open = arena_take(arena, n, sizeof *burst->open);
-    burst->launches = arena_take(arena, 4 * (size_t)TREE_OPS_MAX, sizeof *burst->launches);
-    generator->thread_clock = arena_take(arena, options->n_threads, sizeof *generator->thread_clock);
-    generator->stream_clock = arena_take(arena, options->n_streams, sizeof *generator->stream_clock);
-    generator->stream_end = arena_take(arena, options->n_streams, sizeof *generator->stream_end);
-    if (lines)
-        generator->lines = *lines;
-    return !arena->failed && (lines || lines_make(&generator->lines, options->schema, arena));
-}
-
-/* Names of the process, its threads and streams, unless they would be more than a tenth of a small trace. */
-static void write_metadata(struct generator *generator) {
-    const struct generate_options *options = generator->options;
-    uint64_t n = 1 + (uint64_t)options->n_threads + options->n_streams;
-    const struct template *plain = generator->lines.plain;
-    if (n > options->events / 10 || !claim(generator, n))
-        return;
-    set_times(generator, RUN_START, RUN_START);
-    set_numbers(generator, 0);
-    write_event(generator, PASS_GPU, &plain[LINE_PROCESS_NAME]);
-    for (uint32_t i = 0; i < options->n_threads; i++) {
-        generator->values.of[LINE_TID] = thread_tid(generator, i);
-        write_event(generator, PASS_GPU, &plain[LINE_THREAD_NAME]);
-    }
-    for (uint32_t i = 0; i < options->n_streams; i++) {
-        generator->values.of[LINE_TID] = stream_tid(i);
-        write_event(generator, PASS_GPU, &plain[LINE_STREAM_NAME]);
-    }
-}
-
-/* The state in which each pass starts. */
+/* Sets the state in which each pass starts, and writes metadata. */
 static void generator_begin(struct generator *generator, enum pass pass) {
     const struct generate_options *options = generator->options;
     generator->pass = pass;
@@ -239,19 +191,27 @@ static void generator_begin(struct generator *generator, enum pass pass) {
     for (uint32_t i = 0; i < options->n_streams; i++)
         generator->stream_clock[i] = generator->stream_end[i] = RUN_START + generator->start_offset;
     if (generator->member)
-        job_member_rewind(generator->member, pass != PASS_MEETINGS);
-    write_metadata(generator);
-}
+        job_member_rewind(generator->member, pass != PASS_COLLECTIVES);
 
-static void find_gpu_rows(struct generator *generator) {
-    for (uint32_t i = 0, kind = 0; kind <= N_LAUNCH_KINDS; kind++) {
-        while (i < n_gpu_rows && gpu_rows[i].kind < kind)
-            i++;
-        generator->first_gpu_row[kind] = i;
+    /* Names of the process, its threads and streams, unless they would be more than a tenth of a small trace */
+    uint64_t n = 1 + (uint64_t)options->n_threads + options->n_streams;
+    const struct template *plain = generator->lines.plain;
+    if (n > options->events / 10 || !claim(generator, n))
+        return;
+    set_times(generator, RUN_START, RUN_START);
+    set_numbers(generator, 0);
+    write_event(generator, PASS_GPU, &plain[LINE_PROCESS_NAME]);
+    for (uint32_t i = 0; i < options->n_threads; i++) {
+        generator->values.of[LINE_TID] = thread_tid(generator, i);
+        write_event(generator, PASS_GPU, &plain[LINE_THREAD_NAME]);
+    }
+    for (uint32_t i = 0; i < options->n_streams; i++) {
+        generator->values.of[LINE_TID] = stream_tid(i);
+        write_event(generator, PASS_GPU, &plain[LINE_STREAM_NAME]);
     }
 }
 
-/* The host trace's nodes for a thread and, as number -1, the process; both hang on the latter. */
+/* Writes the host trace's node of a thread, or with -1 of the process; the parent of both is the process. */
 static void write_root(struct generator *generator, int64_t thread) {
     struct operation root = {.node = thread < 0 ? 1 : thread_node((uint32_t)thread), .parent = 1};
     set_operation(generator, &root, 0);
@@ -267,40 +227,28 @@ static void play(struct generator *generator, enum pass pass) {
         play_operators(generator);
 }
 
-static void write_host_frame(struct generator *generator) {
-    output_text(&generator->host, "{\n  \"schema\": \"");
-    output_text(&generator->host, generator->options->schema);
-    output_text(&generator->host, "\",\n  \"pid\": ");
-    output_number(&generator->host, generator->pid);
-    output_text(&generator->host, ",\n  \"time\": \"2026-11-21 08:03:09\",\n  \"start_ts\": 930796,\n  \"nodes\": [");
-}
-
-/* The GPUs of a host: those of its ranks. */
-static void write_devices(struct generator *generator) {
-    uint32_t n = generator->member ? job_member_neighbours(generator->member) : 1;
-    for (uint32_t i = 0; i < n; i++) {
-        output_text(&generator->device, i ? ", {\"id\": " : "{\"id\": ");
-        output_number(&generator->device, i);
-        output_text(&generator->device,
+static void write_files(struct generator *generator) {
+    struct output *host = &generator->host, *device = &generator->device;
+    output_text(host, "{\n  \"schema\": \"");
+    output_text(host, generator->options->schema);
+    output_text(host, "\",\n  \"pid\": ");
+    output_number(host, generator->pid);
+    output_text(host, ",\n  \"time\": \"2026-11-21 08:03:09\",\n  \"start_ts\": 930796,\n  \"nodes\": [");
+    output_text(device, "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [");
+    uint32_t n_gpus = generator->member ? job_member_neighbours(generator->member) : 1; /* one per rank of the host */
+    for (uint32_t i = 0; i < n_gpus; i++) {
+        output_text(device, i ? ", {\"id\": " : "{\"id\": ");
+        output_number(device, i);
+        output_text(device,
                     ", \"name\": \"NVIDIA H200\", \"totalGlobalMem\": 150109880320, \"computeMajor\": 9, "
                     "\"computeMinor\": 0, \"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048, "
                     "\"regsPerBlock\": 65536, \"warpSize\": 32, \"sharedMemPerBlock\": 49152, \"numSms\": 132}");
     }
-}
-
-static void write_device_frame(struct generator *generator) {
-    output_text(&generator->device, "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [");
-    write_devices(generator);
-    output_text(&generator->device, "],\n  \"record_shapes\": 1,\n");
+    output_text(device, "],\n  \"record_shapes\": 1,\n");
     if (generator->member)
-        job_member_write_info(generator->member, &generator->device);
-    output_text(&generator->device, "  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": 1790857026000000000,\n"
-                                    "  \"traceName\": \"generated.json\",\n  \"traceEvents\": [");
-}
-
-static void write_files(struct generator *generator) {
-    write_host_frame(generator);
-    write_device_frame(generator);
+        job_member_write_info(generator->member, device);
+    output_text(device, "  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": 1790857026000000000,\n"
+                        "  \"traceName\": \"generated.json\",\n  \"traceEvents\": [");
     generator->pass = PASS_OPERATORS;
     write_root(generator, 0);
     play(generator, PASS_OPERATORS);
@@ -308,59 +256,61 @@ static void write_files(struct generator *generator) {
     for (uint32_t i = 1; i < generator->options->n_threads; i++)
         write_root(generator, i);
     play(generator, PASS_GPU);
-    output_text(&generator->host, "\n  ],\n  \"finish_ts\": 936065\n}\n");
-    output_text(&generator->device, "\n  ]\n}\n");
+    output_text(host, "\n  ],\n  \"finish_ts\": 936065\n}\n");
+    output_text(device, "\n  ]\n}\n");
 }
 
-/* Both files appear once both are whole. */
-static enum sutra_status close_both(struct generator *generator, struct sutra_error *error) {
-    enum sutra_status status = output_finish(&generator->host, error);
-    if (!status)
-        status = output_finish(&generator->device, error);
-    enum sutra_status of_host = output_close(&generator->host, !status, status ? NULL : error);
-    status = status ? status : of_host;
-    enum sutra_status of_device = output_close(&generator->device, !status, status ? NULL : error);
-    return status ? status : of_device;
-}
-
-static enum sutra_status open_both(struct generator *generator, const char *host_path, const char *device_path,
-                                   struct sutra_error *error) {
-    const struct generate_options *options = generator->options;
-    enum sutra_status status = output_open(&generator->host, host_path, &options->host_file, error);
-    if (status)
-        return status;
-    status = output_open(&generator->device, device_path, &options->device_file, error);
-    if (status)
-        output_close(&generator->host, false, NULL);
-    return status;
-}
-
-/* Fills in defaults and checks. */
-static enum sutra_status generate_options_take(const struct generate_options *options, struct generate_options *full,
-                                               struct sutra_error *error) {
-    *full = with_defaults(options);
-    return check(full, error);
-}
-
-/* Makes a generator of options that were taken; `lines` may be NULL. It lives in the arena. */
+/* Initializes a generator, in the arena; `options` are complete, `lines` may be NULL. */
 static enum sutra_status generator_make(struct generator *generator, const struct generate_options *options,
                                         const struct lines *lines, struct arena *arena, struct sutra_error *error) {
     *generator = (struct generator){.options = options, .pid = PID, .values.integer_times = options->integer_times};
-    if (!reserve(generator, lines, arena))
+    size_t n = (size_t)options->depth + TREE_OPS_MAX;
+    struct burst *burst = &generator->burst;
+    burst->operations = arena_take(arena, n, sizeof *burst->operations);
+    burst->ended = arena_take(arena, n, sizeof *burst->ended);
+    burst->open = arena_take(arena, n, sizeof *burst->open);
+    burst->launches = arena_take(arena, 4 * (size_t)TREE_OPS_MAX, sizeof *burst->launches);
+    generator->thread_clock = arena_take(arena, options->n_threads, sizeof *generator->thread_clock);
+    generator->stream_clock = arena_take(arena, options->n_streams, sizeof *generator->stream_clock);
+    generator->stream_end = arena_take(arena, options->n_streams, sizeof *generator->stream_end);
+    if (lines)
+        generator->lines = *lines;
+    if (arena->failed || (!lines && !lines_make(&generator->lines, options->schema, arena)))
         return error_memory(error);
-    find_gpu_rows(generator);
+    for (uint32_t i = 0, kind = 0; kind <= N_LAUNCH_KINDS; kind++) {
+        while (i < n_gpu_rows && gpu_rows[i].kind < kind)
+            i++;
+        generator->first_gpu_row[kind] = i;
+    }
     return SUTRA_OK;
 }
 
-/* Plays the run and writes both files. */
+/* Plays the run and writes both files, which appear together once both are complete. */
 static enum sutra_status generator_write(struct generator *generator, const char *host_path, const char *device_path,
                                          struct sutra_error *error) {
+    const struct generate_options *options = generator->options;
+    struct output *host = &generator->host, *device = &generator->device;
     generator->host_has_nodes = generator->device_has_events = false;
-    enum sutra_status status = open_both(generator, host_path, device_path, error);
+    enum sutra_status status = output_open(host, host_path, &options->host_file, error);
     if (status)
         return status;
+    status = output_open(device, device_path, &options->device_file, error);
+    if (status) {
+        output_close(host, false, NULL);
+        return status;
+    }
     write_files(generator);
-    return close_both(generator, error);
+    output_flush(host);
+    if (host->failure)
+        status = write_error(host, error);
+    if (!status) {
+        output_flush(device);
+        status = device->failure ? write_error(device, error) : SUTRA_OK;
+    }
+    enum sutra_status of_host = output_close(host, !status, status ? NULL : error);
+    status = status ? status : of_host;
+    enum sutra_status of_device = output_close(device, !status, status ? NULL : error);
+    return status ? status : of_device;
 }
 
 enum sutra_status generate_pair(const struct generate_options *options, struct sutra_error *error) {
@@ -369,7 +319,7 @@ enum sutra_status generate_pair(const struct generate_options *options, struct s
     struct generator generator;
     if (!options->host_path || !options->device_path || strcmp(options->host_path, options->device_path) == 0)
         return error_set(error, SUTRA_USAGE, "host and device trace need different files");
-    enum sutra_status status = generate_options_take(options, &full, error);
+    enum sutra_status status = complete_options(options, &full, error);
     if (status)
         return status;
     status = generator_make(&generator, &full, NULL, &arena, error);
@@ -380,19 +330,11 @@ enum sutra_status generate_pair(const struct generate_options *options, struct s
     return status;
 }
 
-/*
- * The traces of a made-up job.
- *
- *     all ranks side by side, a step at a time: play to the meeting, settle the ends of collectives, meet ...
- *     then each rank alone, with the ends known: both of its files
- *
- * Cost: playing is twice that of the pairs' operators; memory a generator of some kilobytes a rank, and an end for each
- * collective and group.
- */
+/* ---- Jobs ---- */
 
 #define N_RANKS_MAX 65536
 
-/* Process ids of ranks are so far apart. */
+/* Difference of the process ids of consecutive ranks. */
 #define PID_STEP 41
 
 #define FILE_NAME_MAX 4200
@@ -404,7 +346,7 @@ struct job_maker {
     struct job_member *members;
     struct collective_ends ends;
     struct arena arena;
-    int64_t *clocks, *last; /* per rank, for settling */
+    int64_t *clocks, *last; /* per rank: when its stream of collectives is free, and the end of its last collective */
 };
 
 static enum sutra_status check_job(const struct generate_job_options *options, struct sutra_error *error) {
@@ -424,10 +366,10 @@ static enum sutra_status check_job(const struct generate_job_options *options, s
     return SUTRA_OK;
 }
 
-/* A number in [-most, most] for this seed, purpose and place. */
-static int64_t spread(const struct generate_job_options *options, uint64_t purpose, uint64_t place, uint64_t most) {
-    struct random random = {options->run.seed * 1009 + purpose * 7919 + place};
-    return (int64_t)(random_next(&random) % (2 * most + 1)) - (int64_t)most;
+/* A random number in [-limit, limit] for this seed, purpose and index. */
+static int64_t spread(const struct generate_job_options *options, uint64_t purpose, uint64_t index, uint64_t limit) {
+    struct random random = {options->run.seed * 1009 + purpose * 7919 + index};
+    return (int64_t)(random_next(&random) % (2 * limit + 1)) - (int64_t)limit;
 }
 
 static enum sutra_status make_rank(struct job_maker *job, uint32_t rank, struct sutra_error *error) {
@@ -462,36 +404,29 @@ static enum sutra_status make_ranks(struct job_maker *job, struct sutra_error *e
     return status;
 }
 
-/* Settles what has been launched up to the meeting, and gives it to each rank's stream of collectives. */
-static bool settle(struct job_maker *job) {
-    uint32_t n = job->options->n_ranks, stream = collective_stream(job->generators);
-    for (uint32_t rank = 0; rank < n; rank++) {
-        job->clocks[rank] = job->generators[rank].stream_clock[stream];
-        job->last[rank] = job->generators[rank].stream_end[stream];
-    }
-    if (!collectives_settle(job->members, job->clocks, job->last))
-        return false;
-    for (uint32_t rank = 0; rank < n; rank++) {
-        job->generators[rank].stream_clock[stream] = job->clocks[rank];
-        job->generators[rank].stream_end[stream] = job->last[rank];
-    }
-    return true;
-}
-
-/* Ranks run the same program, so that all or none of them meet again. */
+/* Plays all ranks from one synchronization to the next, and computes the ends of their collectives. Ranks run the same
+ * program, so that all of them or none synchronize again. */
 static bool play_together(struct job_maker *job) {
-    uint32_t n = job->options->n_ranks;
+    uint32_t n = job->options->n_ranks, stream = collective_stream(job->generators);
+    struct generator *generators = job->generators;
     for (uint32_t rank = 0; rank < n; rank++)
-        generator_begin(&job->generators[rank], PASS_MEETINGS);
+        generator_begin(&generators[rank], PASS_COLLECTIVES);
     for (bool more = true; more;) {
-        for (uint32_t rank = 0; rank < n; rank++)
-            more = play_until_meeting(&job->generators[rank]);
-        if (!settle(job))
+        for (uint32_t rank = 0; rank < n; rank++) {
+            more = play_until_sync(&generators[rank]);
+            job->clocks[rank] = generators[rank].stream_clock[stream];
+            job->last[rank] = generators[rank].stream_end[stream];
+        }
+        if (!collectives_settle(job->members, job->clocks, job->last))
             return false;
+        for (uint32_t rank = 0; rank < n; rank++) {
+            generators[rank].stream_clock[stream] = job->clocks[rank];
+            generators[rank].stream_end[stream] = job->last[rank];
+        }
         if (job->run.progress)
-            job->run.progress(job->run.arg, n * job->generators->n_claimed, job->generators->n_all);
+            job->run.progress(job->run.arg, n * generators->n_claimed, generators->n_all);
         for (uint32_t rank = 0; rank < n && more; rank++)
-            play_meeting(&job->generators[rank]);
+            play_sync(&generators[rank]);
     }
     return true;
 }
@@ -514,21 +449,21 @@ static enum sutra_status write_rank(struct job_maker *job, uint32_t rank, struct
 }
 
 enum sutra_status generate_job(const struct generate_job_options *options, struct sutra_error *error) {
-    struct generate_job_options taken = *options;
-    struct job_maker job = {.options = &taken};
-    taken.ranks_per_host = options->ranks_per_host ? options->ranks_per_host : 8;
-    taken.run.collectives = true;
-    enum sutra_status status = check_job(&taken, error);
+    struct generate_job_options full = *options;
+    struct job_maker job = {.options = &full};
+    full.ranks_per_host = options->ranks_per_host ? options->ranks_per_host : 8;
+    full.run.collectives = true;
+    enum sutra_status status = check_job(&full, error);
     if (!status)
-        status = generate_options_take(&taken.run, &job.run, error);
+        status = complete_options(&full.run, &job.run, error);
     if (!status)
         status = make_ranks(&job, error);
     if (!status && !play_together(&job))
         status = error_memory(error);
-    for (uint32_t rank = 0; rank < taken.n_ranks && !status; rank++)
-        if (rank != taken.missing_rank)
+    for (uint32_t rank = 0; rank < full.n_ranks && !status; rank++)
+        if (rank != full.missing_rank)
             status = write_rank(&job, rank, error);
-    for (uint32_t rank = 0; job.members && rank < taken.n_ranks; rank++)
+    for (uint32_t rank = 0; job.members && rank < full.n_ranks; rank++)
         arena_free(&job.members[rank].arena);
     arena_free(&job.ends.arena);
     arena_free(&job.arena);

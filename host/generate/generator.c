@@ -1,16 +1,13 @@
 /*
- * generator.c - ids, values and lines of what is being made up.
- */
-#include "generate/generator.h"
-
-/*
- * A made-up training run: steps of forward, backward and optimizer.
+ * generator.c - plays a synthetic training run: steps of forward, backward and optimizer; and the ids and values of
+ * lines.
  *
  *     thread 0   | forward ...            |  waits      | optimizer |
  *     thread 1   |                        | backward .. |           |
- *     others     |   bursts of their own, now and then              |
- *                                              meeting of a job's ranks
+ *     others     |   bursts of their own, sometimes                 |
+ *                                              synchronization of a job's ranks
  */
+#include "generate/generator.h"
 
 #define N_FORWARD   48
 #define N_OPTIMIZER 32
@@ -42,7 +39,7 @@ static void span_end(struct generator *generator, struct span *span, int64_t num
         write_event(generator, PASS_GPU, &generator->lines.gpu_annotations[span->annotation]);
 }
 
-/* The Python function that calls the burst's operator: as long as that and a little longer. */
+/* Writes the Python function that calls the burst's operator, slightly longer than the operator. */
 static void write_python_function(struct generator *generator) {
     const struct burst *burst = &generator->burst;
     struct operation function = burst->operations[0];
@@ -53,7 +50,7 @@ static void write_python_function(struct generator *generator) {
     write_event(generator, PASS_OPERATORS, &generator->lines.plain[LINE_PYTHON_FUNCTION]);
 }
 
-/* One end of the arrow between a forward operator and its backward one. */
+/* Writes one end of the flow between a forward operator and its backward operator. */
 static void write_arrow(struct generator *generator, enum plain_line line) {
     const struct burst *burst = &generator->burst;
     set_operation(generator, &burst->operations[0], burst->thread);
@@ -81,7 +78,7 @@ static void play_burst(struct generator *generator, enum phase phase, uint32_t t
         write_arrow(generator, LINE_BACKWARD_ARROW);
 }
 
-/* Now and then a thread that takes no part in the training does something, not before the main thread's time. */
+/* Sometimes plays a thread that is not part of the training, not before the main thread's time. */
 static void play_others(struct generator *generator) {
     uint32_t n_threads = generator->options->n_threads;
     if (n_threads <= 2 || random_below(&generator->random, 4) > 0)
@@ -102,7 +99,7 @@ static void play_forward(struct generator *generator, int64_t step_node, int64_t
     span_end(generator, &span, 0);
 }
 
-/* In reverse order of the forward operators, on the second thread where there is one. */
+/* In reverse order of the forward operators, on the second thread if there is one. */
 static void play_backward(struct generator *generator, int64_t step_node, int64_t first_sequence) {
     struct span span = span_begin(generator, ANNOTATION_BACKWARD, step_node);
     uint32_t thread = generator->options->n_threads > 1 ? 1 : 0;
@@ -121,53 +118,41 @@ static void play_backward(struct generator *generator, int64_t step_node, int64_
     span_end(generator, &span, 0);
 }
 
-static void play_optimizer(struct generator *generator, int64_t step_node) {
-    struct span span = span_begin(generator, ANNOTATION_OPTIMIZER, step_node);
+/* Plays the optimizer. A step of a job ends when the GPU is idle. */
+static void finish_step(struct generator *generator) {
+    struct span span = span_begin(generator, ANNOTATION_OPTIMIZER, generator->step.operation.node);
     for (int i = 0; i < N_OPTIMIZER; i++)
         play_burst(generator, PHASE_OPTIMIZER, 0, span.operation.node, -1);
     span_end(generator, &span, 0);
-}
-
-static void begin_step(struct generator *generator) {
-    int64_t first_sequence = 1 + generator->step_number * N_FORWARD;
-    generator->step = span_begin(generator, ANNOTATION_STEP, thread_node(0));
-    play_forward(generator, generator->step.operation.node, first_sequence);
-    play_backward(generator, generator->step.operation.node, first_sequence);
-    generator->in_step = true;
-}
-
-/* A step of a job ends when the GPU is done. */
-static void wait_for_device(struct generator *generator) {
-    int64_t start = generator->thread_clock[0] + 1000, end = start + 400;
-    if (!generator->member || !claim(generator, 2))
-        return;
-    for (uint32_t i = 0; i < generator->options->n_streams; i++)
-        if (generator->stream_end[i] + 300 > end)
-            end = generator->stream_end[i] + 300;
-    write_device_wait(generator, start, end, generator->next_correlation);
-    generator->next_correlation += CORRELATIONS_OF_LAUNCH;
-    generator->thread_clock[0] = end + 500;
-}
-
-static void finish_step(struct generator *generator) {
-    play_optimizer(generator, generator->step.operation.node);
-    wait_for_device(generator);
+    if (generator->member && claim(generator, 2)) {
+        int64_t start = generator->thread_clock[0] + 1000, end = start + 400;
+        for (uint32_t i = 0; i < generator->options->n_streams; i++)
+            if (generator->stream_end[i] + 300 > end)
+                end = generator->stream_end[i] + 300;
+        write_device_wait(generator, start, end, generator->next_correlation);
+        generator->next_correlation += CORRELATIONS_OF_LAUNCH;
+        generator->thread_clock[0] = end + 500;
+    }
     span_end(generator, &generator->step, generator->step_number++);
     generator->thread_clock[0] += random_time(generator, 200000, 3000000, 1);
     generator->in_step = false;
 }
 
-bool play_until_meeting(struct generator *generator) {
+bool play_until_sync(struct generator *generator) {
     if (generator->in_step)
         finish_step(generator);
     if (events_left(generator) == 0)
         return false;
-    begin_step(generator);
+    int64_t first_sequence = 1 + generator->step_number * N_FORWARD;
+    generator->step = span_begin(generator, ANNOTATION_STEP, thread_node(0));
+    play_forward(generator, generator->step.operation.node, first_sequence);
+    play_backward(generator, generator->step.operation.node, first_sequence);
+    generator->in_step = true;
     return true;
 }
 
-/* Stream 0 goes on when the gradients are there. */
-void play_meeting(struct generator *generator) {
+/* Stream 0 waits for the gradients. */
+void play_sync(struct generator *generator) {
     if (!generator->member || !claim(generator, 3))
         return;
     int64_t *clock = &generator->thread_clock[0], *stream = &generator->stream_clock[0];
@@ -179,9 +164,11 @@ void play_meeting(struct generator *generator) {
 }
 
 void play_steps(struct generator *generator) {
-    while (play_until_meeting(generator))
-        play_meeting(generator);
+    while (play_until_sync(generator))
+        play_sync(generator);
 }
+
+/* ---- Ids, values and lines ---- */
 
 int64_t thread_tid(const struct generator *generator, uint32_t thread) {
     return generator->pid + INT64_C(533) * thread;

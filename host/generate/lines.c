@@ -1,5 +1,6 @@
 /*
- * lines.c - making the templates of all lines. About a megabyte, whatever the size of the traces.
+ * lines.c - builds the templates of all lines, about one megabyte, and writes lines. Writing copies the pieces and
+ * formats one number per field.
  *
  *     row of `operators`, tensor shape --> text with ' for " and @field@ --> template in the arena
  *
@@ -9,16 +10,14 @@
 #include "generate/operators.h"
 #include "text/numbers.h"
 
-/*
- * Making and writing templates. Writing costs a copy and one number for each gap.
- */
+/* ---- Templates ---- */
 
 struct slot {
     uint32_t length; /* of the literal piece before the field */
     uint8_t field;   /* LINE_COUNT: none */
 };
 
-/* Most bytes that stand behind a number. */
+/* Maximum size of the decimals of a number. */
 #define FRACTION sizeof ".000"
 
 static const char *const field_names[LINE_COUNT] = {
@@ -30,7 +29,7 @@ static const char *const field_names[LINE_COUNT] = {
     [LINE_TID] = "tid",
     [LINE_SEQUENCE] = "sequence",
     [LINE_EXTERNAL] = "external",
-    [LINE_AWAITED] = "awaited",
+    [LINE_EVENT_STREAM] = "event_stream",
     [LINE_RECORD] = "record",
     [LINE_INDEX] = "index",
     [LINE_TS] = "ts",
@@ -49,23 +48,11 @@ static const char *const field_names[LINE_COUNT] = {
     [LINE_TURN] = "turn",
 };
 
-static uint8_t field_named(const char *name, size_t length) {
-    uint8_t field = 0;
-    while (field < LINE_COUNT &&
-           (strlen(field_names[field]) != length || memcmp(field_names[field], name, length) != 0))
-        field++;
-    return field;
-}
-
-static size_t count_fields(const char *text, size_t length) {
-    size_t n = 0;
-    for (size_t i = 0; i < length; i++)
-        n += text[i] == '@';
-    return n / 2;
-}
-
 struct template template_make(struct arena *arena, const char *text, size_t length) {
-    size_t n_fields = count_fields(text, length), literal = 0, piece = 0;
+    size_t n_fields = 0, literal = 0, piece = 0;
+    for (size_t i = 0; i < length; i++)
+        n_fields += text[i] == '@';
+    n_fields /= 2;
     struct template template = {.text = arena_take(arena, length, 1),
                                 .slots = arena_take(arena, n_fields + 1, sizeof(struct slot)),
                                 .size_max = length + n_fields * (NUMBER_TEXT_MAX + FRACTION)};
@@ -75,7 +62,12 @@ struct template template_make(struct arena *arena, const char *text, size_t leng
             template.text[literal++] = text[i] == '\'' ? '"' : text[i];
             continue;
         }
-        uint8_t field = field_named(text + i + 1, (size_t)(end - text) - i - 1);
+        const char *name = text + i + 1;
+        size_t name_length = (size_t)(end - name);
+        uint8_t field = 0;
+        while (field < LINE_COUNT &&
+               (strlen(field_names[field]) != name_length || memcmp(field_names[field], name, name_length) != 0))
+            field++;
         template.slots[template.n_slots++] = (struct slot){(uint32_t)(literal - piece), field};
         piece = literal;
         i = (size_t)(end - text);
@@ -85,14 +77,14 @@ struct template template_make(struct arena *arena, const char *text, size_t leng
     return template;
 }
 
-static char *put_number(char *to, int64_t value) {
+static char *format_number(char *to, int64_t value) {
     return to + integer_format(value, to);
 }
 
 /* Nanoseconds as microseconds with three decimals, from the integer's digits so that nothing is rounded. */
-static char *put_time(char *to, int64_t ns) {
+static char *format_time(char *to, int64_t ns) {
     int64_t rest = ns % 1000;
-    to = put_number(to, ns / 1000);
+    to = format_number(to, ns / 1000);
     *to++ = '.';
     *to++ = (char)('0' + rest / 100);
     *to++ = (char)('0' + rest / 10 % 10);
@@ -111,12 +103,14 @@ void template_write(const struct template *template, const struct template_value
         if (slot.field == LINE_COUNT)
             break;
         bool is_decimal = (slot.field == LINE_TS || slot.field == LINE_DUR) && !values->integer_times;
-        to = is_decimal ? put_time(to, values->of[slot.field]) : put_number(to, values->of[slot.field]);
+        to = is_decimal ? format_time(to, values->of[slot.field]) : format_number(to, values->of[slot.field]);
     }
     output->length += (size_t)(to - start);
 }
 
-/* What host traces of a schema have beyond the least. */
+/* ---- Lines ---- */
+
+/* The optional features of a schema of host traces. */
 struct schema {
     const char *name;
     bool is_flat;     /* fields of the node instead of lists of attributes */
@@ -143,13 +137,13 @@ static const char *const annotation_names[N_ANNOTATIONS] = {
 #define GPU                  "'pid': 0, 'tid': @tid@, 'ts': @ts@"
 #define METADATA(name)       "{'name': '" name "', 'ph': 'M', 'ts': @ts@, "
 
-/* What the GPU's side tells of a call that waits. */
+/* The event of a synchronizing call on the GPU. */
 #define SYNC_EVENT(kind, fields)                                                                                       \
     SPAN("cuda_sync", kind)                                                                                            \
     GPU ", 'dur': @dur@, 'args': {'External id': @external@, 'cuda_sync_kind': '" kind "', " fields                    \
         ", 'correlation': @correlation@, 'device': 0, 'context': 1}}"
 #define AWAITED                                                                                                        \
-    "'wait_on_stream': @awaited@, 'wait_on_cuda_event_record_corr_id': @record@, 'wait_on_cuda_event_id': @small@, "
+    "'wait_on_stream': @event_stream@, 'wait_on_cuda_event_record_corr_id': @record@, 'wait_on_cuda_event_id': @small@, "
 
 static const char *const plain_texts[LINE_PROCESS_NODE] = {
     [LINE_PROCESS_NAME] = METADATA("process_name") "'pid': @pid@, 'tid': 0, 'args': {'name': 'python'}}",
@@ -292,7 +286,7 @@ static void host_op_add(struct buffer *text, const struct schema *schema, const 
     attributes_add(text, schema, row);
 }
 
-/* A node of the host trace that is no operator. */
+/* A node of the host trace that is not an operator. */
 static struct template make_node(struct line_maker *maker, const char *name) {
     struct operator_row row = {.name = name, .inputs = "", .outputs = "", .schema = "", .is_annotation = true};
     host_op_add(&maker->text, maker->schema, &row, 0);
@@ -327,25 +321,6 @@ static void gpu_op_add(struct buffer *text, const struct gpu_row *row) {
     text_add(text, "}}");
 }
 
-static void make_ops(struct lines *lines, struct line_maker *maker) {
-    for (size_t i = 0; i < n_operators * N_TENSOR_SHAPES; i++) {
-        const struct operator_row *row = &operator_rows[i / N_TENSOR_SHAPES];
-        device_op_add(&maker->text, row, i % N_TENSOR_SHAPES);
-        lines->device_ops[i] = finish(maker);
-        host_op_add(&maker->text, maker->schema, row, i % N_TENSOR_SHAPES);
-        lines->host_ops[i] = finish(maker);
-    }
-}
-
-static void make_gpu_ops(struct lines *lines, struct line_maker *maker) {
-    for (size_t i = 0; i < n_gpu_rows; i++) {
-        launch_add(&maker->text, &gpu_rows[i]);
-        lines->launches[i] = finish(maker);
-        gpu_op_add(&maker->text, &gpu_rows[i]);
-        lines->gpu_ops[i] = finish(maker);
-    }
-}
-
 static void make_annotations(struct lines *lines, struct line_maker *maker) {
     for (size_t i = 0; i < N_ANNOTATIONS; i++) {
         struct operator_row row = {.name = annotation_names[i], .inputs = "", .is_annotation = true};
@@ -359,13 +334,6 @@ static void make_annotations(struct lines *lines, struct line_maker *maker) {
     }
 }
 
-static void make_plain(struct lines *lines, struct line_maker *maker) {
-    for (size_t i = 0; i < LINE_PROCESS_NODE; i++)
-        lines->plain[i] = template_make(maker->arena, plain_texts[i], strlen(plain_texts[i]));
-    lines->plain[LINE_PROCESS_NODE] = make_node(maker, "[pytorch|profiler|execution_trace|process]");
-    lines->plain[LINE_THREAD_NODE] = make_node(maker, "[pytorch|profiler|execution_trace|thread]");
-}
-
 bool lines_make(struct lines *lines, const char *schema, struct arena *arena) {
     struct line_maker maker = {.schema = schema_named(schema), .arena = arena};
     size_t n_ops = n_operators * N_TENSOR_SHAPES;
@@ -375,10 +343,24 @@ bool lines_make(struct lines *lines, const char *schema, struct arena *arena) {
                             .gpu_ops = arena_take(arena, n_gpu_rows, sizeof(struct template))};
     if (arena->failed)
         return false;
-    make_ops(lines, &maker);
-    make_gpu_ops(lines, &maker);
+    for (size_t i = 0; i < n_ops; i++) {
+        const struct operator_row *row = &operator_rows[i / N_TENSOR_SHAPES];
+        device_op_add(&maker.text, row, i % N_TENSOR_SHAPES);
+        lines->device_ops[i] = finish(&maker);
+        host_op_add(&maker.text, maker.schema, row, i % N_TENSOR_SHAPES);
+        lines->host_ops[i] = finish(&maker);
+    }
+    for (size_t i = 0; i < n_gpu_rows; i++) {
+        launch_add(&maker.text, &gpu_rows[i]);
+        lines->launches[i] = finish(&maker);
+        gpu_op_add(&maker.text, &gpu_rows[i]);
+        lines->gpu_ops[i] = finish(&maker);
+    }
     make_annotations(lines, &maker);
-    make_plain(lines, &maker);
+    for (size_t i = 0; i < LINE_PROCESS_NODE; i++)
+        lines->plain[i] = template_make(arena, plain_texts[i], strlen(plain_texts[i]));
+    lines->plain[LINE_PROCESS_NODE] = make_node(&maker, "[pytorch|profiler|execution_trace|process]");
+    lines->plain[LINE_THREAD_NODE] = make_node(&maker, "[pytorch|profiler|execution_trace|thread]");
     bool ok = !maker.text.failed && !arena->failed;
     buffer_free(&maker.text);
     return ok;

@@ -11,12 +11,10 @@
 #include "generate/operators.h"
 
 /*
- * Lists of arguments; runs once for each operator, so that nothing here need be fast.
+ * Lists of arguments, built once per operator.
  *
  *     letters "tws", shapes k --facet--> "[[8, 32, 64], [64, 64], []]"            sizes
  *                                        "['Tensor(float)', ..., 'Int']"          types, and so on
- *
- * The text holds ' for " and @field@ for the ids of tensors, as templates take it.
  */
 
 struct shape {
@@ -46,7 +44,7 @@ static bool is_tensor(char letter) {
     return letter == 't' || letter == 'w' || letter == 'v' || letter == 'l';
 }
 
-/* Of a list of integers: the sizes of the tensor that it speaks of. */
+/* The shape of a tensor, or the values of a list of integers. */
 static struct shape shape_of(char letter, size_t k) {
     if (letter == 'w')
         return matrices[k];
@@ -73,7 +71,7 @@ static void integers_add(struct buffer *text, struct shape shape) {
     text_add(text, "]");
 }
 
-/* A word once for each integer of a list. */
+/* Appends a word per integer of a list. */
 static void words_add(struct buffer *text, struct shape shape, const char *word, const char *between) {
     for (uint32_t i = 0; i < shape.n; i++)
         text_add(text, "%s%s", i ? between : "", word);

@@ -1,5 +1,5 @@
 /*
- * operators.h - the operators and GPU operators that generated traces are made of, and in which trees they come.
+ * operators.h - the operators, GPU operators and operator trees of generated traces.
  */
 #ifndef GENERATE_OPERATORS_H
 #define GENERATE_OPERATORS_H
@@ -10,11 +10,8 @@
 
 #include "base/memory.h"
 
-/*
- * The lists that both traces give of an operator's arguments, as text for templates.
- *
- * `letters` stands for the arguments (see operators.h), `k` for the shapes that its tensors have.
- */
+/* ---- Lists of arguments in both traces, as text for templates: `letters` are the arguments, `k` the tensor shapes
+ * ---- */
 
 /* One of the lists: the first four are the host trace's, the others the device trace's. */
 enum facet {
@@ -31,10 +28,10 @@ enum facet {
 /* Appends formatted text. */
 __attribute__((format(printf, 2, 3))) void text_add(struct buffer *text, const char *format, ...);
 
-/* Appends "[...]" with an element for each argument; made ones have the ids of new tensors. */
+/* Appends "[...]" with one element per argument; outputs (`are_made`) have the ids of new tensors. */
 void arguments_add(struct buffer *text, enum facet facet, const char *letters, bool are_made, size_t k);
 
-/* What an operator runs on the GPU. */
+/* The GPU activity of an operator. */
 enum launch_kind { LAUNCH_NONE, LAUNCH_MULTIPLY, LAUNCH_ELEMENTWISE, LAUNCH_REDUCE, LAUNCH_COPY, LAUNCH_NCCL };
 
 #define N_LAUNCH_KINDS 6
@@ -55,13 +52,13 @@ struct operator_row {
 
 extern const struct operator_row operator_rows[];
 extern const size_t n_operators;
-/* The first so many are those of a single rank; only the ranks of a job run the others. */
+/* Number of operators of a single rank, the first rows; only jobs run the others. */
 extern const size_t n_single_operators;
 
-/* The operator that a nesting deeper than its own wraps a tree in. */
+/* The operator that encloses a tree if more nesting is requested. */
 extern const uint8_t operator_scope;
 
-/* A tree of operators: in the order in which they begin, each with its depth. */
+/* A tree of operators by start, each with its depth. */
 struct tree {
     const uint8_t *ops; /* pairs of a depth and a row of `operators` */
     uint8_t n;
@@ -77,7 +74,7 @@ struct forest {
 
 extern const struct forest forests[N_PHASES];
 
-/* What ranks of a job do together, and the tree of operators that does it. */
+/* The collectives of a job, and their operators. */
 enum collective_kind {
     COLLECTIVE_ALL_REDUCE,
     COLLECTIVE_BROADCAST,
@@ -92,9 +89,9 @@ extern const struct tree collective_trees[N_COLLECTIVE_KINDS];
 
 /* A GPU operator: `launch` is the call that starts it, `median_us` its usual duration. */
 struct gpu_row {
-    uint8_t kind;     /* enum launch_kind; the table is in rising order of it */
+    uint8_t kind;     /* enum launch_kind, ascending */
     bool is_copy;     /* category gpu_memcpy */
-    bool is_blocking; /* its operator goes on when it has ended */
+    bool is_blocking; /* its operator waits for its end */
     uint16_t median_us;
     const char *name;
     const char *launch, *launch_category;

@@ -182,7 +182,7 @@ static uint32_t unit_name(const struct choice *choice, row_t unit) {
     return choice->side->name[unit_node(&choice->side->units, unit)];
 }
 
-/* Lists the marks, of which the first is the root's id. */
+/* Lists the marks; the first mark is the root's id. */
 static value_key *list_marks(struct choice *choice, row_t *n) {
     row_t n_units = choice->side->units.n_units;
     value_key *marks = arena_take(choice->scratch, (size_t)n_units + 1, sizeof *marks);

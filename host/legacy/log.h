@@ -1,7 +1,7 @@
 /*
  * log.h - the log lines of the older program, assembled in pieces and passed to the caller.
  *
- * log_end() ends a line. Without a callback, all functions return at once.
+ * log_end() ends a line. Without a callback, the functions do nothing.
  */
 #ifndef LEGACY_LOG_H
 #define LEGACY_LOG_H

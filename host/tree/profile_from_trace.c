@@ -212,7 +212,7 @@ static enum sutra_status trace_rows_read(struct trace_rows *rows, struct sutra_c
 
 /* ---- Arrays of inputs ---- */
 
-/* Whether a place is a string that begins with the text. */
+/* Whether a value is a string that begins with the text. */
 static bool source_begins(const struct input_source *source, struct json_place place, const char *with) {
     size_t length = strlen(with);
     return place.at && *source_text(source, place.at) == '"' && place.end - place.at > length &&

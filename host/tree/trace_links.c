@@ -371,7 +371,7 @@ enum sutra_status sutra_kineto_parents(const struct sutra_kineto_columns *events
 
 /* ---- Parents of a trace's events ---- */
 
-/* The correlation of a row's event; negative if it has none. */
+/* The correlation of a row's event, or a negative number. */
 static value_key correlation_of(const struct sutra_profile *profile, row_t row) {
     return profile->trace->events.correlation[profile->event[row]];
 }
@@ -473,8 +473,8 @@ struct start_list {
     bool first_counts; /* of several with an id, regardless of their times */
 };
 
-/* Lists host calls: those that start a flow of the trace, with its id, or those that start none, with their
- * correlation. Sorts by start, then stably by id. */
+/* Lists the host calls with a flow of the trace (`by_flow`), by flow id, or the host calls without one, by correlation.
+ * Sorts by start, then stably by id. */
 static enum sutra_status start_list_make(struct start_list *list, const struct engine *engine, bool by_flow,
                                          struct arena *arena, struct sutra_error *error) {
     const struct sutra_profile *profile = list->profile;

@@ -340,7 +340,7 @@ static enum sutra_status find_parents(struct sutra_tree *tree, const struct engi
     struct event_parents_step step = {&events, tree->parent, tree->closing};
     struct arena_mark mark = arena_mark(&tree->arena);
     if (profile->whole_us) {
-        /* Whole microseconds hide which of two events came first. An event that starts at the end of another event, and
+        /* Whole microseconds hide the order of two events. An event that starts at the end of another event, and
          * has a duration, is not its child; nor is an event that starts at the end of a runtime call, which has almost
          * no children. So for the replay, the former start 1 ns later, and the latter end 1 ns earlier. */
         int64_t *start = arena_take(&tree->arena, events.n, sizeof *start);
