@@ -679,22 +679,6 @@ static enum sutra_status add_kernel(struct gpu_graph *device, row_t event) {
     return status;
 }
 
-/* Numbers the hubs by device. By the extended rules, a hub does not wait for kernels that end after its call. */
-static enum sutra_status settle_hubs(const struct gpu_graph *device) {
-    struct path_work *work = device->work;
-    struct graph *graph = device->graph;
-    double *ends = NULL;
-    if (graph->hubs.n == 0)
-        return SUTRA_OK;
-    if (work->rules.extended) {
-        ends = arena_take(&work->scratch, graph->hubs.n_sources, sizeof *ends);
-        for (uint32_t i = 0; ends && i < graph->hubs.n_sources; i++)
-            ends[i] = time_of(device, (graph->n_cpu_pairs + i) * 2 + 1);
-    }
-    enum sutra_status status = work_check_memory(work);
-    return status || graph_settle_hubs(graph, ends, &work->scratch) ? status : error_memory(work->error);
-}
-
 enum sutra_status gpu_graph_build(struct path_work *work, const struct path_rows *rows,
                                   const struct path_window *window, const uint8_t *queue,
                                   const struct path_waits *waits, struct graph *graph) {
@@ -711,8 +695,18 @@ enum sutra_status gpu_graph_build(struct path_work *work, const struct path_rows
     for (row_t i = 0; i < device.n && !status; i++)
         status = category_has(rows, device.rows[i], CATEGORY_SYNC) ? add_sync_row(&device, device.rows[i])
                                                                    : add_kernel(&device, device.rows[i]);
-    if (!status)
-        status = settle_hubs(&device);
+
+    /* Number the hubs by device. By the extended rules, a hub does not wait for kernels that end after its call. */
+    uint32_t n_sources = graph->hubs.n_sources;
+    double *ends = NULL;
+    if (!status && graph->hubs.n > 0 && work->rules.extended) {
+        ends = arena_take(&work->scratch, n_sources, sizeof *ends);
+        for (uint32_t i = 0; ends && i < n_sources; i++)
+            ends[i] = time_of(&device, (graph->n_cpu_pairs + i) * 2 + 1);
+        status = work_check_memory(work);
+    }
+    if (!status && graph->hubs.n > 0 && !graph_settle_hubs(graph, ends, &work->scratch))
+        status = error_memory(work->error);
     tuples_free(&device.lanes);
     arena_release(&work->scratch, mark);
     return status;

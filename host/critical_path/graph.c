@@ -263,24 +263,6 @@ static void remove_node(const struct graph *graph, struct longest *longest, node
     }
 }
 
-/* Orders and measures all nodes. Starts with the nodes without incoming edges, in the order of `nodes`, or by number if
- * `nodes` is NULL. */
-static void measure_all(const struct graph *graph, struct longest *longest, const node_t *nodes) {
-    for (node_t node = 0; node < graph_nodes(graph); node++)
-        longest->n_missing[node] = graph->into_start[node + 1] - graph->into_start[node];
-    for (uint32_t hub = 0; hub < graph->hubs.n; hub++)
-        longest->n_missing[graph->hubs.to[hub]] -= graph->hubs.n_from[hub] == 0;
-    for (node_t i = 0; i < graph_nodes(graph); i++) {
-        node_t node = nodes ? nodes[i] : i;
-        if (longest->n_missing[node] == 0)
-            longest->order[longest->n++] = node;
-    }
-    for (node_t i = 0; i < longest->n; i++) {
-        measure_distance(graph, longest, longest->order[i]);
-        remove_node(graph, longest, longest->order[i]);
-    }
-}
-
 static enum sutra_status trace_back(const struct path_work *work, const struct graph *graph,
                                     const struct longest *longest, struct path_nodes *path) {
     node_t end = NODE_NONE, n = 1;
@@ -307,7 +289,7 @@ static enum sutra_status trace_back(const struct path_work *work, const struct g
 enum sutra_status longest_path_find(struct path_work *work, const struct path_rows *rows, struct graph *graph,
                                     struct path_nodes *path) {
     struct arena_mark mark = arena_mark(&work->scratch);
-    size_t n = graph_nodes(graph);
+    node_t n = graph_nodes(graph), *nodes = NULL;
     struct longest longest = {.order = arena_take(&work->scratch, n, sizeof *longest.order),
                               .n_missing = arena_take(&work->scratch, n, sizeof *longest.n_missing),
                               .distance = arena_take(&work->scratch, n, sizeof *longest.distance),
@@ -316,11 +298,26 @@ enum sutra_status longest_path_find(struct path_work *work, const struct path_ro
     enum sutra_status status = graph_index(graph, &work->scratch) ? work_check_memory(work) : error_memory(work->error);
     if (!status)
         status = check_edges(work, rows, graph);
-    node_t *nodes = work->rules.newer ? arena_take(&work->scratch, n, sizeof *nodes) : NULL;
-    if (!status && work->rules.newer)
+    if (!status && work->rules.newer) {
+        nodes = arena_take(&work->scratch, n, sizeof *nodes);
         status = nodes ? nodes_by_time(work, rows, graph, nodes) : error_memory(work->error);
+    }
     if (!status) {
-        measure_all(graph, &longest, nodes);
+        /* Order and measure all nodes. Start with the nodes without incoming edges: by time in HTA 0.6, else by number.
+         * */
+        for (node_t node = 0; node < n; node++)
+            longest.n_missing[node] = graph->into_start[node + 1] - graph->into_start[node];
+        for (uint32_t hub = 0; hub < graph->hubs.n; hub++)
+            longest.n_missing[graph->hubs.to[hub]] -= graph->hubs.n_from[hub] == 0;
+        for (node_t i = 0; i < n; i++) {
+            node_t node = nodes ? nodes[i] : i;
+            if (longest.n_missing[node] == 0)
+                longest.order[longest.n++] = node;
+        }
+        for (node_t i = 0; i < longest.n; i++) {
+            measure_distance(graph, &longest, longest.order[i]);
+            remove_node(graph, &longest, longest.order[i]);
+        }
         status =
             longest.n < n ? stop_empty(work, "the dependencies form a cycle") : trace_back(work, graph, &longest, path);
     }

@@ -94,31 +94,27 @@ static enum sutra_status keep_cpu_rows(struct path_work *work, const struct path
     return status;
 }
 
-static enum sutra_status keep_gpu_rows(const struct path_work *work, struct path_rows *rows,
-                                       const struct kept_rows *kept) {
-    row_t n = 0;
-    for (row_t i = 0; i < rows->n; i++) {
-        row_t event = rows->list[i];
-        if (!(rows->state[event] & ROW_GPU))
-            continue;
-        row_t found = key_index_find(&kept->index, work->events->correlation[event]);
-        if (found == ROW_NONE)
-            continue;
-        if (kept->repeated[found] && rows->link[event] != ROW_NONE && rows->link[event] > 0)
-            return stop_empty(work, "several calls have the correlation of event %u", event);
-        rows->list[n++] = event;
-    }
-    memcpy(rows->list + n, kept->rows, kept->n * sizeof *kept->rows);
-    rows->n = n + kept->n;
-    return SUTRA_OK;
-}
-
+/* Drops the last step and all later rows. */
 static enum sutra_status drop_last_step(struct path_work *work, struct path_rows *rows) {
     struct arena_mark mark = arena_mark(&work->scratch);
     struct kept_rows kept = {0};
+    row_t n = 0;
     enum sutra_status status = keep_cpu_rows(work, rows, &kept);
-    if (!status)
-        status = keep_gpu_rows(work, rows, &kept);
+    for (row_t i = 0; i < rows->n && !status; i++) {
+        row_t event = rows->list[i];
+        if (!(rows->state[event] & ROW_GPU))
+            continue;
+        row_t found = key_index_find(&kept.index, work->events->correlation[event]);
+        if (found == ROW_NONE)
+            continue;
+        if (kept.repeated[found] && rows->link[event] != ROW_NONE && rows->link[event] > 0)
+            status = stop_empty(work, "several calls have the correlation of event %u", event);
+        rows->list[n++] = event;
+    }
+    if (!status) {
+        memcpy(rows->list + n, kept.rows, kept.n * sizeof *kept.rows);
+        rows->n = n + kept.n;
+    }
     key_index_free(&kept.index);
     arena_release(&work->scratch, mark);
     return status;

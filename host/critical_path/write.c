@@ -452,19 +452,6 @@ static void write_span(struct text_out *text, const char *name, double window, d
     out_format(text, ", \"cat\": \"critical_path\", \"name\": \"%s\"}", name);
 }
 
-static void write_coverage_track(const struct sutra_critical_path *path, struct text_out *text) {
-    const struct path_search *search = &path->search;
-    const struct sutra_critical_path_report *report = &path->report;
-    row_t event = node_event(&search->graph, search->path.node[0]);
-    double first = number_as_double(number_at(search->rows.events->ts, event)) - (double)search->rows.ts[event];
-    double window = first + node_time(&search->rows, &search->graph, search->path.node[0]) - report->begin_us;
-    char name[80];
-    snprintf(name, sizeof name, "critical path: %.3f of %.3f us", report->us, report->window_us);
-    write_span(text, "before the critical path", window, 0, report->begin_us);
-    write_span(text, name, window, report->begin_us, report->end_us);
-    write_span(text, "after the critical path", window, report->end_us, report->window_us);
-}
-
 /* Copies the events[0..n) on the path and the events that are not slices, user annotations and Python functions. */
 static void copy_critical(const struct path_search *search, struct text_out *text, const row_t *events, row_t n,
                           size_t *from) {
@@ -493,6 +480,7 @@ static void copy_critical(const struct path_search *search, struct text_out *tex
 bool write_path_chrome(const struct sutra_critical_path *path, struct text_out *text) {
     const struct path_search *search = &path->search;
     const struct sutra_device_trace *trace = search->trace;
+    const struct sutra_critical_path_report *report = &path->report;
     size_t from = 0;
     row_t n = 0, *events = malloc(((size_t)search->path.n + 1) * sizeof *events);
     if (!events)
@@ -511,9 +499,18 @@ bool write_path_chrome(const struct sutra_critical_path *path, struct text_out *
     for (row_t i = 0; i < n && !path->only_critical; i++)
         mark_event(search, text, events[i], &from);
     trace_copy_to(trace, text, &from, trace_events_end(trace));
-    bool ok = write_arrows(path, text);
-    write_coverage_track(path, text);
-    trace_copy_to(trace, text, &from, trace->document.source.size);
     free(events);
+    bool ok = write_arrows(path, text);
+
+    /* The coverage track */
+    row_t event = node_event(&search->graph, search->path.node[0]);
+    double first = number_as_double(number_at(search->rows.events->ts, event)) - (double)search->rows.ts[event];
+    double window = first + node_time(&search->rows, &search->graph, search->path.node[0]) - report->begin_us;
+    char name[80];
+    snprintf(name, sizeof name, "critical path: %.3f of %.3f us", report->us, report->window_us);
+    write_span(text, "before the critical path", window, 0, report->begin_us);
+    write_span(text, name, window, report->begin_us, report->end_us);
+    write_span(text, "after the critical path", window, report->end_us, report->window_us);
+    trace_copy_to(trace, text, &from, trace->document.source.size);
     return ok;
 }

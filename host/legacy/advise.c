@@ -19,22 +19,6 @@
 /* Minimum share of matched host operators. */
 #define SHARE_MIN 0.5
 
-/* Describes why the traces do not fit. */
-static enum sutra_status find_cause(const struct sutra_host_trace *host, const struct sutra_device_trace *device,
-                                    struct sutra_advice *advice, struct sutra_error *error) {
-    _Static_assert(sizeof advice->cause == PAIRING_TEXT, "the text fits");
-    struct pairing pairing;
-    enum sutra_status status = pairing_look(host, device, &pairing, error);
-    if (status)
-        return status;
-    advice->n_host_rf_zero = pairing.host.n_zero;
-    advice->n_device_rf_zero = pairing.device.n_zero;
-    advice->misfit = pairing_misfit(&pairing, advice->cause);
-    if (!advice->misfit && 2 * advice->n_common_rf < host->nodes.n)
-        snprintf(advice->cause, sizeof advice->cause, "%s", pairing_cause(&pairing));
-    return SUTRA_OK;
-}
-
 static enum sutra_status count_ids(struct sutra_context *context, const struct sutra_host_trace *host,
                                    const struct sutra_device_trace *device, struct sutra_advice *advice,
                                    struct sutra_error *error) {
@@ -116,14 +100,27 @@ static enum sutra_status try_annotation(struct sutra_context *context, const str
 enum sutra_status sutra_advise(struct sutra_context *context, const struct sutra_host_trace *host,
                                const struct sutra_device_trace *device, struct sutra_advice *advice,
                                struct sutra_error *error) {
+    _Static_assert(sizeof advice->cause == PAIRING_TEXT, "the text fits");
     struct sutra_advice found = {0};
     enum sutra_status status = count_ids(context, host, device, &found, error);
-    if (!status && found.n_common_rf)
+    if (status)
+        return status;
+    if (found.n_common_rf)
         found.linker = SUTRA_LINKER_IDS;
-    if (!status)
-        status = find_cause(host, device, &found, error);
+
+    /* Describe why the traces do not fit. */
+    struct pairing pairing;
+    status = pairing_look(host, device, &pairing, error);
+    if (status)
+        return status;
+    found.n_host_rf_zero = pairing.host.n_zero;
+    found.n_device_rf_zero = pairing.device.n_zero;
+    found.misfit = pairing_misfit(&pairing, found.cause);
+    if (!found.misfit && 2 * found.n_common_rf < host->nodes.n)
+        snprintf(found.cause, sizeof found.cause, "%s", pairing_cause(&pairing));
+
     struct tries tries = {0};
-    if (!status && !found.n_common_rf)
+    if (!found.n_common_rf)
         list_tries(device, &tries);
     for (size_t i = 0; i < tries.n && !status && found.linker != SUTRA_LINKER_EXACT; i++)
         status = try_annotation(context, host, device, tries.text[i], &found, error);

@@ -13,8 +13,7 @@
  *
  * Steps take two bits per cell. O(n_a * width) time, a quarter of it in bytes.
  *
- * Ids: pairs of operators with equal record-function ids, of which the longest chain that ascends on both sides is
- * kept.
+ * Ids: pairs of operators with equal record-function ids, reduced to the longest chain that ascends on both sides.
  */
 #include <stdatomic.h>
 #include <string.h>

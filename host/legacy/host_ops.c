@@ -296,21 +296,6 @@ static enum sutra_status trim(struct choice *choice, value_key begin, value_key 
     return status;
 }
 
-static enum sutra_status choose_iteration(struct choice *choice) {
-    row_t n_marks;
-    const value_key *marks = list_marks(choice, &n_marks);
-    if (!marks)
-        return error_memory(choice->error);
-    row_t n = n_marks - 1, chosen = n > 2 ? 2 : n - 1;
-    if (n <= 1)
-        return SUTRA_OK;
-    choice->trimmed = true;
-    log_info(choice->log, "Execution trace has %u > 1 iterations.", n);
-    log_info(choice->log, "Copying nodes for iter %u for ids in the range [%" PRId64 ", %" PRId64 ")", chosen,
-             marks[chosen], marks[chosen + 1]);
-    return trim(choice, marks[chosen], marks[chosen + 1]);
-}
-
 enum reach { REACH_UNKNOWN, REACH_YES, REACH_NO, REACH_WALKING };
 
 /* Reports the ids of a cycle that contains `unit`. */
@@ -378,7 +363,7 @@ enum sutra_status host_side_choose(struct host_side *side, struct sutra_context 
                                    const struct legacy_names *names, bool old_names, struct legacy_log *log,
                                    struct arena *arena, struct sutra_error *error) {
     const struct host_ops *units = &side->units;
-    row_t n = units->n_units;
+    row_t n = units->n_units, n_marks = 0;
     struct arena scratch = {0};
     struct choice choice = {.side = side,
                             .context = context,
@@ -398,8 +383,17 @@ enum sutra_status host_side_choose(struct host_side *side, struct sutra_context 
     for (row_t unit = 0; unit < n && !status; unit++)
         choice.parent[unit] =
             unit_id(&choice, unit) == ROOT_ID ? ROW_NONE : key_index_find(&units->ids, unit_parent_id(&choice, unit));
-    if (!status)
-        status = choose_iteration(&choice);
+    const value_key *marks = status ? NULL : list_marks(&choice, &n_marks);
+    if (!status && !marks)
+        status = error_memory(error);
+    if (!status && n_marks > 2) {
+        row_t n_iterations = n_marks - 1, chosen = n_iterations > 2 ? 2 : n_iterations - 1;
+        choice.trimmed = true;
+        log_info(log, "Execution trace has %u > 1 iterations.", n_iterations);
+        log_info(log, "Copying nodes for iter %u for ids in the range [%" PRId64 ", %" PRId64 ")", chosen,
+                 marks[chosen], marks[chosen + 1]);
+        status = trim(&choice, marks[chosen], marks[chosen + 1]);
+    }
     if (!status)
         status = list_operators(&choice);
     arena_free(&scratch);

@@ -208,23 +208,6 @@ static enum sutra_status match_sides(struct linking *linking, struct sutra_legac
     return status ? status : check_counts(linking);
 }
 
-static enum sutra_status run_stages(struct linking *linking, struct sutra_legacy *legacy) {
-    struct sutra_context *context = linking->context;
-    struct legacy_sides *sides = &legacy->sides;
-    linking->report.n_host_nodes = linking->host->nodes.n;
-    stage_begin(context, "list operators", linking->host->nodes.n);
-    enum sutra_status status = read_sides(linking, sides, &legacy->arena);
-    stage_begin(context, "match", sides->host.n);
-    if (!status)
-        status = match_sides(linking, legacy);
-    stage_begin(context, "assemble", linking->host->nodes.n);
-    if (!status)
-        status = assemble(&legacy->nodes, context, sides, &legacy->groups, legacy->match, linking->options->most_bytes,
-                          &linking->report, &legacy->arena, linking->error);
-    stage_end(context);
-    return status;
-}
-
 enum sutra_status legacy_link(struct sutra_context *context, const struct sutra_host_trace *host,
                               const struct sutra_device_trace *device, const struct sutra_legacy_options *options,
                               struct sutra_legacy_report *report, struct sutra_legacy **legacy,
@@ -239,8 +222,18 @@ enum sutra_status legacy_link(struct sutra_context *context, const struct sutra_
         return error_memory(error);
     struct linking linking = {.context = context, .host = host, .device = device, .options = &chosen, .error = error};
     linking.log = (struct legacy_log){.line = chosen.line, .arg = chosen.arg};
+    linking.report.n_host_nodes = host->nodes.n;
     context_expect(context, device->events.n);
-    status = run_stages(&linking, made);
+    stage_begin(context, "list operators", host->nodes.n);
+    status = read_sides(&linking, &made->sides, &made->arena);
+    stage_begin(context, "match", made->sides.host.n);
+    if (!status)
+        status = match_sides(&linking, made);
+    stage_begin(context, "assemble", host->nodes.n);
+    if (!status)
+        status = assemble(&made->nodes, context, &made->sides, &made->groups, made->match, chosen.most_bytes,
+                          &linking.report, &made->arena, error);
+    stage_end(context);
     buffer_free(&linking.log.text);
     report_give(report, &linking.report, sizeof linking.report);
     if (status)

@@ -102,7 +102,6 @@ void node_places_read(const struct sutra_host_trace *host, row_t node, struct no
 struct legacy_output {
     const struct sutra_legacy *legacy;
     struct sink *sink;
-    struct buffer head, tail;
     atomic_bool failed; /* out of memory */
 };
 
@@ -183,31 +182,30 @@ static void write_piece(void *arg, size_t number) {
     node_rewriter_free(&rewriter);
 }
 
-static enum sutra_status write_all(struct legacy_output *output, struct sutra_context *context, const char *path,
-                                   uint64_t *n_bytes, struct sutra_error *error) {
-    uint64_t n = n_entries(output->legacy);
-    if (!document_frame(&output->legacy->sides.host.trace->document, n == 0, &output->head, &output->tail))
-        return error_memory(error);
-    enum sutra_status status = sink_open(&output->sink, context, path, error);
-    if (status)
-        return status;
-    size_t n_pieces = (size_t)((n + PIECE_ENTRIES - 1) / PIECE_ENTRIES);
-    sink_write(output->sink, 0, output->head.bytes, output->head.length);
-    pool_run(context->pool, n_pieces, write_piece, output);
-    sink_write(output->sink, n_pieces + 1, output->tail.bytes, output->tail.length);
-    bool whole = !atomic_load(&output->failed);
-    status = sink_close(output->sink, whole, n_bytes, error);
-    return status || whole ? status : error_memory(error);
-}
-
 enum sutra_status sutra_legacy_write(struct sutra_context *context, const struct sutra_legacy *legacy, const char *path,
                                      uint64_t *n_bytes, struct sutra_error *error) {
     struct legacy_output output = {.legacy = legacy};
-    stage_begin(context, "write", n_entries(legacy));
-    enum sutra_status status = write_all(&output, context, path, n_bytes, error);
+    struct buffer head = {0}, tail = {0};
+    uint64_t n = n_entries(legacy);
+    stage_begin(context, "write", n);
+    enum sutra_status status = SUTRA_OK;
+    if (!document_frame(&legacy->sides.host.trace->document, n == 0, &head, &tail))
+        status = error_memory(error);
+    if (!status)
+        status = sink_open(&output.sink, context, path, error);
+    if (!status) {
+        size_t n_pieces = (size_t)((n + PIECE_ENTRIES - 1) / PIECE_ENTRIES);
+        sink_write(output.sink, 0, head.bytes, head.length);
+        pool_run(context->pool, n_pieces, write_piece, &output);
+        sink_write(output.sink, n_pieces + 1, tail.bytes, tail.length);
+        bool complete = !atomic_load(&output.failed);
+        status = sink_close(output.sink, complete, n_bytes, error);
+        if (!status && !complete)
+            status = error_memory(error);
+    }
     stage_end(context);
-    buffer_free(&output.head);
-    buffer_free(&output.tail);
+    buffer_free(&head);
+    buffer_free(&tail);
     return status;
 }
 

@@ -342,23 +342,6 @@ void sutra_correlation_free(struct sutra_correlation *correlation) {
     free(correlation);
 }
 
-static enum sutra_status find_fwdbwd(struct sutra_correlation *correlation, struct sutra_context *context,
-                                     enum sutra_torch_version torch_version, struct sutra_error *error) {
-    const struct sutra_profile *profile = correlation->profile;
-    const struct sutra_sequence_columns operators = {.n = profile->n,
-                                                     .tid = profile->tid,
-                                                     .forward_tid = profile->forward_tid,
-                                                     .sequence = profile->sequence,
-                                                     .start_ns = profile->start,
-                                                     .end_ns = profile->end};
-    correlation->fwdbwd = arena_take(&correlation->arena, profile->n, sizeof *correlation->fwdbwd);
-    if (!correlation->fwdbwd)
-        return error_memory(error);
-    enum sutra_status status = sutra_forward_backward(context, &operators, torch_version, correlation->fwdbwd,
-                                                      &correlation->n_fwdbwd, &correlation->report, error);
-    return profile->trace ? error_name_file(error, status, profile->trace->document.source.name) : status;
-}
-
 /* Pairs GPU operators with their launches and with the nearest operators above them in the call tree. */
 static enum sutra_status find_launches(struct sutra_correlation *correlation, struct sutra_context *context,
                                        enum sutra_torch_version torch_version, struct sutra_error *error) {
@@ -412,8 +395,21 @@ enum sutra_status sutra_correlation_find(struct sutra_context *context, const st
     made->kind = chosen.kind;
     context_expect(context, profile->n);
     stage_begin(context, "correlate", profile->n);
-    if (made->kind != SUTRA_CORRELATION_AC2G)
-        status = find_fwdbwd(made, context, chosen.torch_version, error);
+    if (made->kind != SUTRA_CORRELATION_AC2G) {
+        const struct sutra_sequence_columns operators = {.n = profile->n,
+                                                         .tid = profile->tid,
+                                                         .forward_tid = profile->forward_tid,
+                                                         .sequence = profile->sequence,
+                                                         .start_ns = profile->start,
+                                                         .end_ns = profile->end};
+        made->fwdbwd = arena_take(&made->arena, profile->n, sizeof *made->fwdbwd);
+        status = arena_status(&made->arena, error);
+        if (!status)
+            status = sutra_forward_backward(context, &operators, chosen.torch_version, made->fwdbwd, &made->n_fwdbwd,
+                                            &made->report, error);
+        if (profile->trace)
+            status = error_name_file(error, status, profile->trace->document.source.name);
+    }
     if (!status && made->kind != SUTRA_CORRELATION_FWDBWD)
         status = find_launches(made, context, chosen.torch_version, error);
     stage_end(context);

@@ -123,22 +123,6 @@ static bool time_fits(int64_t time) {
     return time < NUMBER_INTEGER_LIMIT && time > -NUMBER_INTEGER_LIMIT;
 }
 
-/* Numbers the tids, and the forward tids that are tids. */
-static bool number_tids(const struct sutra_event_columns *events, uint32_t *thread, uint32_t *forward,
-                        uint32_t *n_threads) {
-    struct thread_numbers threads;
-    bool ok = thread_numbers_init(&threads);
-    for (uint64_t i = 0; i < events->n && ok; i++)
-        ok = (thread[i] = thread_number(&threads, (uint64_t)events->tid[i], 0)) != PAIR_NONE;
-    for (uint64_t i = 0; i < events->n && ok; i++)
-        forward[i] = events->forward_tid && events->forward_tid[i]
-                         ? pair_table_find(&threads.table, (uint64_t)events->forward_tid[i], 0)
-                         : THREAD_NONE;
-    *n_threads = threads.n;
-    thread_numbers_free(&threads);
-    return ok;
-}
-
 /* Finds the parents of sorted events, and maps positions to rows. */
 static enum sutra_status find_parent_rows(const struct sorted_events *sorted, const struct engine *engine,
                                           struct arena *arena, uint32_t *parent, int64_t *closing,
@@ -175,9 +159,19 @@ enum sutra_status sutra_event_parents(struct sutra_context *context, const struc
                                .thread = thread,
                                .forward = forward,
                                .placed = events->placed};
-    enum sutra_status status = SUTRA_OK;
-    if (arena.failed || !number_tids(events, thread, forward, &from.n_threads))
-        status = error_memory(error);
+
+    /* Number the tids, and the forward tids that are tids. */
+    struct thread_numbers threads;
+    bool ok = thread_numbers_init(&threads) && !arena.failed;
+    for (uint64_t i = 0; i < events->n && ok; i++)
+        ok = (thread[i] = thread_number(&threads, (uint64_t)events->tid[i], 0)) != PAIR_NONE;
+    for (uint64_t i = 0; i < events->n && ok; i++)
+        forward[i] = events->forward_tid && events->forward_tid[i]
+                         ? pair_table_find(&threads.table, (uint64_t)events->forward_tid[i], 0)
+                         : THREAD_NONE;
+    from.n_threads = threads.n;
+    thread_numbers_free(&threads);
+    enum sutra_status status = ok ? SUTRA_OK : error_memory(error);
     if (!status)
         status = sorted_events_make(&sorted, context, &from, &arena, error);
     if (!status)
