@@ -1,5 +1,5 @@
 /*
- * analyses.c - operations: HTA, operators and the DLRM notebook for one rank or several, and their HTML pages.
+ * analyses.c - operations: HTA, operators, the DLRM notebook and GPU memory, and their HTML pages.
  */
 #include "core.h"
 
@@ -10,6 +10,7 @@ DEFINE_FREE(hta_ranks)
 DEFINE_FREE(operators)
 DEFINE_FREE(operators_ranks)
 DEFINE_FREE(dlrm)
+DEFINE_FREE(memory)
 
 /* ---- Holistic Trace Analysis ---- */
 
@@ -192,6 +193,40 @@ static enum sutra_status run_dlrm_page(struct job *job, struct sutra_context *co
                                    &job->error);
 }
 
+/* ---- GPU memory ---- */
+
+static PyObject *memory_report(const void *thing) {
+    struct sutra_memory_finding finding;
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && sutra_memory_finding(thing, i, &finding); i++) {
+        PyObject *bytes = finding.bytes < 0 ? Py_BuildValue("") : PyLong_FromLongLong(finding.bytes);
+        list = list_add(list, Py_BuildValue("(sNNN)", finding.rule, str_from_utf8(finding.device), bytes,
+                                            str_from_utf8(finding.text)));
+    }
+    return dict_add(PyDict_New(), "findings", list);
+}
+
+static const struct kind memory_kind = {
+    .name = "memory", .free = memory_release, .result = own_result, .report = memory_report};
+
+/* Texts: the input to compare with or None, then the inputs. Number: rows of each list of the JSON. */
+static enum sutra_status run_memory(struct job *job, struct sutra_context *context) {
+    const struct sutra_memory_options options = {
+        .size = sizeof options, .against = job->texts[0], .n_top = (uint64_t)job->numbers[0], .tables = true};
+    RETURN_THING(
+        job,
+        sutra_memory_run(context, (const char *const *)job->texts + 1, job->n_texts - 1, &options, &made, &job->error),
+        sutra_memory);
+}
+
+static enum sutra_status run_memory_json(struct job *job, struct sutra_context *context) {
+    return sutra_memory_write_json(context, job->things[0]->thing, job->texts[0], &job->number, &job->error);
+}
+
+static enum sutra_status run_memory_page(struct job *job, struct sutra_context *context) {
+    return sutra_report_write_memory(context, job->things[0]->thing, job->texts[0], &job->number, &job->error);
+}
+
 const struct operation analysis_operations[] = {
     {"hta", {"device_trace"}, 1, HTA_NUMBERS, RETURNS_THING, run_hta, &hta_kind},
     {"hta_ranks",
@@ -216,5 +251,8 @@ const struct operation analysis_operations[] = {
     {"operators_page", {"operators_ranks"}, 1, 0, RETURNS_NUMBER, run_operators_page, NULL},
     {"dlrm", {"device_trace"}, 1, 4, RETURNS_THING, run_dlrm, &dlrm_kind},
     {"dlrm_page", {"dlrm"}, 2, 0, RETURNS_NUMBER, run_dlrm_page, NULL},
+    {"memory", {NULL}, 2, 1, RETURNS_THING, run_memory, &memory_kind},
+    {"memory_json", {"memory"}, 1, 0, RETURNS_NUMBER, run_memory_json, NULL},
+    {"memory_page", {"memory"}, 1, 0, RETURNS_NUMBER, run_memory_page, NULL},
     {0},
 };

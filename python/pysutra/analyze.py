@@ -1,4 +1,4 @@
-"""Time analysis of one or many ranks.
+"""Analyses of one or many ranks: time and GPU memory.
 
 >>> result = pysutra.analyze.hta(["rank0.json", "rank1.json"])
 >>> result.tables["temporal_breakdown"].to_pandas()
@@ -69,6 +69,13 @@ class Result(Closing):
         """Ranks in ascending order, followed by the skipped traces."""
         return [Rank(*rank) for rank in _core.ranks(self._thing)]
 
+    def _read_json(self, operation: str, numbers: Sequence[float] = ()) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "list.json")
+            self._run(operation, (self._thing,), (path_bytes(path),), numbers)
+            with open(path, encoding="utf-8") as file:
+                return json.load(file)
+
     _page = "report"
 
     def _write_page(self, folder: bytes) -> None:
@@ -98,13 +105,6 @@ class HtaResult(Result):
 
     def _write_page(self, folder: bytes) -> None:
         self._run("hta_page", (self._thing,), (folder,))
-
-    def _read_json(self, operation: str, numbers: Sequence[float]) -> Any:
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "list.json")
-            self._run(operation, (self._thing,), (path_bytes(path),), numbers)
-            with open(path, encoding="utf-8") as file:
-                return json.load(file)
 
     def _list(self, number: int) -> Any:
         return self._read_json("hta_list", (number,))
@@ -292,6 +292,51 @@ def dlrm(path: Path, compat: bool = False, iters: int = 0, skip_iters: int = 0, 
     with DeviceTrace(path, context, progress, step, from_us, to_us, name, stream, category) as trace:
         thing = trace._run("dlrm", (trace._thing,), (module_marker,), (compat, iters, skip_iters, batch), progress)
         return DlrmResult(trace.path, trace._context, thing)
+
+
+class MemoryFinding(NamedTuple):
+    """One finding: the rule, the device, the bytes (None if the rule counts none) and the text."""
+
+    rule: str
+    device: str
+    bytes: Optional[int]
+    text: str
+
+
+class MemoryResult(Result):
+    """Use of GPU memory. Returned by ``memory()``."""
+
+    _page = "memory"
+
+    def _write_page(self, folder: bytes) -> None:
+        self._run("memory_page", (self._thing,), (folder,))
+
+    @property
+    def findings(self) -> List[MemoryFinding]:
+        """Causes of high memory use with advice, of each input in the order of the rules."""
+        return [MemoryFinding(*finding) for finding in _core.report(self._thing)["findings"]]
+
+    @property
+    def report(self) -> Dict[str, Any]:
+        """All numbers, as ``sutra analyze memory --format json`` writes them."""
+        return dict(self._read_json("memory_json"))
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.closed else "\n".join(finding.text for finding in self.findings) or "no findings"
+
+
+def memory(paths: Union[Path, Sequence[Path]], against: Optional[Path] = None, top: int = 0,
+           context: Optional[Context] = None, progress: Optional[Progress] = None) -> MemoryResult:
+    """Finds which allocations make up the peak of GPU memory, whether memory grows, and why an allocation failed.
+
+    Args:
+        paths: memory snapshots (pickle or JSON), or device traces with memory events: one or several.
+        against: a second input to compare a single one with; the table ``memory_comparison`` has the differences.
+        top: rows of each list in ``report`` (0: 10).
+    """
+    context = context or shared()
+    texts = (None if against is None else path_bytes(against), *path_list(paths))
+    return MemoryResult(context, context.run("memory", (), texts, (top,), progress))
 
 
 class Finding(NamedTuple):
