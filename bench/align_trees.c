@@ -14,9 +14,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench.h"
 #include "generate/burst.h"
-#include "legacy/match.h"
 #include "legacy/align.h"
+#include "legacy/match.h"
 
 #define KINDS  300
 #define LEVELS 6
@@ -29,11 +30,6 @@ struct editable {
     uint32_t *token;
     uint8_t *touched; /* deleted, inserted, renamed or moved */
 };
-
-static void fail(const char *why) {
-    fprintf(stderr, "align_trees: %s\n", why);
-    exit(2);
-}
 
 static void *rows_new(row_t n) {
     void *rows = malloc(((size_t)n + 1) * sizeof(row_t));
@@ -202,12 +198,6 @@ static struct call_tree flatten(const struct editable *tree, struct arena *arena
     return flat;
 }
 
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 struct outcome {
     double share, seconds;
     row_t n_untouched, n_found, n_wrong;
@@ -219,10 +209,10 @@ static struct outcome align(const struct editable *before, const struct editable
     struct call_tree a = flatten(before, &arena, row_a), b = flatten(after, &arena, row_b);
     struct sutra_error error;
     struct outcome outcome = {0};
-    double begin = seconds_now();
+    double begin = seconds(CLOCK_MONOTONIC);
     if (tree_align(&a, &b, pool, match, &error))
         fail(error.message);
-    outcome.seconds = seconds_now() - begin;
+    outcome.seconds = seconds(CLOCK_MONOTONIC) - begin;
     for (row_t i = 0; i < a.n; i++) {
         bool untouched = !after->touched[row_a[i]], found = match[i] != ROW_NONE && row_b[match[i]] == row_a[i];
         outcome.n_untouched += untouched;

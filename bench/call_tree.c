@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "bench.h"
 #include "context/context.h"
 #include "generate/burst.h"
 #include "tree/tree.h"
@@ -23,21 +24,6 @@
 #define NESTED_MAX     8
 
 enum { FORWARD_THREADS = 2, THREADS = 4, TENSORS_MAX = 3, STORAGES = 4096 };
-
-static void fail(const char *why) {
-    fprintf(stderr, "call_tree: %s\n", why);
-    exit(2);
-}
-
-static double seconds_of(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static double seconds(void) {
-    return seconds_of(CLOCK_MONOTONIC);
-}
 
 static void add_inputs(struct sutra_profile *profile, struct random *random) {
     static const int64_t sizes[] = {8, 16}, strides[] = {16, 1};
@@ -132,16 +118,16 @@ static void time_steps(const struct engine *engine, const struct sutra_tree *tre
     row_t n = tree->profile->n;
     row_t *parent = malloc(((size_t)n + 1) * sizeof *parent);
     int64_t *closing = malloc(((size_t)n + 1) * sizeof *closing);
-    double begin = seconds();
+    double begin = seconds(CLOCK_MONOTONIC);
     if (!parent || !closing ||
         engine->event_parents(engine->state, &(struct event_parents_step){&tree->sorted.events, parent, closing},
                               &error))
         fail("out of memory");
-    times->parents = least(times->parents, seconds() - begin);
-    begin = seconds();
+    times->parents = least(times->parents, seconds(CLOCK_MONOTONIC) - begin);
+    begin = seconds(CLOCK_MONOTONIC);
     if (tensor_ids_find(&ids, tree, engine, SUTRA_TORCH_VERSION_2, &arena, &error))
         fail("out of memory");
-    times->ids = least(times->ids, seconds() - begin);
+    times->ids = least(times->ids, seconds(CLOCK_MONOTONIC) - begin);
     free(parent);
     free(closing);
     arena_free(&arena);
@@ -151,17 +137,17 @@ static void time_round(struct sutra_context *context, const struct sutra_profile
     struct sutra_tree *tree = NULL;
     struct sutra_correlation *correlation = NULL;
     struct sutra_error error;
-    double begin = seconds(), worked = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    double begin = seconds(CLOCK_MONOTONIC), worked = seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (sutra_tree_build(context, profile, SUTRA_TORCH_VERSION_2, &tree, &error))
         fail(error.message);
-    times->tree = least(times->tree, seconds() - begin);
-    times->processors = least(times->processors, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - worked);
+    times->tree = least(times->tree, seconds(CLOCK_MONOTONIC) - begin);
+    times->processors = least(times->processors, seconds(CLOCK_PROCESS_CPUTIME_ID) - worked);
     time_steps(&context->engine, tree, times);
     sutra_tree_free(tree);
-    begin = seconds();
+    begin = seconds(CLOCK_MONOTONIC);
     if (sutra_correlation_find(context, profile, NULL, &correlation, &error))
         fail(error.message);
-    times->pairs = least(times->pairs, seconds() - begin);
+    times->pairs = least(times->pairs, seconds(CLOCK_MONOTONIC) - begin);
     sutra_correlation_free(correlation);
 }
 

@@ -12,20 +12,10 @@
 #include <time.h>
 
 #include "analyze/ranks.h"
+#include "bench.h"
 #include "sutra/sutra.h"
 
 #define TARGET_RATIO 1.2
-
-static void fail(const char *why) {
-    fprintf(stderr, "bench_collectives: %s\n", why);
-    exit(2);
-}
-
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static enum sutra_status only_read(void *arg, struct rank_run *run, size_t number, struct sutra_context *context,
                                    struct sutra_device_trace *trace, struct sutra_error *error) {
@@ -38,21 +28,21 @@ static double time_reading(struct sutra_context *context, char **paths, size_t n
     static const struct rank_analysis reading = {.analyze = only_read};
     struct rank_tasks tasks = {0};
     struct sutra_error error;
-    double begin = seconds();
+    double begin = seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (rank_tasks_run(&tasks, &reading, context, (const char *const *)paths, n, NULL, &error))
         fail(error.message);
     rank_tasks_free(&tasks);
-    return seconds() - begin;
+    return seconds(CLOCK_PROCESS_CPUTIME_ID) - begin;
 }
 
 static double time_collectives(struct sutra_context *context, char **paths, size_t n) {
     struct sutra_collectives *collectives;
     struct sutra_error error;
-    double begin = seconds();
+    double begin = seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (sutra_collectives_run(context, (const char *const *)paths, n, NULL, &collectives, &error))
         fail(error.message);
     sutra_collectives_free(collectives);
-    return seconds() - begin;
+    return seconds(CLOCK_PROCESS_CPUTIME_ID) - begin;
 }
 
 int main(int argc, char **argv) {

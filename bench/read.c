@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench.h"
 #include "read/source.h"
 #include "sutra/sutra.h"
 
@@ -24,17 +25,6 @@ struct timing {
 };
 
 enum way { READ_ALONE, READ_TOGETHER, SUM, N_WAYS };
-
-static void fail(const char *why) {
-    fprintf(stderr, "bench_read: %s\n", why);
-    exit(2);
-}
-
-static double seconds(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void begin(struct timing *timing) {
     timing->began = seconds(CLOCK_MONOTONIC);

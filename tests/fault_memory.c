@@ -112,7 +112,7 @@ static void refuse_linking(const struct pair *pair, bool all) {
 }
 
 static void set_bytes(char **bytes, size_t *size, const char *source, enum compression compression) {
-    char *text = quotes_doubled(source);
+    char *text = double_quotes(source);
     struct buffer packed = {0};
     if (compression)
         assert_true(compress_piece(compression, text, strlen(text), &packed));

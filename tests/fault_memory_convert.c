@@ -82,7 +82,7 @@ static void check_file(void *arg, long n, enum sutra_status status) {
 
 static void without_memory_nothing_is_left(void **state) {
     (void)state;
-    struct conversion_case run = {.text = quotes_doubled(source), .folder = "/tmp/sutra_convert_XXXXXX"};
+    struct conversion_case run = {.text = double_quotes(source), .folder = "/tmp/sutra_convert_XXXXXX"};
     assert_non_null(mkdtemp(run.folder));
     snprintf(run.path, sizeof run.path, "%s/out.et", run.folder);
     for (unsigned i = 0; i < 4; i++) {

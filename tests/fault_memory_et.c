@@ -108,7 +108,7 @@ static struct buffer bytes_of(const char *text) {
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
-    struct et_input_texts texts = {.lines = quotes_doubled(lines)};
+    struct et_input_texts texts = {.lines = double_quotes(lines)};
     texts.bytes = bytes_of(texts.lines);
     struct fault_files files = {.n = N_FILES, .of = &texts, .work = run_once};
     files_expect(&files);

@@ -101,8 +101,8 @@ static void check(void *arg, long n, enum sutra_status status) {
 static void any_allocation_may_fail_in_any_way_of_linking(void **state) {
     (void)state;
     for (int way = 0; way < N_WAYS; way++) {
-        struct run run = {.host = quotes_doubled(host_source),
-                          .device = quotes_doubled(device_source),
+        struct run run = {.host = double_quotes(host_source),
+                          .device = double_quotes(device_source),
                           .way = (enum way)way,
                           .n_threads = 1};
         struct sutra_error error;

@@ -116,7 +116,7 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
 static void any_allocation_may_fail(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
-        const struct texts texts = {quotes_doubled(host_source), quotes_doubled(traces[i])};
+        const struct texts texts = {double_quotes(host_source), double_quotes(traces[i])};
         struct fault_files files = {.n = N_FILES, .of = &texts, .work = run_once};
         files_expect(&files);
         if (i == 0)

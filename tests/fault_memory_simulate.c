@@ -183,10 +183,10 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
-    struct simulate_texts texts = {{quotes_doubled(rank_0), quotes_doubled(rank_1)},
-                                   quotes_doubled(host_source),
-                                   quotes_doubled(device_source),
-                                   quotes_doubled(plus_source)};
+    struct simulate_texts texts = {{double_quotes(rank_0), double_quotes(rank_1)},
+                                   double_quotes(host_source),
+                                   double_quotes(device_source),
+                                   double_quotes(plus_source)};
     struct fault_files files = {.n = N_FILES, .of = &texts, .work = run_once};
     files_expect(&files);
     assert_non_null(strstr(files.expected[FILE_TRACE], "all-reduce"));

@@ -81,7 +81,7 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
-    const struct texts texts = {quotes_doubled(snapshot_source), quotes_doubled(kineto_source)};
+    const struct texts texts = {double_quotes(snapshot_source), double_quotes(kineto_source)};
     struct fault_files files = {.n = 6, .of = &texts, .work = run_once};
     files_expect(&files);
     assert_non_null(strstr(files.expected[0], "\"growing\": [{\"frame\": \"train.py:3:f\""));

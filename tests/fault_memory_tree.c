@@ -117,8 +117,8 @@ static enum sutra_status run_once(const struct fault_files *files, struct sutra_
 
 static void any_allocation_may_fail(void **state) {
     (void)state;
-    const struct texts texts = {quotes_doubled(host_source), quotes_doubled(device_source), quotes_doubled(bare_source),
-                                quotes_doubled(events_source)};
+    const struct texts texts = {double_quotes(host_source), double_quotes(device_source), double_quotes(bare_source),
+                                double_quotes(events_source)};
     struct fault_files files = {.n = 8, .of = &texts, .work = run_once};
     files_expect(&files);
     assert_non_null(strstr(files.expected[0], "\"tensor_ids\": [0, [0], null]"));

@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "double_quotes.h"
 #include "sutra/sutra.h"
 
 /* Pieces of traces. X is a JSON text or empty; numbers and names are given as texts. */
@@ -49,14 +50,6 @@ struct outcome {
     char *text;          /* ET+ without white space; NULL after a failure */
     char warnings[4000]; /* a line each */
 };
-
-static inline char *quotes_doubled(const char *text) {
-    char *copy = strdup(text);
-    assert_non_null(copy);
-    for (char *at = copy; (at = strchr(at, '\''));)
-        *at = '"';
-    return copy;
-}
 
 static inline void note_warning(void *arg, const char *message) {
     struct outcome *outcome = arg;
@@ -147,7 +140,7 @@ static inline struct outcome link_bytes(const char *host, size_t host_size, cons
 
 /* Links two texts in which ' stands for ". */
 static inline struct outcome link_texts(const char *host, const char *device, unsigned flags) {
-    char *host_json = quotes_doubled(host), *device_json = quotes_doubled(device);
+    char *host_json = double_quotes(host), *device_json = double_quotes(device);
     struct outcome outcome = link_bytes(host_json, strlen(host_json), device_json, strlen(device_json), flags);
     free(host_json);
     free(device_json);

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "double_quotes.h"
 #include "sutra/sutra.h"
 
 #define X(cat, name, pid, tid, ts, dur, args)                                                                          \
@@ -228,16 +229,8 @@ static struct sutra_context *make_context(char *warnings) {
     return context;
 }
 
-static char *quotes_doubled(const char *text) {
-    char *copy = strdup(text);
-    assert_non_null(copy);
-    for (char *at = copy; (at = strchr(at, '\''));)
-        *at = '"';
-    return copy;
-}
-
 static struct sutra_device_trace *parse_trace(struct sutra_context *context, const char *text) {
-    char *json = quotes_doubled(text);
+    char *json = double_quotes(text);
     struct sutra_device_trace *trace = NULL;
     struct sutra_error error;
     if (sutra_device_trace_parse(context, "trace", json, strlen(json), &trace, &error))
@@ -251,7 +244,7 @@ static struct sutra_host_trace *parse_host(struct sutra_context *context, const 
     struct sutra_error error;
     if (!text)
         return NULL;
-    char *json = quotes_doubled(text);
+    char *json = double_quotes(text);
     if (sutra_host_trace_parse(context, "host", json, strlen(json), &trace, &error))
         fail_msg("%s", error.message);
     free(json);
@@ -380,11 +373,11 @@ static void missing_ends_are_borrowed(void **state) {
     (void)state;
     char warnings[1000];
     struct sutra_context *context = make_context(warnings);
-    char *json = quotes_doubled("{'events':[{'kind':'TorchOp','start_ns':1,'end_ns':9,'tid':1},"
-                                "{'kind':'TorchOp','start_ns':2,'end_ns':-9223372036854775808,'tid':1},"
-                                "{'kind':'TorchOp','start_ns':3,'end_ns':null,'tid':1},"
-                                "{'kind':'PyCall','start_ns':4,'tid':1},"
-                                "{'kind':'TorchOp','start_ns':5,'tid':2}]}");
+    char *json = double_quotes("{'events':[{'kind':'TorchOp','start_ns':1,'end_ns':9,'tid':1},"
+                               "{'kind':'TorchOp','start_ns':2,'end_ns':-9223372036854775808,'tid':1},"
+                               "{'kind':'TorchOp','start_ns':3,'end_ns':null,'tid':1},"
+                               "{'kind':'PyCall','start_ns':4,'tid':1},"
+                               "{'kind':'TorchOp','start_ns':5,'tid':2}]}");
     struct sutra_profile *profile = NULL;
     struct sutra_tree *tree = NULL;
     struct sutra_tree_columns columns = {.size = sizeof columns};
@@ -427,7 +420,7 @@ static void broken_events_are_refused_with_a_reason(void **state) {
         {"{'events':[", "expected"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        char warnings[1000], *json = quotes_doubled(texts[i].text);
+        char warnings[1000], *json = double_quotes(texts[i].text);
         struct sutra_context *context = make_context(warnings);
         struct sutra_profile *profile = NULL;
         struct sutra_error error;

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "double_quotes.h"
 #include "one_context.h"
 
 /* ' stands for ". Names are letters, in the order of the file. Step 1 is 100 .. 200, step 2 is 200 .. 300. */
@@ -74,15 +75,6 @@ static const struct cut_case cases[] = {
     {"what is long, and arrows between that", {.min_us = 5}, "m a p b k Pr Pr c nc Pr", NULL},
 };
 
-/* With " in place of '. */
-static char *quoted(const char *text) {
-    char *copy = strdup(text);
-    assert_non_null(copy);
-    for (char *at = copy; *at; at++)
-        *at = *at == '\'' ? '"' : *at;
-    return copy;
-}
-
 /* What a file holds, which is removed. */
 static char *take_file(const char *path) {
     char *text = calloc(1, 1 << 14);
@@ -113,7 +105,7 @@ struct pair {
 
 static struct pair read_pair(void) {
     struct pair pair = {0};
-    char *device = quoted(device_text), *host = quoted(host_text);
+    char *device = double_quotes(device_text), *host = double_quotes(host_text);
     assert_int_equal(sutra_device_trace_parse(context, "device", device, strlen(device), &pair.device, NULL), SUTRA_OK);
     assert_int_equal(sutra_host_trace_parse(context, "host", host, strlen(host), &pair.host, NULL), SUTRA_OK);
     free(device);

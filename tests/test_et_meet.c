@@ -34,7 +34,7 @@ struct met {
 static struct met meet(const struct rank_meetings *rank, enum sutra_status expected) {
     struct met met;
     struct sutra_error error;
-    char *text = quotes_doubled(lines);
+    char *text = double_quotes(lines);
     assert_int_equal(sutra_context_create(NULL, &met.context, &error), SUTRA_OK);
     assert_int_equal(sutra_et_parse_lines(met.context, "lines", text, strlen(text), &met.alone, &error), SUTRA_OK);
     free(text);

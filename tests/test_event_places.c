@@ -13,19 +13,10 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "generate/burst.h"
+#include "parse_case.h"
 #include "plain_events.h"
 #include "read/event_fields.h"
 #include "sutra/sutra.h"
-
-static void add(struct buffer *text, const char *string) {
-    buffer_append(text, string, strlen(string));
-}
-
-static const char *one_of(struct random *dice, const char *const *list, uint32_t n) {
-    return list[random_below(dice, n)];
-}
-#define ONE_OF(dice, list) one_of(dice, list, (uint32_t)(sizeof(list) / sizeof *(list)))
 
 static void add_value(struct buffer *text, struct random *dice) {
     static const char *const values[] = {

@@ -18,10 +18,10 @@
 static void write_file(const char *device_source, const char *path) {
     const struct sutra_convert_options what = {.size = sizeof what};
     const struct sutra_faithful_options how = {.size = sizeof how};
-    char *host = quotes_doubled(HOST_OF(
+    char *host = double_quotes(HOST_OF(
         "{'id':1,'name':'root','ctrl_deps':1,'inputs':" NO_IO ",'outputs':" NO_IO
         ",'attrs':[]}," WITH_IO("2", "whole", "7") "," WITH_IO("3", "first", "8") "," WITH_IO("4", "second", "9")));
-    char *device = quotes_doubled(device_source);
+    char *device = double_quotes(device_source);
     struct sutra_host_trace *host_trace = NULL;
     struct sutra_device_trace *device_trace = NULL;
     struct sutra_linked *linked = NULL;

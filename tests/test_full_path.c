@@ -30,7 +30,7 @@ static struct found_path path_find(const char *source, const char *annotation, u
     const struct sutra_critical_path_options options = {
         .size = sizeof options, .annotation = annotation, .instance = instance};
     struct found_path found = {0};
-    char *text = quotes_doubled(source);
+    char *text = double_quotes(source);
     assert_int_equal(sutra_context_create(NULL, &found.context, NULL), SUTRA_OK);
     assert_int_equal(sutra_device_trace_parse(found.context, "device", text, strlen(text), &found.trace, &found.error),
                      SUTRA_OK);

@@ -12,17 +12,9 @@
 
 #include <cmocka.h>
 
+#include "parse_case.h"
 #include "plain_events.h"
 #include "sutra/sutra.h"
-
-static struct sutra_context *context_of(unsigned n_threads, size_t part_bytes) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = n_threads, .device = SUTRA_DEVICE_CPU, .lenient = false};
-    struct sutra_context *made;
-    assert_int_equal(sutra_context_create(&options, &made, NULL), SUTRA_OK);
-    made->part_bytes = part_bytes;
-    return made;
-}
 
 /* Numbers, and what looks like some. */
 static const char *const numbers[] = {"0",
@@ -77,7 +69,7 @@ static enum sutra_status read_second(struct sutra_context *context, bool known, 
 static void values_of_cached_events_equal_a_single_read(void **state) {
     (void)state;
     static const char *const fields[] = {"ts", "dur", "pid", "tid", "cat", "x"};
-    struct sutra_context *context = context_of(1, SIZE_MAX / 2);
+    struct sutra_context *context = make_parts_context(1, SIZE_MAX / 2, false);
     size_t n_read = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers * 6; i++) {
         const char *field = fields[i % 6], *number = numbers[i / 6];
@@ -117,7 +109,7 @@ static void parts_take_in_more_events_than_expected(void **state) {
     struct buffer text = {0};
     make_unexpected(&text);
     for (unsigned n_threads = 1; n_threads <= 3; n_threads++) {
-        struct sutra_context *context = context_of(n_threads, 1000);
+        struct sutra_context *context = make_parts_context(n_threads, 1000, false);
         struct sutra_device_trace *trace = NULL;
         assert_int_equal(sutra_device_trace_parse(context, "device", text.bytes, text.length, &trace, NULL), SUTRA_OK);
         assert_int_equal(trace->events.n, 6000);

@@ -11,18 +11,9 @@
 
 #include <cmocka.h>
 
-#include "generate/burst.h"
+#include "parse_case.h"
 #include "plain_nodes.h"
 #include "sutra/sutra.h"
-
-static void add(struct buffer *text, const char *string) {
-    buffer_append(text, string, strlen(string));
-}
-
-static const char *one_of(struct random *dice, const char *const *list, uint32_t n) {
-    return list[random_below(dice, n)];
-}
-#define ONE_OF(dice, list) one_of(dice, list, (uint32_t)(sizeof(list) / sizeof *(list)))
 
 static const char *const values[] = {"7",
                                      "0",
@@ -104,20 +95,12 @@ static void make_trace(struct buffer *text, uint64_t seed) {
     assert_false(text->failed);
 }
 
-static struct sutra_context *context_of(unsigned n_threads, size_t part_bytes, bool lenient) {
-    struct sutra_context_options options = {
-        .size = sizeof options, .n_threads = n_threads, .device = SUTRA_DEVICE_CPU, .lenient = lenient};
-    struct sutra_context *made;
-    assert_int_equal(sutra_context_create(&options, &made, NULL), SUTRA_OK);
-    made->part_bytes = part_bytes;
-    return made;
-}
-
 static void known_nodes_are_read_as_alone(void **state) {
     (void)state;
     size_t n_rows = 0, n_failed = 0;
     for (uint64_t seed = 1; seed <= 90; seed++) {
-        struct sutra_context *one = context_of(1, SIZE_MAX / 2, seed % 3), *many = context_of(3, 200, seed % 3);
+        struct sutra_context *one = make_parts_context(1, SIZE_MAX / 2, seed % 3),
+                             *many = make_parts_context(3, 200, seed % 3);
         struct sutra_host_trace *whole = NULL, *parts = NULL;
         struct sutra_error error = {0}, parts_error = {0};
         struct buffer text = {0};

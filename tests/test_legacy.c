@@ -51,7 +51,7 @@ static char *written_text(struct sutra_context *context, const struct sutra_lega
 
 static void link_pair(const char *host, const char *device, const char *annotation, unsigned flags,
                       struct legacy_outcome *outcome) {
-    char *host_json = quotes_doubled(host), *device_json = quotes_doubled(device);
+    char *host_json = double_quotes(host), *device_json = double_quotes(device);
     *outcome = (struct legacy_outcome){.report.size = sizeof outcome->report};
     struct sutra_context_options options = {.size = sizeof options,
                                             .n_threads = 2,

@@ -20,7 +20,7 @@ struct marked {
 };
 
 static struct marked marked_text(const char *source) {
-    struct marked marked = {.text = quotes_doubled(source), .offset = SUTRA_NO_OFFSET};
+    struct marked marked = {.text = double_quotes(source), .offset = SUTRA_NO_OFFSET};
     char *mark = strchr(marked.text, '@');
     if (mark) {
         marked.offset = (uint64_t)(mark - marked.text);
@@ -55,7 +55,7 @@ static void check_error(const char *source, const struct marked *marked, const s
 }
 
 static void check_host_errors(const struct error_case *cases, size_t n) {
-    char *device = quotes_doubled(GOOD_DEVICE);
+    char *device = double_quotes(GOOD_DEVICE);
     for (size_t i = 0; i < n; i++) {
         struct marked marked = marked_text(cases[i].text);
         struct outcome outcome = link_bytes(marked.text, marked.size, device, strlen(device), 0);
@@ -186,7 +186,7 @@ static void other_files_are_reported_as_no_device_trace(void **state) {
         {"{'traceEvents':[{'ts':@1x}]}", "a JSON value"},
     };
     const size_t n_texts = 4; /* the last ones are no JSON, which lenient links mend */
-    char *host = quotes_doubled(GOOD_HOST);
+    char *host = double_quotes(GOOD_HOST);
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct marked marked = marked_text(cases[i].text);
         for (unsigned flags = 0; flags <= (i + n_texts < N_OF(cases) ? CASE_LENIENT : 0); flags += CASE_LENIENT) {
@@ -236,7 +236,7 @@ static void fields_of_a_wrong_type_are_errors_or_absent(void **state) {
         {FIRST "@{'cat':'ac2g','ph':'s'}]}", "event 1: field id: an id on a flow event (ac2g)"},
         {FIRST "@{'cat':'ac2g','ph':'f','id':null}]}", "event 1: field id"},
     };
-    char *host = quotes_doubled(GOOD_HOST);
+    char *host = double_quotes(GOOD_HOST);
     for (size_t i = 0; i < N_OF(cases); i++) {
         struct marked marked = marked_text(cases[i].text);
         struct outcome outcome = link_bytes(host, strlen(host), marked.text, marked.size, 0);
@@ -297,7 +297,7 @@ static struct outcome link_repeated(const char *before, const char *piece, size_
         fputs(piece, file);
     fputs(after, file);
     fclose(file);
-    char *device = quotes_doubled(GOOD_DEVICE);
+    char *device = double_quotes(GOOD_DEVICE);
     struct outcome outcome = link_bytes(host, size, device, strlen(device), 0);
     free(device);
     free(host);

@@ -180,7 +180,7 @@ static void fields_keep_their_order(void **state) {
         struct outcome outcome = link_texts(cases[i].host, DEVICE, 0);
         if (outcome.status)
             fail_msg("%s: %s", cases[i].what, outcome.error.message);
-        char *expected = quotes_doubled(cases[i].expected);
+        char *expected = double_quotes(cases[i].expected);
         if (strcmp(outcome.text, expected))
             fail_msg("%s:\n  %s, expected\n  %s", cases[i].what, outcome.text, expected);
         free(expected);
@@ -238,7 +238,7 @@ static void chains_of_a_million_parents_are_followed(void **state) {
         }
         fputs("]}", file);
         fclose(file);
-        char *device = quotes_doubled(DEVICE);
+        char *device = double_quotes(DEVICE);
         struct outcome outcome = link_bytes(host, n, device, strlen(device), 0);
         assert_int_equal(outcome.status, SUTRA_OK);
         assert_int_equal(outcome.report.n_host_ops, CHAIN);
@@ -261,7 +261,7 @@ static void circles_of_a_million_parents_are_left(void **state) {
         fprintf(file, ",{\"id\":%d,\"parent\":%d,\"rf_id\":7}", i, i < CHAIN ? i + 1 : 2);
     fputs("]}", file);
     fclose(file);
-    char *device = quotes_doubled(DEVICE);
+    char *device = double_quotes(DEVICE);
     struct outcome outcome = link_bytes(host, n, device, strlen(device), 0);
     assert_int_equal(outcome.status, SUTRA_OK);
     assert_int_equal(outcome.report.n_host_ops, 1);

@@ -17,7 +17,7 @@ static const char device_source[] = DEVICE_OF(
 
 static struct linked_traces link_both(void) {
     struct linked_traces made = {0};
-    char *host = quotes_doubled(host_source), *device = quotes_doubled(device_source);
+    char *host = double_quotes(host_source), *device = double_quotes(device_source);
     assert_int_equal(sutra_host_trace_parse(context, "host", host, strlen(host), &made.host, NULL), SUTRA_OK);
     assert_int_equal(sutra_device_trace_parse(context, "device", device, strlen(device), &made.device, NULL), SUTRA_OK);
     assert_int_equal(sutra_link(context, made.host, made.device, NULL, &made.linked, NULL), SUTRA_OK);

@@ -41,7 +41,7 @@ static struct simulated_job job_read(const char *const *ranks) {
     for (; ranks[job.n]; job.n++) {
         char text[4000];
         assert_true(snprintf(text, sizeof text, METADATA "%s", ranks[job.n]) < (int)sizeof text);
-        char *lines = quotes_doubled(text);
+        char *lines = double_quotes(text);
         if (sutra_et_parse_lines(job.context, "lines", lines, strlen(lines), &job.ets[job.n], &job.error))
             fail_msg("%s", job.error.message);
         free(lines);
