@@ -64,7 +64,7 @@ static void tree_free(struct editable *tree) {
     free(tree->touched);
 }
 
-/* Puts a row below `parent`, behind `before` (ROW_NONE: as the first). */
+/* Inserts a row as a child of `parent` after `before` (ROW_NONE: as the first). */
 static void link_row(struct editable *tree, row_t row, row_t parent, row_t before) {
     row_t next = before == ROW_NONE ? tree->first[parent] : tree->next[before];
     tree->parent[row] = parent;
@@ -189,7 +189,7 @@ static void edit_tree(struct editable *tree, enum edit edit, unsigned percent, s
     }
 }
 
-/* The tree as the alignment takes it; row[] gets the row of each position. */
+/* The tree as input of the alignment; sets row[] to the row of each position. */
 static struct call_tree flatten(const struct editable *tree, struct arena *arena, row_t *row) {
     struct sibling_lists lists = {.n = tree->n, .parent = tree->parent, .first = tree->first, .next = tree->next};
     struct call_tree flat = sibling_lists_flatten(&lists, 0, tree->token, 0, arena, row);

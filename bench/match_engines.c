@@ -37,7 +37,7 @@ enum step { STEP_SORT, STEP_EXCLUSIVE, STEP_ORDER, STEP_PARENTS, STEP_TOTAL, N_S
 static const char *const step_names[N_STEPS] = {"sort", "exclusive", "order", "parents", "total"};
 
 struct round {
-    double seconds[N_STEPS];    /* on the clock, all that a step takes */
+    double seconds[N_STEPS];    /* wall time of a step */
     double device[CUDA_PHASES]; /* of the device's own work */
     double floor_sort, floor_copy;
 };
@@ -75,7 +75,7 @@ static void measured_free(struct measured *made) {
     free(made);
 }
 
-/* Makes the questions those of a recorded trace: each operator launches one GPU operator, almost in order of time. */
+/* Makes the queries of a recorded trace: each operator launches one GPU operator, almost in time order. */
 static void ask_in_order(struct big *big) {
     for (row_t i = 0; i < big->ops.n; i++) {
         row_t op = i ^ 1;
@@ -195,7 +195,7 @@ static void measure_round_on_device(struct engine *engine, const struct big *big
 #endif
 }
 
-/* Prints what the device takes, or why there is none. */
+/* Prints the times of the device, or why there is none. */
 static void tell_device(const struct big *big, const struct measured *expected, unsigned n_threads, unsigned n_rounds,
                         uint32_t number) {
     struct cuda_engine_options options = {.device = number, .warn = say, .note = say};

@@ -21,7 +21,7 @@
 /* One way of going through a trace. */
 struct timing {
     double began, cpu_began;
-    double least, cpu; /* of the quickest round */
+    double least, cpu; /* of the fastest round */
 };
 
 enum way { READ_ALONE, READ_TOGETHER, SUM, N_WAYS };
@@ -52,12 +52,12 @@ static void read_once(struct sutra_context *context, const char *path, bool host
     sutra_device_trace_free(events);
 }
 
-/* The share of work that N threads do in the time of one, where all of it takes as long as `whole` of one. */
+/* The serial share by Amdahl's law of work that takes `whole` on one thread and `took` on N threads. */
 static double serial_share(double took, double whole, unsigned n_threads) {
     return n_threads > 1 ? (took / whole - 1.0 / n_threads) / (1 - 1.0 / n_threads) : 1;
 }
 
-/* Of the words of what would be read; returns the bytes. */
+/* Sums the words of a file; returns its size in bytes. */
 static size_t sum_once(const char *path, struct timing *timing) {
     static volatile uint64_t kept;
     struct source source;

@@ -17,7 +17,7 @@ struct arrow_table {
     struct ArrowArray array;
 };
 
-/* Takes all there is out of a stream, which is released. NULL, or what is wrong with it. */
+/* Reads all batches of a stream and releases it. Returns NULL, or the error. */
 static inline const char *arrow_take(struct ArrowArrayStream *stream, struct arrow_table *table) {
     struct ArrowSchema again;
     struct ArrowArray end;
@@ -48,7 +48,7 @@ static inline int64_t arrow_index(const struct ArrowArray *array, const char *fo
     return *format == 'c' ? ((const int8_t *)array->buffers[1])[row] : ((const int32_t *)array->buffers[1])[row];
 }
 
-/* Texts and lists begin where those before them end; texts are UTF-8. */
+/* Offsets of strings and lists are contiguous; strings are UTF-8. */
 static inline const char *arrow_offsets_wrong(const struct ArrowSchema *schema, const struct ArrowArray *array) {
     bool list = *schema->format == '+';
     if (arrow_offset(array, schema->format, 0) != 0)
@@ -64,7 +64,7 @@ static inline const char *arrow_offsets_wrong(const struct ArrowSchema *schema, 
     return fits ? NULL : "a list ends elsewhere";
 }
 
-/* Reads all that a column has; NULL, or what is wrong with it. */
+/* Reads all values of a column. Returns NULL, or the error. */
 static inline const char *arrow_column_wrong(const struct ArrowSchema *schema, const struct ArrowArray *array) {
     int64_t n_null = 0;
     for (int64_t i = 0; i < array->length; i++)

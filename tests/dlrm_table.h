@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 3))) static inline void tell(struct text *text,
     va_end(arguments);
 }
 
-/* What an analysis needs, from context to result. */
+/* An analysis: context, trace and result. */
 struct analysis {
     struct sutra_context *context;
     struct sutra_device_trace *trace;

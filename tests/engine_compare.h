@@ -59,7 +59,7 @@ static inline void events_free(struct events *events) {
     free(events->start), free(events->end), free(events->thread), free(events->forward), free(events->placed);
 }
 
-/* Mostly nested where `overlap` is 0; more of what is odd as `odd` grows, in percent. */
+/* Random events: mostly nested if `overlap` is 0; `odd` percent are malformed or unusual. */
 static inline void make_events(struct events *events, uint64_t seed, row_t n, int64_t overlap, int64_t odd) {
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15);
     uint32_t n_threads = 1 + (uint32_t)random_below(&random, 6);
@@ -96,7 +96,7 @@ static inline void compare_parents(const struct engine engines[2], const struct 
         struct sutra_error error;
         parent[e] = room(n, 4);
         closing[e] = room(n, 8);
-        for (row_t i = 0; i < n; i++) { /* what stays for rows that are placed */
+        for (row_t i = 0; i < n; i++) { /* the result of rows without a query */
             parent[e][i] = i * 7;
             closing[e][i] = (int64_t)i * 9;
         }

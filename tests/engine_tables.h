@@ -15,7 +15,7 @@
 
 /* ---- Tables ---- */
 
-/* What a made-up table is like. */
+/* Parameters of a synthetic table. */
 struct shape {
     const char *name;
     uint32_t n_threads;
@@ -298,7 +298,7 @@ static inline enum sutra_status run_all(const struct engine *engine, const struc
     return status ? status : run_lanes(engine, big, results, error);
 }
 
-/* The first difference between two results, told in `text`. */
+/* Writes the first difference between two results to `text`. */
 struct difference {
     char text[200];
 };

@@ -16,11 +16,11 @@ struct fault_files {
     int n;
     char folder[64], path[FAULT_FILES_MAX][96];
     char *expected[FAULT_FILES_MAX];
-    const void *of; /* what the work is given */
+    const void *of; /* argument of the operation */
     enum sutra_status (*work)(const struct fault_files *files, struct sutra_error *error);
 };
 
-/* Does the work once, for what is expected. */
+/* Runs the operation once without failures to get the expected files. */
 static inline void files_expect(struct fault_files *files) {
     struct sutra_error error;
     strcpy(files->folder, P_tmpdir "/sutra_fault_XXXXXX");
@@ -58,7 +58,7 @@ static inline void files_check_run(void *arg, long n, enum sutra_status status) 
     files_check(arg, status == SUTRA_OK);
 }
 
-/* Refuses each allocation, and then all from each on, of which there are at least so many; forgets the files. */
+/* Fails each allocation, and then all allocations from each on; more than n_least must occur. Frees the files. */
 static inline void files_refuse_each(struct fault_files *files, long n_least) {
     const struct refusable refusable = {files, files_work, files_check_run};
     files_check(files, true);

@@ -13,7 +13,7 @@
 #include "refuse.h"
 
 struct fault_folder {
-    const void *of; /* what the work is given */
+    const void *of; /* argument of the operation */
     enum sutra_status (*work)(const void *of, const char *folder, struct sutra_error *error);
     int n_files;
     char path[64], whole[64]; /* where it works; the same after a run in which nothing failed */
@@ -32,7 +32,7 @@ static inline bool same_files(const char *one, const char *two) {
     return from_a == from_b;
 }
 
-/* Removes the files of a folder, which must be those of `whole`. Returns how many there were. */
+/* Removes the files of a directory, which must equal the files of `whole`. Returns their number. */
 static inline int sweep_files(const char *folder, const char *whole) {
     int n = 0;
     DIR *entries = opendir(folder);
@@ -88,7 +88,7 @@ static inline int folder_refuse_each(struct fault_folder *folder, long n_least) 
     assert_true(refuse_each(&refusable, false) > n_least);
     assert_true(refuse_each(&refusable, true) > n_least);
     sweep(folder->whole, folder->whole);
-    assert_int_equal(rmdir(folder->path), 0); /* nothing is left behind */
+    assert_int_equal(rmdir(folder->path), 0); /* no other file is left */
     assert_int_equal(rmdir(folder->whole), 0);
     return folder->n_files;
 }

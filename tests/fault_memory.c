@@ -79,7 +79,7 @@ static void check_left(const struct pair *pair, long n, enum sutra_status status
         fail_msg("allocation %ld left a file", n);
 }
 
-/* What is refused its allocations: linking a pair, in a context of its own or in one that lives on. */
+/* The operation under test: links a pair, in a new context or in an existing one. */
 struct run {
     const struct pair *pair;
     unsigned n_threads;
@@ -157,7 +157,7 @@ static void all_allocations_from_one_on_may_fail(void **state) {
     free_pair(&pair);
 }
 
-/* A context that has seen memory run out works when there is memory again. */
+/* A context works again after an allocation failed. */
 static void a_context_recovers(void **state) {
     (void)state;
     struct pair pair = make_pair(COMPRESSION_NONE, COMPRESSION_NONE);

@@ -8,7 +8,7 @@
 #include "refuse.h"
 #include "trace_folder.h"
 
-/* An operator with arguments, work of no call, and what the other one wraps and replaces. */
+/* An operator with arguments, a kernel without a launch, and operators that the other trace wraps and replaces. */
 static const char a[] = TRACE(
     STEP(1, 0, 100) "," EVENT("cpu_op", "aten::mm", 1, 1, 1, 50, "\"Input Dims\":[[2,3]],\"Input type\":[\"float\"]") "," LAUNCH(
         10, 5, 1) "," KERNEL("gemm<a>", 7, 20, 10,

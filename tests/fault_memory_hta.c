@@ -27,7 +27,7 @@ static const char *const texts[] = {TRACE(EVENTS(2)), TRACE(EVENTS(1)), TRACE(""
 
 enum {
     N_RANKS = sizeof texts / sizeof *texts,
-    N_TABLES = SUTRA_HTA_N_TABLES - 10, /* those that the ranks share */
+    N_TABLES = SUTRA_HTA_N_TABLES - 10, /* tables of all ranks */
 };
 
 struct run {
@@ -128,7 +128,7 @@ static void any_allocation_may_fail(void **state) {
     }
     for (size_t i = 0; i < N_RANKS; i++)
         unlink(run.in[i]);
-    assert_int_equal(rmdir(run.folder), 0); /* nothing is left behind */
+    assert_int_equal(rmdir(run.folder), 0); /* no other file is left */
 }
 
 /* ---- Two threads ---- */

@@ -27,7 +27,7 @@
 
 /* ---- The analyses ---- */
 
-/* Each makes its result of the paths, and counts what came of it: ranks that were not left out, and tables. */
+/* Each function analyzes the paths and counts the analyzed ranks and the tables. */
 typedef enum sutra_status analysis_run(struct sutra_context *context, const char *const *paths, unsigned *n,
                                        struct sutra_error *error);
 
@@ -98,7 +98,7 @@ struct shard_run {
     analysis_run *make;
     const struct folder *traces;
     struct rank_team team;
-    unsigned n, wanted; /* what came of it */
+    unsigned n, wanted; /* counts of the result */
 };
 
 static enum sutra_status run_shard(void *arg, struct sutra_error *error) {

@@ -17,7 +17,7 @@ enum { FILE_TRACE, FILE_ET, FILE_STREAMS, FILE_PLUS, FILE_RANK_0, FILE_RANK_1, N
 #define SEND   ON_GPU ",{'name':'comm_dst','int32Val':1},{'name':'comm_tag','int32Val':3}"
 #define TAKE   ON_GPU ",{'name':'comm_src','int32Val':0},{'name':'comm_tag','int32Val':3}"
 
-/* Nodes out of order, one that is repeated, collectives, a message, and a dependency on what is not there. */
+/* Nodes out of order, a duplicate node, collectives, a message, and a dependency on a missing node. */
 static const char rank_0[] = "{}\n" ET_NODE("3", "all-reduce", "COMM_COLL_NODE", "7", "2,9", ON_GPU)
     ET_NODE("1", "a", "COMP_NODE", "5", "", ON_CPU) ET_NODE("2", "gemm", "COMP_NODE", "5", "1", ON_GPU)
         ET_NODE("2", "gemm", "COMP_NODE", "6", "1", ON_GPU) ET_NODE("4", "send", "COMM_SEND_NODE", "2", "3", SEND);
@@ -89,7 +89,7 @@ static enum sutra_status simulate(struct sutra_context *context, const struct su
     return status;
 }
 
-/* From files of which only what is needed is kept. */
+/* Files are read with only the fields that the simulation needs. */
 static enum sutra_status simulate_files(struct sutra_context *context, const struct sutra_et *const *ets,
                                         const struct fault_files *files, struct sutra_error *error) {
     const char *const paths[] = {files->path[FILE_RANK_0], files->path[FILE_RANK_1]};
@@ -123,7 +123,7 @@ static enum sutra_status run_job(struct sutra_context *context, const struct fau
     return status;
 }
 
-/* Of what was linked, or of ET+ where that is NULL. */
+/* Converts a linked pair, or ET+ if it is NULL. */
 static enum sutra_status make_faithful(struct sutra_context *context, const struct simulate_texts *texts,
                                        const struct sutra_linked *linked, const char *path, struct sutra_error *error) {
     const struct sutra_faithful_options options = {.size = sizeof options};

@@ -123,7 +123,7 @@ void host_gpu_close(struct cuda_engine *made) {
 
 /* ---- As the CUDA engine of a program ---- */
 
-/* What a test says about the device in the environment. */
+/* Properties of the device that tests set in the environment. */
 static uint64_t told(const char *name, uint64_t otherwise) {
     const char *text = getenv(name);
     return text ? strtoull(text, NULL, 10) : otherwise;

@@ -332,7 +332,7 @@ void device_scan(struct gpu *gpu, void (*scan)(void *values, row_t n), void *val
         push(kernels_of(gpu), [=] { scan(values, n); });
 }
 
-/* ---- What the tests ask for ---- */
+/* ---- Control by tests ---- */
 
 uint64_t late_cuda_fail(uint64_t call) {
     uint64_t n_calls = late_device()->n_calls;

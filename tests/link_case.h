@@ -70,7 +70,7 @@ static inline char *file_text(const char *path) {
     return text;
 }
 
-/* Takes spaces and line ends out that are not in strings. */
+/* Removes white space outside of strings. */
 static inline void squeeze(char *text) {
     char *to = text;
     bool in_string = false;
@@ -138,7 +138,7 @@ static inline struct outcome link_bytes(const char *host, size_t host_size, cons
     return outcome;
 }
 
-/* Links two texts in which ' stands for ". */
+/* Links two texts with ' for ". */
 static inline struct outcome link_texts(const char *host, const char *device, unsigned flags) {
     char *host_json = double_quotes(host), *device_json = double_quotes(device);
     struct outcome outcome = link_bytes(host_json, strlen(host_json), device_json, strlen(device_json), flags);
@@ -147,7 +147,7 @@ static inline struct outcome link_texts(const char *host, const char *device, un
     return outcome;
 }
 
-/* Behind the value that begins at `at` in text without white space. */
+/* The end of the value at `at` in text without white space. */
 static inline const char *value_end(const char *at) {
     size_t depth = 0;
     bool in_string = false;
@@ -177,7 +177,7 @@ static inline const char *member_of(const char *node, const char *field, size_t 
     return NULL;
 }
 
-/* See above. The text's "nodes" must not stand inside of anything else. The caller frees the line. */
+/* See above. "nodes" must be a member of the outermost object. The caller frees the line. */
 static inline char *nodes_show(const char *text, const char *fields) {
     char *line = NULL;
     size_t n = 0;

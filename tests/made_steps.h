@@ -94,7 +94,7 @@ static inline void launch(struct made_trace *made, const char *name, long us) {
     queue(made, "kernel", name, us);
 }
 
-/* An operator that launches a kernel and takes so long on the host. */
+/* An operator of this duration on the host that launches a kernel. */
 static inline void launch_by(struct made_trace *made, const char *op, const char *args, long host_us,
                              const char *kernel, long us) {
     long since = made->now;
@@ -108,7 +108,7 @@ static inline void wait_for_device(struct made_trace *made, const char *name) {
     call(made, name, until - since);
 }
 
-/* The text, the caller's; what was made is gone. */
+/* Returns the text, which the caller frees, and frees everything else. */
 static inline char *made_text(struct made_trace *made) {
     const char *head = made->head ? made->head : "";
     char *text = malloc(made->events.length + strlen(head) + 64);

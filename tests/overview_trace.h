@@ -14,7 +14,7 @@
 #define CALLED(tid, name, ts, dur, correlation) ON(tid, "cuda_runtime", name, ts, dur, "\"correlation\":" #correlation)
 #define LABEL(name, ts, dur)                    ON(1, "user_annotation", name, ts, dur, "")
 
-/* What lives as long as an overview. */
+/* An overview with the objects that it refers to. */
 struct overviewed {
     struct sutra_context *context;
     struct sutra_device_trace *trace;

@@ -49,7 +49,7 @@ static inline void tell_node(const struct path_search *search, node_t node, char
              node_is_end(node) ? 'e' : 's');
 }
 
-/* An edge from a node, unless it was told: hubs may stand for one edge twice. */
+/* Writes an edge unless it was written before: hubs may represent one edge twice. */
 static inline void tell_edge(const struct path_search *search, node_t from, uint32_t edge, char *text, size_t size) {
     const struct graph *graph = &search->graph;
     char line[64] = "";

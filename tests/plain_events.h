@@ -52,7 +52,7 @@ static inline uint8_t plain_phase(const char *bytes, struct json_place place) {
                                                                                                 : PHASE_OTHER;
 }
 
-/* Whether the places that were noted, if that was asked for, are those of the fields. */
+/* Whether the recorded offsets, if requested, are the offsets of the fields. */
 static inline bool plain_places(const struct device_events *events, row_t row, const struct json_place *field) {
     for (int value = 0; value < EVENT_N_VALUES && events->notes_places; value++) {
         size_t at = field[event_value_fields[value]].at, from = at ? at - events->text[row] : 0;
@@ -62,7 +62,7 @@ static inline bool plain_places(const struct device_events *events, row_t row, c
     return true;
 }
 
-/* What differs, or NULL. */
+/* The first difference, or NULL. */
 static inline const char *plain_difference(struct sutra_context *context, const struct sutra_device_trace *trace,
                                            row_t row) {
     const struct device_events *events = &trace->events;
@@ -113,7 +113,7 @@ static inline const char *plain_difference(struct sutra_context *context, const 
     return what;
 }
 
-/* Whether the columns that were read ahead are those that a walk finds, which they become. */
+/* Whether the columns that were read ahead equal the columns of a plain walk. */
 static inline bool plain_ahead(struct sutra_context *context, const struct sutra_device_trace *trace) {
     enum { N_FIELDS = 3 };
     static const struct asked_field fields[N_FIELDS] = {

@@ -10,7 +10,7 @@
 #include "context/context.h"
 #include "read/host_trace.h"
 
-/* What differs, or NULL. NaN is equal to none, and so are two of them as ids. */
+/* The first difference, or NULL. NaN differs from every value, also as an id. */
 static inline const char *node_difference(struct sutra_context *context, const struct sutra_host_trace *trace,
                                           row_t row) {
     const struct host_nodes *nodes = &trace->nodes;

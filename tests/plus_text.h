@@ -11,7 +11,7 @@
 #include "simulate/convert.h"
 #include "sutra/sutra.h"
 
-/* A node of ET+: its id, name and parent, further members, and those of its inputs. */
+/* A node of ET+: id, name, parent, further members, members of its inputs. */
 struct line {
     uint64_t id;
     const char *name;

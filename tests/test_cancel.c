@@ -98,7 +98,7 @@ static enum sutra_status read_host(struct sutra_host_trace **trace) {
     return sutra_host_trace_parse(context, "host", host_text.bytes, host_text.length, trace, NULL);
 }
 
-/* ---- Kinds of work; each frees what it made ---- */
+/* ---- Operations; each frees its result ---- */
 
 static enum sutra_status do_read(void) {
     struct sutra_device_trace *trace = NULL;

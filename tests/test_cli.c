@@ -51,8 +51,7 @@ static void progress_covers_all_stages(void **state) {
     assert_true(fabs(part_done(&progress, "read", 10, 10) - 20.0 / 150) < 1e-9);
     assert_true(fabs(part_done(&progress, "link", 7, 14) - 30.0 / 150) < 1e-9);
     assert_true(part_done(&progress, "a stage of the library's own", 1, 2) < 0);
-    assert_true(fabs(part_done(&progress, "write", 0, 0) - 40.0 / 100) <
-                1e-9); /* what was passed over counts no more */
+    assert_true(fabs(part_done(&progress, "write", 0, 0) - 40.0 / 100) < 1e-9); /* skipped input no longer counts */
     assert_true(fabs(part_done(&progress, "write", 1, 2) - 70.0 / 100) < 1e-9);
     assert_true(fabs(part_done(&progress, "write", 2, 2) - 1) < 1e-9);
 }
@@ -183,7 +182,7 @@ static void names_of_one_file_are_the_same(void **state) {
     assert_false(paths_same("-", "-"));
 }
 
-/* What the child that guards `path` ends with when it gets the signal; 0 if it goes on. */
+/* Exit status of the child that guards `path` after the signal; 0 if the child continues. */
 static int signal_of_child(const char *path, int signal_number) {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -320,7 +319,7 @@ static void the_peak_of_memory_keeps_what_was_freed(void **state) {
     free(bytes);
     memory_sample(&watch);
     assert_in_range(memory_peak(&watch, 0), N / 2, memory_peak_rss());
-    /* Bytes of inputs are taken off, though never below what was seen. */
+    /* The size of the inputs is subtracted, but the result is at least the measured memory. */
     assert_in_range(memory_peak(&watch, UINT64_MAX / 2), N / 2, memory_peak_rss());
 }
 

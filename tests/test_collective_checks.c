@@ -204,7 +204,7 @@ static void kinds_follow_from_names(void **state) {
     assert_int_equal(collective_elements(COMM_ALL_GATHER, 10, 40, 4), 40);
     assert_int_equal(collective_elements(COMM_REDUCE_SCATTER, 40, 10, 4), 40);
     assert_int_equal(collective_elements(COMM_GATHER, 10, 10, 4),
-                     40); /* other ranks than the root tell their part only */
+                     40); /* ranks other than the root record only their own part */
     assert_int_equal(collective_elements(COMM_SCATTER, 40, 10, 4), 40);
     assert_int_equal(collective_type_bytes("Float"), 4);
     assert_int_equal(collective_type_bytes("BFloat16"), 2);

@@ -235,7 +235,7 @@ static void columns_outlive_trace_and_batch(void **state) {
     const void *pids = trace->events.pid;
     struct arrow_table table = events_of(trace, NULL);
     sutra_device_trace_free(trace);
-    assert_null(trace->document.source.bytes); /* the text is gone, and columns are what is left of the trace */
+    assert_null(trace->document.source.bytes); /* the text is freed; only columns are left */
     struct ArrowArray pid = *table.array.children[arrow_find(&table, "pid")];
     table.array.children[arrow_find(&table, "pid")]->release = NULL;
     arrow_free(&table);

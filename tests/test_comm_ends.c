@@ -39,7 +39,7 @@ static void convert_plainly(const struct line *lines, size_t n, struct outcome *
 #define GROUPS(text)  ", \"inputs\": {\"values\": [\"" text "\"], \"shapes\": [[]], \"types\": [\"String\"]}"
 #define SEND_RECV     "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)"
 
-/* As PyTorch 2.6 writes it with NCCL: the group is told by name, and its members by the node that describes groups. */
+/* PyTorch 2.6 with NCCL records the group's name; a separate node records the members of all groups. */
 static void parameters_contain_the_peer_in_its_group(void **state) {
     (void)state;
     static const struct line lines[] = {
@@ -97,7 +97,8 @@ static void tags_count_messages(void **state) {
     end(&outcome);
 }
 
-/* Without members the first rank and the step tell them; older traces name groups by a number that stands with them. */
+/* Without members, the first rank and the stride determine them; older traces record a group number with the
+ * members. */
 static void ranks_of_groups_become_ranks_of_all(void **state) {
     (void)state;
     static const struct {

@@ -58,7 +58,7 @@ static void nodes_depend_on_the_cpu_node_before(void **state) {
     check_deps(&outcome, 5, "8 3", "2");
     check_deps(&outcome, 2, "", "1");
     check_deps(&outcome, 8, "7", "7");
-    assert_false(is_there(&outcome, 1)); /* neither depends on a node nor has one behind it */
+    assert_false(is_there(&outcome, 1)); /* has neither dependencies nor dependents */
     assert_int_equal(outcome.converted->nodes.duration_us[find(&outcome.converted->nodes, 4)], 12);
     end(&outcome);
 }
@@ -127,7 +127,7 @@ static void repairs_can_be_disabled(void **state) {
     end(&outcome);
 }
 
-/* Two threads wait for each other, one node behind the ring waits for it, and one waits for itself. */
+/* Two threads wait for each other (a cycle), one node depends on the cycle, and one depends on itself. */
 static void only_rings_are_opened(void **state) {
     (void)state;
     static const struct line lines[] = {
@@ -153,7 +153,7 @@ static void only_rings_are_opened(void **state) {
     end(&outcome);
 }
 
-/* Nodes that stand above themselves lose the parents that they cannot have. */
+/* Nodes that are their own ancestors lose these parents. */
 static void nodes_above_themselves_are_kept(void **state) {
     (void)state;
     static const struct line lines[] = {{1, "a", 3, NULL}, {2, "b", 1, NULL}, {3, "c", 2, NULL}, {4, "d", 4, NULL}};

@@ -12,11 +12,11 @@
 #include <cmocka.h>
 
 #include "generate/burst.h"
-#include "match/steps.h"
 #include "match/rules.h"
+#include "match/steps.h"
 
 #define OPS     200
-#define MOMENTS 3000 /* more than one task takes */
+#define MOMENTS 3000 /* more than one task processes */
 
 struct covering_case {
     struct number_column ts, dur, at;

@@ -420,7 +420,7 @@ static const struct path_case empty_cases[] = {
         STEP(1, 0, 5000) "," LAUNCH(10, 2, 7) "," KERNEL(20, 15, 5, 7) "," LAUNCH(13, 1, 8) "," KERNEL(20, ts, 5, 8))
 #define TWO_LAUNCHES "1s>1e O2 3s>3e O1 1e>3s D0 5s>5e O1 2s>2e O5 4s>4e O5 "
 
-/* Edition 0.6, to which what has "Loader" in its name loads data. */
+/* HTA 0.6 classifies events with "Loader" in their names as data loading. */
 static const struct path_case newer_cases[] = {
     {"calls that take the runtime's lock wait for the one that ends first",
      TRACE_OF(
@@ -443,7 +443,7 @@ static const struct path_case newer_cases[] = {
      "1s>1e O2 4s>4e O1 2s>2e O5 1s>2s L5 | 1s 2s 2e"},
 };
 
-/* What a test is given: a case and the rules for it. */
+/* The state of a test: a case and its rules. */
 struct path_test {
     const struct path_case *of;
     struct path_rules rules;

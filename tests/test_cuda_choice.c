@@ -85,7 +85,7 @@ static void auto_without_device_uses_the_cpu_and_reports_why(void **state) {
     setenv("HOST_GPU_DEVICES", "0", 1);
     struct sutra_context *context = make(SUTRA_DEVICE_AUTO, 1000, &heard);
     context_expect(context, 1000);
-    setenv("HOST_GPU_DEVICES", "1", 1); /* what has failed is not tried again */
+    setenv("HOST_GPU_DEVICES", "1", 1); /* a failed device is not tried again */
     context_expect(context, 1000);
     assert_string_equal(sutra_context_engine(context), "cpu");
     assert_string_equal(heard.notes, "computing on the CPU: no CUDA device: a test has taken it away\n");

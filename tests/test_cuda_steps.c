@@ -27,7 +27,7 @@ static void a_device_that_is_too_small_works_in_pieces(void **state) {
     }
 }
 
-/* One operator more than the device can take, on a single thread. */
+/* One operator more than fits on the device, on a single thread. */
 static void work_too_large_for_the_gpu_runs_on_the_cpu_or_fails(void **state) {
     (void)state;
     struct big big;
@@ -125,7 +125,7 @@ static enum sutra_status exclusive_alone(const struct engine *engine, const stru
     return status;
 }
 
-/* Room that a step needed on one side must not stand in the way of the next one, which needs it on the other. */
+/* Memory that a step used on one side must be available to the next step on the other side. */
 static void what_fits_an_empty_device_fits_it_after_other_steps(void **state) {
     (void)state;
     struct big large, small;

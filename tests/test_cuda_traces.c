@@ -38,7 +38,7 @@ static void say_nothing(void *arg, const char *message) {
     (void)message;
 }
 
-/* What is done with a pair of traces; writes a file. */
+/* A command on a pair of traces that writes a file. */
 typedef enum sutra_status pair_work(struct sutra_context *context, const char *host, const char *device,
                                     const char *out, struct sutra_error *error);
 

@@ -16,7 +16,7 @@
 #include "double_quotes.h"
 #include "one_context.h"
 
-/* ' stands for ". Names are letters, in the order of the file. Step 1 is 100 .. 200, step 2 is 200 .. 300. */
+/* ' is ". Names are letters, in the order of the file. Step 1 is 100 .. 200, step 2 is 200 .. 300. */
 static const char device_text[] =
     "{'schemaVersion': 1,\n 'traceEvents': [\n"
     "  {'ph': 'M', 'name': 'm', 'pid': 1, 'tid': 0, 'args': {'name': 'python'}},\n"
@@ -75,7 +75,7 @@ static const struct cut_case cases[] = {
     {"what is long, and arrows between that", {.min_us = 5}, "m a p b k Pr Pr c nc Pr", NULL},
 };
 
-/* What a file holds, which is removed. */
+/* Reads a file and removes it. */
 static char *take_file(const char *path) {
     char *text = calloc(1, 1 << 14);
     FILE *file = fopen(path, "r");
@@ -118,7 +118,7 @@ static void pair_free(struct pair *pair) {
     sutra_host_trace_free(pair->host);
 }
 
-/* The names in what is written, which is read back as well. */
+/* The names of the events in the output; also reads the output as a trace. */
 static void cut_names(const struct pair *pair, const struct cut_case *c, bool host, char *names) {
     char path[] = "/tmp/test_cut.XXXXXX";
     struct sutra_selection selection = c->selection;

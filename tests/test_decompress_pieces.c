@@ -36,7 +36,7 @@ static void add_text(struct buffer *text, size_t n, bool random, struct random *
     }
 }
 
-/* `n` members or frames in *packed, and all they stand for in *text. */
+/* Writes `n` members or frames to *packed and their decompressed content to *text. */
 static void make(enum compression compression, size_t n, bool random, struct buffer *packed, struct buffer *text) {
     struct random dice = {n};
     for (size_t i = 0; i < n; i++) {
@@ -67,7 +67,7 @@ static void threads_make_the_same_of_pieces(void **state) {
     }
 }
 
-/* A byte that is another, bytes that are missing, and some more behind: threads make what one makes, or nothing. */
+/* A changed byte, missing bytes, trailing bytes: threads give the result of one thread, or none. */
 static void pieces_that_are_not_whole_are_left_to_one(void **state) {
     (void)state;
     struct pool *pool = pool_create(2);
@@ -100,7 +100,7 @@ static void pieces_that_are_not_whole_are_left_to_one(void **state) {
     pool_free(pool);
 }
 
-/* Bytes that look like a member's first ones stand in a member that stores its text as it is. */
+/* A stored (uncompressed) member contains bytes that look like the header of a member. */
 static void a_member_in_a_member_is_none(void **state) {
     (void)state;
     static const char stored[] = "\x1f\x8b\x08\0\0\0\0\0\0\xff\x01\x1e\x00\xe1\xff"

@@ -45,7 +45,7 @@ static void take_name(struct trace_text *trace, char name[64]) {
     trace->at += n;
 }
 
-/* "gemm=10", launched from here, or by nobody. */
+/* "gemm=10", launched from here or without a launch. */
 static void add_kernel(struct trace_text *trace, bool launched) {
     char name[64], call[64], numbers[96];
     take_name(trace, name);
@@ -65,7 +65,7 @@ static const char *category_of(char mark) {
     return mark == '@' ? "user_annotation" : mark == '%' ? "python_function" : "cpu_op";
 }
 
-/* Operators up to the closing bracket. The event of one is written behind those in it. */
+/* Operators up to the closing bracket. An event is written after its children. */
 static void add_operators(struct trace_text *trace) {
     while (*trace->at && *trace->at != ')') {
         char name[64], full[96];
@@ -151,7 +151,7 @@ static struct sutra_column column_of(const struct sutra_table *table, const char
     return column;
 }
 
-/* Rows that tell a change or a difference: some of their columns, separated by commas. */
+/* Rows with a change or a difference: some of their columns, separated by commas. */
 static void tell_changes(const struct sutra_table *table, const char *const *columns, char *text) {
     struct sutra_column change = column_of(table, "change"), difference = column_of(table, "device_diff_us");
     *text = 0;
@@ -313,7 +313,7 @@ static void renamed_operators_may_be_mapped(void **state) {
     free(texts[1]);
 }
 
-/* ---- What holds for all ---- */
+/* ---- Properties of random traces ---- */
 
 static const enum sutra_diff_table levels[] = {SUTRA_DIFF_OPERATORS, SUTRA_DIFF_SHAPES, SUTRA_DIFF_KERNELS,
                                                SUTRA_DIFF_PATHS};
@@ -439,7 +439,7 @@ static void keep_line(void *arg, const char *message) {
     strcat(strcat(arg, name ? strrchr(message, '/') : message), "\n");
 }
 
-/* Compares the first `n` files with the rest; what is warned of goes to `lines`. */
+/* Compares the first `n` files with the rest; appends warnings to `lines`. */
 static enum sutra_status compare_files(const struct folder *folder, size_t n, unsigned n_threads, char *lines,
                                        char *text, struct sutra_error *error) {
     const struct sutra_context_options options = {

@@ -546,7 +546,7 @@ static void streams_idle_and_overlap(void **state) {
     CHECK(streams, tell_streams);
 }
 
-/* ---- What is left out ---- */
+/* ---- Skipped events ---- */
 
 static void tell_warnings(const struct analysis *analysis, struct text *text) {
     tell(text, "%s", analysis->warnings.bytes);

@@ -45,7 +45,7 @@ static int make_items(struct item *items, uint64_t *random) {
 #define NOWHERE (-2)
 #define ROOT    (-1)
 
-/* What the original's scans see and give. */
+/* Input and result of the notebook's scans. */
 struct scan {
     const struct item *items;
     int n;

@@ -42,7 +42,7 @@ static enum sutra_status on_visit(void *arg, struct sutra_context *context, cons
     return SUTRA_IO;
 }
 
-/* What is there while ranks are looked at. */
+/* State of the visitor of ranks. */
 struct several {
     struct sutra_context *context;
     struct sutra_dlrm_ranks *ranks;
@@ -199,7 +199,7 @@ static void an_error_of_the_visitor_ends_the_work(void **state) {
     remove_folder(&folder);
 }
 
-/* ---- What each trace has ---- */
+/* ---- Results of single traces ---- */
 
 #define HEAD "model_name,batch_size,op_name,shapes,type,time\n"
 
@@ -253,7 +253,7 @@ static void samples_have_the_order_of_the_notebook(void **state) {
     }
 }
 
-/* Kernels of 30 and 20 us that overlap for 10, and a stream whose work no launch is known of; the host takes 100 us. */
+/* Kernels of 30 and 20 us that overlap by 10 us, and a stream of kernels without launches; the host needs 100 us. */
 #define BUSY                                                                                                           \
     TRACE(OP("a", 0, 100, 1) "," LAUNCH(1, 1, 70) "," LAUNCH(3, 1, 71) "," KERNEL("k", 7, 10, 30, 70) "," KERNEL(      \
         "k", 20, 30, 20, 71) "," KERNEL("k", 9, 40, 5, 99) "," EVENT("cpu_op", "end", 1, 100, 1, ""))

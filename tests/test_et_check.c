@@ -16,9 +16,9 @@
 #include "one_context.h"
 #include "simulate/et.h"
 
-/* ---- Files by hand ---- */
+/* ---- Small files ---- */
 
-/* A node; what is 0 or NULL is left out, but for the last ones, which only communication has. */
+/* A node; members that are 0 or NULL are omitted. The last members exist only for communication. */
 struct drawn {
     uint64_t id;
     int type;
@@ -26,7 +26,7 @@ struct drawn {
     uint64_t duration_us;
     bool cpu;
     const char *group, *inputs;
-    int64_t comm_type, comm_size; /* collectives; below -1: left out */
+    int64_t comm_type, comm_size; /* collectives; below -1: omitted */
     int64_t src, dst;             /* sends and receives; less 1 */
     void (*more)(struct buffer *node);
 };
@@ -98,7 +98,7 @@ static void add_nodes(struct sutra_et_check *check, const char *name, const stru
     buffer_free(&file);
 }
 
-/* The rules that are broken, with their counts: "R6 1, R14 2". */
+/* The violated rules with their counts: "R6 1, R14 2". */
 static const char *rules_of(struct sutra_et_check *check) {
     static char text[512];
     struct sutra_et_finding finding;
@@ -321,7 +321,7 @@ static void write_groups(char *path, const char *text) {
     close(file);
 }
 
-/* Only members of a group must agree; who they are a file tells. */
+/* Only members of a group must agree; a file lists the members. */
 static void groups_come_from_a_file(void **state) {
     (void)state;
     char path[] = P_tmpdir "/sutra_groups_XXXXXX";

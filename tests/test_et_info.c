@@ -116,7 +116,7 @@ static void communication_is_summed_by_type_and_group(void **state) {
         assert_true(info.traffic[i].bytes_least == expected[i].bytes_least);
         assert_true(info.traffic[i].bytes_most == expected[i].bytes_most);
     }
-    assert_int_equal(info_of(et).n_traffic, 4); /* asked again */
+    assert_int_equal(info_of(et).n_traffic, 4); /* second call */
     sutra_et_free(et);
 }
 

@@ -172,7 +172,7 @@ static void lines_and_back_give_the_same_bytes(void **state) {
     buffer_free(&file);
 }
 
-/* ---- By hand ---- */
+/* ---- Small files ---- */
 
 #define META "{\"attr\": []}\n"
 

@@ -84,7 +84,7 @@ static void columns_equal_the_messages(void **state) {
     buffer_free(&file);
 }
 
-/* What protobuf makes of one node's bytes. */
+/* Decodes the bytes of one node by protobuf's rules. */
 static struct sutra_et *read_one(struct buffer *node, struct sutra_error *error) {
     struct buffer file = {0};
     put_metadata(&file);

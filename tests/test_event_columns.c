@@ -48,7 +48,7 @@ static const struct asked_field fields[N_FIELDS] = {
     [EXTRA] = {"extra", ASK_NUMBER, true},
 };
 
-/* Who asks again after all was given back reads again; strings keep their numbers. */
+/* A request after the columns were freed reads them again; strings keep their ids. */
 static void evicted_columns_are_read_again(void **state) {
     (void)state;
     struct sutra_context *context = make_context(1);
@@ -61,12 +61,12 @@ static void evicted_columns_are_read_again(void **state) {
     assert_int_equal(event_columns_ask(context, trace, &fields[DTYPE], 1, (const row_t[]){1}, 1, &column, NULL),
                      SUTRA_OK);
     assert_int_equal(column.string[1], half);
-    assert_int_equal(column.string[3], 0); /* nobody has asked for it since */
+    assert_int_equal(column.string[3], 0); /* not requested since */
     sutra_device_trace_free(trace);
     sutra_context_free(context);
 }
 
-/* What is expected of one field of an event. */
+/* The expected value of one field of an event. */
 struct expected_input {
     row_t event;
     enum event_field field;
@@ -178,7 +178,7 @@ static void values_have_the_requested_form(void **state) {
     sutra_context_free(context);
 }
 
-/* One name in two forms and on both sides; "args" that come again replace those before. */
+/* One name in two spellings; a duplicate "args" replaces the earlier one. */
 static void key_applies_only_to_requested_events(void **state) {
     (void)state;
     static const char text[] = "{\"traceEvents\":[{\"k\":1,\"args\":{\"k\":2,\"k\":\"3\"}},"

@@ -151,7 +151,7 @@ static void learning_changes_nothing(void **state) {
     assert_true(n_events > 50000);
 }
 
-/* More forms, and more beside each other, than are kept. */
+/* More layouts, also interleaved, than the cache holds. */
 static void too_long_patterns_are_not_learned(void **state) {
     (void)state;
     struct buffer text = {0};
@@ -205,7 +205,7 @@ static void check_same_strings(const struct reading *a, const struct reading *b)
     assert_memory_equal(a->trace->strings.bytes, b->trace->strings.bytes, a->trace->strings.n_bytes);
 }
 
-/* Rows are those of a plain walk, and names have the same numbers, for any parts; of mistakes the same is told. */
+/* Rows and ids of names equal a plain walk's for any number of parts; errors are the same. */
 static void parts_and_learning_change_no_row(void **state) {
     (void)state;
     size_t n_rows = 0, n_failed = 0;

@@ -209,7 +209,7 @@ static void settle_closings(struct search *search) {
     }
 }
 
-/* What an event at the bottom of its thread's stack falls back on. */
+/* The parent of an event at the bottom of its thread's stack. */
 static row_t fall_back(const struct search *search, row_t i) {
     const struct list *list = search->list;
     if (search->adopter[list->thread[i]] != ROW_NONE && search->adopted_by[list->thread[i]] < i)

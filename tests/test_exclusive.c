@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "base/threads.h"
-#include "match/steps.h"
 #include "match/rules.h"
+#include "match/steps.h"
 #include "match_table.h"
 
 struct result {
@@ -115,7 +115,7 @@ struct op_case {
 #define I(value)                                                                                                       \
     { (uint64_t)(int64_t)(value), NUMBER_INTEGER }
 
-/* Runs one thread's operators and compares with what is written beside each; budget 0 sends overlaps to the sweep. */
+/* Runs one thread's operators and compares with the expected durations; budget 0 selects the sweep for overlaps. */
 static void check(const struct op_case *cases, row_t n, struct exclusive_anomalies anomalies) {
     struct table table;
     struct result result;
@@ -157,7 +157,7 @@ static void touching_and_overlapping_children_merge(void **state) {
 
 static void partly_overlapping_operators_are_no_children_of_each_other(void **state) {
     (void)state;
-    /* 5..25 lies in neither of the first two alone; 12..18 lies in all three. */
+    /* 5..25 is within neither of the first two alone; 12..18 is within all three. */
     const struct op_case cases[] = {
         {I(0), I(20), I(14)}, {I(5), I(20), I(14)}, {I(10), I(20), I(14)}, {I(12), I(6), I(6)}};
     check(cases, 4, none);

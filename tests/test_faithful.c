@@ -10,7 +10,7 @@
     "{'id':" id ",'name':'" name "','ctrl_deps':1,'inputs':" NO_IO ",'outputs':" NO_IO                                 \
     ",'attrs':[" RF_ATTRIBUTE(rf) "]}"
 
-/* An operator that launches a kernel, goes on, and ends as the next one begins, both in a third one. */
+/* An operator that launches a kernel, continues, and ends when the next one begins; a third operator encloses both. */
 #define ABUTS(ts, dur)                                                                                                 \
     DEVICE_OF(CPU("whole", "1", "100", "100", "5", "7") "," CPU("first", "1", ts, dur, "6", "8") "," CPU(              \
         "second", "1", "109.9", "20", "7", "9") "," LAUNCH("1", "100.2", "20") "," KERNEL("kernel", "104", "20", "6"))

@@ -54,7 +54,7 @@ static void made_startup(struct made_trace *made, bool fires) {
     }
 }
 
-/* What comes in every step is no start-up. */
+/* An operation that recurs in every step is not start-up. */
 static void made_allocation(struct made_trace *made, bool fires) {
     for (int step = 0; step < 4; step++) {
         step_begin(made);
@@ -66,7 +66,7 @@ static void made_allocation(struct made_trace *made, bool fires) {
     }
 }
 
-/* All of it before the first work is cut off, and no reason to say nothing else. */
+/* The time before the first kernel is excluded and does not suppress other findings. */
 static void made_startup_first(struct made_trace *made, bool fires) {
     step_begin(made);
     call(made, "cudaFree", 50000);
@@ -114,7 +114,7 @@ static void made_device_side(struct made_trace *made, bool fires) {
     }
 }
 
-/* A call that waits for long while nothing runs that the trace holds says nothing about synchronising. */
+/* A long synchronizing call without recorded GPU activity is not a synchronization finding. */
 static void made_unrecorded_wait(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
@@ -146,7 +146,7 @@ static void made_data_loading(struct made_trace *made, bool fires) {
     }
 }
 
-/* Without steps: the first batch, for which workers are started, says nothing of the others. */
+/* Without steps, the first batch (which starts the workers) is not representative. */
 static void made_loading_unmarked(struct made_trace *made, bool fires) {
     for (int step = 0; step < 4; step++) {
         wait_for_device(made, "cudaDeviceSynchronize");
@@ -172,7 +172,7 @@ static void made_cpu_preprocessing(struct made_trace *made, bool fires) {
     }
 }
 
-/* In one step of several, and nothing tells what the host does. */
+/* In one step of several, without host events. */
 static void made_gap_unknown(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
@@ -261,7 +261,7 @@ static void made_exposed_comm(struct made_trace *made, bool fires) {
     }
 }
 
-/* A kernel that tells its size. */
+/* A kernel with a recorded size. */
 static void all_reduce(struct made_trace *made, long us, int n_elements, const char *type) {
     call(made, "cudaLaunchKernel", CALL_US);
     event(made,
@@ -294,7 +294,7 @@ static void made_late(struct made_trace *made, bool fires) {
     }
 }
 
-/* Exchanges that do not tell their size, but whose operator does. */
+/* Exchanges without a recorded size whose operator records it. */
 static void made_late_untold(struct made_trace *made, bool fires) {
     for (int step = 0; step < 3; step++) {
         step_begin(made);
@@ -322,7 +322,7 @@ static void copy_in(struct made_trace *made, const char *name, long us, bool bes
     }
 }
 
-/* As much from pinned memory, beside kernels, is nothing to talk of. */
+/* The same amount from pinned memory, overlapped with kernels, is no finding. */
 static void made_copies(struct made_trace *made, bool fires) {
     for (int step = 0; step < 4; step++) {
         long since = made->now;
@@ -454,7 +454,7 @@ struct finding_case {
     enum finding_rule rule;
     void (*make)(struct made_trace *made, bool fires);
     const char *words;  /* in its text, where it fires */
-    double least, most; /* win in percent; both 0: none is claimed */
+    double least, most; /* saving in percent; both 0: no saving */
 };
 
 static const struct finding_case cases[] = {
@@ -541,7 +541,7 @@ static void no_rule_fires_on_its_negative_case(void **state) {
     assert_int_equal(n_right, sizeof cases / sizeof *cases);
 }
 
-/* The others' traces tell who is late. */
+/* The traces of the other ranks show which rank is late. */
 static void one_rank_alone_reports_no_straggler(void **state) {
     (void)state;
     struct made_trace made = {0};

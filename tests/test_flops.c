@@ -116,7 +116,7 @@ static void convolutions(void **state) {
         /* stride 2, padding 1, dilation 2: trunc((8 + 2 - 4 - 1) / 2 + 1) = 3 */
         {"aten::convolution", "[[1, 1, 8], [1, 1, 3], [], [], [], [], [], [], []]", "['float', 'float', '']", NULL,
          "['', '', '', '[2]', '[1]', '[2]', 'False', '[0]', '1']", 2 * 3 * 3, 4 * (8 + 3 + 3), 18, 56},
-        /* nothing told: stride 1, no padding */
+        /* not recorded: stride 1, no padding */
         {"aten::convolution", "[[1, 1, 8], [1, 1, 3], [], [], [], [], [], [], []]", "['float', 'float', '']", NULL,
          "['', '', '', '', '', '', 'False', '', '1']", 2 * 3 * 6, 4 * (8 + 3 + 6), 36, 68},
         /* transposed, 2 groups: 4 channels in, 2 * 3 out, of length (4 - 1) * 2 + 2 + 1 + 1 - 1 = 9 + 0 */

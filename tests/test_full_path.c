@@ -53,9 +53,8 @@ static void path_show(const struct sutra_full_path *path, char *text, size_t siz
     for (uint64_t i = 0; i < path->n_steps; i++) {
         const struct full_path_step *step = &path->steps[i];
         const char *name = step->name == STRING_NONE ? "-" : strings_text(&path->trace->strings, step->name);
-        length +=
-            snprintf(text + length, size - (size_t)length, "%s%s %s %g-%g%s", i ? ", " : "", kinds[step->kind], name,
-                     (double)step->start_ns / 1000, (double)step->end_ns / 1000, step->awaited ? "!" : "");
+        length += snprintf(text + length, size - (size_t)length, "%s%s %s %g-%g%s", i ? ", " : "", kinds[step->kind],
+                           name, (double)step->start_ns / 1000, (double)step->end_ns / 1000, step->awaited ? "!" : "");
         assert_true((size_t)length < size);
     }
 }
@@ -70,7 +69,7 @@ static void expect_path(const char *source, const char *annotation, uint64_t ins
     path_free(&found);
 }
 
-/* ---- What the time is ---- */
+/* ---- Durations ---- */
 
 static void path_follows_the_host_waits(void **state) {
     (void)state;
@@ -207,7 +206,8 @@ static void unawaited_nodes_have_slack_until_the_end(void **state) {
                   "a 0, k 20, l 20");
 }
 
-/* The kernel is awaited: the operator that ends while it runs has until then, what launched it none. */
+/* The host waits for the kernel: the operator that ends while the kernel runs has slack until then, the launching
+ * operator none. */
 static void cpu_has_slack_while_the_path_runs_on_the_gpu(void **state) {
     (void)state;
     expect_slacks(DEVICE_OF(OP("launch", "1", "100", "10") "," CALL("cudaLaunchKernel", "104", "2", "7") "," GPU(

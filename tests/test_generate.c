@@ -40,10 +40,10 @@ static int remove_folder(void **state) {
     (void)state;
     unlink(in_folder("host.json"));
     unlink(in_folder("device.json"));
-    return rmdir(folder); /* fails where a test left something behind */
+    return rmdir(folder); /* fails if a test left a file */
 }
 
-/* All bytes of a file with a NUL behind; to be freed. */
+/* Reads a file; appends a NUL. The caller frees it. */
 static char *read_file(const char *path) {
     FILE *file = fopen(path, "rb");
     assert_non_null(file);
@@ -76,7 +76,7 @@ static void pair_free(struct pair pair) {
     free(pair.device);
 }
 
-/* strstr() without the sanitizers' look at the whole rest of the text for each call. */
+/* strstr() without the sanitizers' check of the rest of the text in each call. */
 static const char *find(const char *text, const char *what) {
     for (text = strchr(text, *what); text; text = strchr(text + 1, *what))
         if (strncmp(text, what, strlen(what)) == 0)
@@ -84,11 +84,11 @@ static const char *find(const char *text, const char *what) {
     return NULL;
 }
 
-/* What is being read: the closing brackets that are due, and the state between them. */
+/* State of the parser: the open brackets, and the position between them. */
 struct json {
     char due[64];
     size_t depth;
-    uint64_t n_elements; /* objects in the list that was asked about */
+    uint64_t n_elements; /* objects in the requested list */
 };
 
 static const char *skip_string(const char *at) {
@@ -208,7 +208,7 @@ static void every_shape_is_json_with_the_requested_event_count(void **state) {
             }
 }
 
-/* The numbers that stand behind `key`, as marks by number below `limit`. */
+/* Marks the numbers after `key` that are below `limit`. */
 static bool *mark_numbers(const char *text, const char *key, size_t limit) {
     bool *marks = calloc(limit, sizeof *marks);
     assert_non_null(marks);

@@ -30,7 +30,7 @@ static long file_pages_kb(void) {
     return kb;
 }
 
-/* Writes a trace, almost all of which are arguments that nobody reads; its path goes to `path`. */
+/* Writes a trace that consists mostly of unused arguments; sets `path`. */
 static void write_trace(char *path) {
     char args[ARGS_BYTES + 1];
     int file = mkstemp(path);

@@ -109,7 +109,7 @@ static int make_folder(void **state) {
 
 static int remove_folder(void **state) {
     (void)state;
-    return rmdir(folder); /* fails where a test left something behind */
+    return rmdir(folder); /* fails if a test left a file */
 }
 
 #define FILES_MAX 4

@@ -130,7 +130,7 @@ static void unknown_schema_is_detected_from_the_nodes(void **state) {
     }
 }
 
-/* The whole text is compared here: what is kept, and where it stands. */
+/* Compares the whole text, including the order of fields. */
 static void fields_keep_their_order(void **state) {
     (void)state;
 #define NODES(text) "{'schema':'1.0.2-chakra.0.0.4','pid':1,'nodes':[" text "]}"

@@ -61,7 +61,7 @@ static size_t read_file(const char *path, char *bytes, size_t size) {
     return n;
 }
 
-/* All but what pads the struct. */
+/* All members without padding. */
 static void check_reports(const struct sutra_faithful_report *a, const struct sutra_faithful_report *b) {
     assert_memory_equal(a, b, offsetof(struct sutra_faithful_report, departs));
     assert_int_equal(a->departs, b->departs);

@@ -13,9 +13,9 @@
 
 #include "text/quantities.h"
 
-/* The elements, each between bars, and how much is left behind the list. */
+/* The elements separated by bars, and the number of bytes after the list. */
 static void tell(const char *text, char *out) {
-    char *copy = malloc(strlen(text) + 1); /* so that a step behind its end is seen */
+    char *copy = malloc(strlen(text) + 1); /* so that AddressSanitizer detects reads beyond the end */
     assert_non_null(copy);
     memcpy(copy, text, strlen(text) + 1);
     struct list_cursor cursor = {copy, copy + strlen(text)};

@@ -146,7 +146,7 @@ static void ranks_start_by_the_clock_of_the_job(void **state) {
     job_end(&job);
 }
 
-/* Rank 2 tells an end that cannot be. */
+/* Rank 2 records an impossible end. */
 static void far_end_comes_from_the_other_ranks(void **state) {
     struct made_job job;
     (void)state;
@@ -162,7 +162,7 @@ static void far_end_comes_from_the_other_ranks(void **state) {
     job_end(&job);
 }
 
-/* Of clocks that are 5 ms apart: the last one is not ready for longer than it takes. */
+/* Clocks differ by 5 ms: the last rank is not ready for longer than its collective's duration. */
 static void without_clocks_the_shortest_time_counts(void **state) {
     struct made_job job;
     (void)state;
@@ -180,7 +180,7 @@ static void without_clocks_the_shortest_time_counts(void **state) {
     job_end(&job);
 }
 
-/* The clock of rank 1 gains 1 us in 1,000: its collectives end together with those of rank 0 all the same. */
+/* The clock of rank 1 gains 1 us in 1,000: its collectives still end together with the collectives of rank 0. */
 static void a_clock_that_drifts_is_set_right(void **state) {
     struct made_job job;
     (void)state;

@@ -84,7 +84,7 @@ static void ids_become_different_from_rank_to_rank(void **state) {
 
 /* ---- Traces ---- */
 
-/* What is there while traces are merged; texts of traces have ' in place of ". */
+/* State of a merge; texts of traces contain ' for ". */
 struct merging {
     struct folder folder;
     struct sutra_context *context;
@@ -364,7 +364,7 @@ static void all_threads_write_the_same_bytes(void **state) {
     remove_folder(&merging.folder);
 }
 
-/* ---- What cannot be merged ---- */
+/* ---- Errors ---- */
 
 static void malformed_ranks_are_skipped_once(void **state) {
     struct merging merging = begin_two_ranks();
@@ -382,7 +382,7 @@ static void malformed_ranks_are_skipped_once(void **state) {
     remove_folder(&merging.folder);
 }
 
-/* What stays in memory does not change a byte, nor does where in a long event a number stands. */
+/* Neither the memory limit nor the position of a number in a long event changes the output. */
 static void traces_are_held_or_read_twice(void **state) {
     static const uint64_t room[] = {0, 1, 4096, UINT64_MAX};
     static char name[66000], text[66200];

@@ -37,7 +37,7 @@ static uint32_t category_to(const char *text, enum reader reader) {
     return role_of(text, strlen(text), reader).category;
 }
 
-/* The readers to whom the name launches something. */
+/* The readers that classify the name as a launch. */
 static uint32_t readers_of_launch(const char *name) {
     uint32_t readers = 0;
     for (uint32_t reader = 1; reader <= READER_LAST; reader <<= 1)

@@ -41,7 +41,7 @@ static uint64_t bits_from(double value) {
     return bits;
 }
 
-/* The text in a block of its own with nothing but the promised padding behind it. */
+/* A copy of the text followed only by the documented padding. */
 static char *padded(const char *text) {
     char *copy = calloc(1, strlen(text) + PADDING);
     assert_non_null(copy);

@@ -78,7 +78,7 @@ static void parents_come_right_before_the_first_that_names_them(void **state) {
     end(&outcome);
 }
 
-/* The process is not there, nor what came before the recording. */
+/* The process node and nodes before the recording are missing. */
 static void parents_that_are_not_there_are_none(void **state) {
     (void)state;
     static const struct flat_line lines[] = {

@@ -29,7 +29,7 @@ static void an_operator_has_a_category_and_a_formula(void **state) {
     assert_int_equal(kind->tracelens, FORMULA_MM);
 }
 
-/* Each line is found by its name, and stands behind those below it. */
+/* Each row is found by its name; rows are in the order of the search. */
 static void every_line_is_found_in_a_sorted_table(void **state) {
     (void)state;
     const struct op_kind *first = kind_of("ConvBiasReLU_", OP_TABLE_ALL);

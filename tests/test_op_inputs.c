@@ -99,7 +99,7 @@ static void non_list_inputs_are_ignored(void **state) {
     assert_int_equal(op_input_at(&(struct op_inputs){0}, 0).n_members, 0);
 }
 
-/* Cut anywhere, and in a block of its own, so that what is read behind its end is seen. */
+/* Truncated at every offset, in an exact allocation, so that AddressSanitizer detects reads beyond the end. */
 static void texts_may_end_anywhere(void **state) {
     (void)state;
     static const char whole[] = "[[[2, -3], [4]], \"a\\\"b\", ['c', {\"d\": [1]}], 12.5, true , [7,8]]";

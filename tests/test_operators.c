@@ -204,7 +204,8 @@ static void annotations_and_paths_are_recorded(void **state) {
         "void k<int>(int)", 20, 4, 1, "200, 1, 1", "256, 1, 1") "," SHAPED("void k<int>(int)", 30, 16, 2, "400, 2, 1", \
                                                                            "256, 1, 1") "]}"
 
-/* The same launch three times: devices as a text and as a real number, numbers in another way, occupancy told once. */
+/* The same launch three times: device as a string and as a real number, other number formats, occupancy recorded
+ * once. */
 #define SHAPED_IN_WORDS(ts, device, more)                                                                              \
     EVENT("kernel", "k", 0, 7, ts, 4, "\"stream\":7,\"device\":" device ",\"grid\":[200,1,1],\"block\":[256]" more)
 #define THREE_KERNELS                                                                                                   \
@@ -249,7 +250,7 @@ static void kernels_record_their_launch_configuration(void **state) {
                                                                                                               8, 300,  \
                                                                                                               5, 9))
 
-/* Names, calls and device time of what is left. */
+/* Names, calls and device time of the selected kernels. */
 static void tell_operators(const struct sutra_restriction *part, const char *events, char *text) {
     struct sutra_context *context = make_context(1);
     struct sutra_device_trace *trace = NULL;
@@ -311,7 +312,7 @@ static void part_of_the_gpu_activity_can_be_selected(void **state) {
     }
 }
 
-/* Arrows decide; communication is charged to nobody; what crosses is left out; doubles are added. */
+/* Flow arrows decide; communication is not attributed; partial overlaps are skipped; duplicates are added. */
 static void tracelens_has_rules_of_its_own(void **state) {
     (void)state;
     static const struct table_case cases[] = {
@@ -388,7 +389,7 @@ static void make_random(struct random_trace *trace, struct random *random) {
     trace->text.length--;
 }
 
-/* Whether host a stands before host b in the order in which events are looked at. */
+/* Whether host event a precedes host event b in the order of the search. */
 static bool is_before(const struct random_trace *trace, int a, int b) {
     const struct random_host *x = &trace->hosts[a], *y = &trace->hosts[b];
     if (x->start != y->start)
@@ -486,7 +487,7 @@ static int64_t length_of(const struct op_reading *reading, row_t device) {
     return reading->devices.stop[device] - reading->devices.start[device];
 }
 
-/* Charged to anybody, each piece of work once, and to nobody: all there is. */
+/* Attributed (each GPU activity once) plus unattributed time is the total. */
 static int64_t check_sums(const struct op_reading *reading) {
     const struct op_charges *charges = &reading->charges;
     uint8_t *seen = calloc((size_t)reading->devices.n + 1, 1);

@@ -14,7 +14,7 @@
 #include "match/steps.h"
 #include "match_table.h"
 
-#define QUERIES 20000 /* more than one thread takes at once */
+#define QUERIES 20000 /* more than one task processes */
 #define NONE    ROW_NONE
 
 #define MARKERS 8
@@ -170,7 +170,7 @@ static void mark(struct asked *asked, struct number ts, row_t before) {
     asked->before[asked->markers.n++] = before;
 }
 
-/* Markers at 5 and, twice, at 30: in front of row 4 and behind it. */
+/* Markers at 5 and, twice, at 30: before row 4 and after it. */
 static void a_marker_is_an_operator_of_external_id_minus_1(void **state) {
     (void)state;
     static const struct {
@@ -265,7 +265,7 @@ static value_key random_external(uint64_t *random) {
     return value == 7 ? -1 : value ? value : KEY_VALUES;
 }
 
-/* Markers stand where their starts put them; at equal starts anywhere among the operators that begin with them. */
+/* Markers are ordered by start; at equal starts at any position among the operators with this start. */
 static void make_markers(uint64_t *random, const struct table *table, struct asked *asked, int64_t most) {
     struct number starts[MARKERS];
     row_t n = (row_t)random_below(random, MARKERS), before = 0;

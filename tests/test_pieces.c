@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "sutra/sutra.h"
-#include "write/sink.h"
 #include "write/json_copy.h"
+#include "write/sink.h"
 
 #define N_PIECES 100
 
@@ -79,7 +79,7 @@ static void fill_much(const void *arg, size_t number, struct buffer *out) {
     out->length += to ? (size_t)8 << 20 : 0;
 }
 
-/* It is asked for ahead of outputs as long as this one. */
+/* Requested before outputs of at least this length. */
 static void unused_disk_space_is_released(void **state) {
     (void)state;
     char path[] = "/tmp/test_pieces.XXXXXX";

@@ -122,7 +122,7 @@ static void a_kernel_is_launched_where_it_starts_if_the_stream_was_idle(void **s
     const struct timed nodes[] = {OP(2, 0, 100), OP(3, 100, 100), KERNEL(4, 2, 60, 100)};
     struct outcome outcome = MAKE(nodes);
     check_time(&outcome, 200);
-    check_node(&outcome, 2, 60, ""); /* cut at the launch; what is left of it is node 5 */
+    check_node(&outcome, 2, 60, ""); /* split at the launch; the rest is node 5 */
     check_node(&outcome, 5, 40, "2");
     check_node(&outcome, 4, 100, "2");
     end(&outcome);
@@ -145,7 +145,7 @@ static void sync_dep_is_a_wait_where_nothing_began_in_between(void **state) {
     struct outcome outcome = MAKE(nodes);
     check_time(&outcome, 650);
     assert_int_equal(outcome.report.n_waits, 1);
-    check_node(&outcome, 7, 50, "4 6"); /* the gap behind the kernel: 6 is what is left of operator 2 */
+    check_node(&outcome, 7, 50, "4 6"); /* the gap after the kernel: 6 is the rest of operator 2 */
     end(&outcome);
     nodes[1].sync = NULL;
     outcome = MAKE(nodes);

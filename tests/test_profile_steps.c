@@ -55,7 +55,7 @@ static struct sutra_inputs *encode(const char *letters, enum sutra_torch_version
     return inputs;
 }
 
-/* Reads `n` operators and tells each value as its type, sizes and strides, with | behind each operator. */
+/* Reads `n` operators; prints type, sizes and strides of each value, with | after each operator. */
 static void tell(const struct sutra_inputs *inputs, int n, char *text, size_t size) {
     struct sutra_inputs_reader reader = sutra_inputs_read(inputs);
     struct sutra_input input;

@@ -45,7 +45,7 @@ static void a_queue_is_averaged_over_time(void **state) {
     struct queue_list list = {0};
     (void)state;
     changes_begin();
-    add_change(0, 7, 1); /* half of the first stretch long, then 3 for the second half and the next stretch */
+    add_change(0, 7, 1); /* for half of the first window, then 3 for the second half and the next window */
     add_change(NS / 2, 7, 3);
     add_change(2 * NS, 7, 0);
     add_change(0, 9, 1);
@@ -63,7 +63,7 @@ static void a_queue_is_averaged_over_time(void **state) {
     queue_list_free(&list);
 }
 
-/* As many streams as a hostile trace may have: the longest queues are found, and no others are kept. */
+/* As many streams as an adversarial trace may contain: only the longest queues are kept. */
 static void of_many_queues_the_longest_are_kept(void **state) {
     enum { STREAMS = N_CHANGES / 2 };
     struct queue_list list = {0};
@@ -86,7 +86,7 @@ static void of_many_queues_the_longest_are_kept(void **state) {
     queue_list_free(&list);
 }
 
-/* The same moment by moment: many samples in each stretch. */
+/* Direct implementation: many samples in each window. */
 static void queue_lengths_equal_sampling(void **state) {
     enum { MOST = 200 };
     const int n_samples = 40;
@@ -115,7 +115,7 @@ static void queue_lengths_equal_sampling(void **state) {
                 sum += (double)changes.length[at];
                 most = fmax(most, (double)changes.length[at]);
             }
-            /* A change that lies between two samples moves the mean by no more than its step over their number. */
+            /* A change between two samples moves the mean by no more than its step over their number. */
             int n_inside = 1;
             for (int i = 0; i < n; i++)
                 n_inside += ts[i] >= ts[0] + step * stretch && ts[i] <= ts[0] + step * (stretch + 1);

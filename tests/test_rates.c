@@ -7,7 +7,7 @@
 
 #include "hta_table.h"
 
-/* An operator with arguments: shapes, types and values; strides are those of dense tensors, not told. */
+/* An operator with arguments: shapes, types and values; strides of dense tensors are not recorded. */
 #define SHAPED(name, ts, dur, shapes, types, values)                                                                   \
     EVENT("cpu_op", name, 1, 1, ts, dur,                                                                               \
           "\"Input Dims\":" shapes ",\"Input type\":" types ",\"Concrete Inputs\":" values)

@@ -15,9 +15,9 @@
 #include "one_context.h"
 #include "read/repair.h"
 
-/* ` stands for ". */
+/* ` is ". */
 struct repair_case {
-    const char *what, *broken, *mended; /* NULL: it is refused */
+    const char *what, *broken, *mended; /* NULL: rejected */
     enum sutra_repair_kind kind;
     uint64_t n;
 };
@@ -132,7 +132,7 @@ static char *quoted(const char *text) {
     return copy;
 }
 
-/* What mending gives, with a zero byte behind, or NULL; the report is the caller's to free. */
+/* The repaired text with a NUL appended, or NULL; the caller frees the report. */
 static char *mend(const char *text, size_t size, struct mend_report *report, size_t *length) {
     struct buffer padded = {0}, out = {0};
     size_t failed_at;
@@ -151,7 +151,7 @@ static char *mend(const char *text, size_t size, struct mend_report *report, siz
     return out.bytes;
 }
 
-/* Whether all readers of JSON would take it, as a document of ours. */
+/* Whether the text is strictly valid JSON that sutra's reader accepts. */
 static bool is_json(const char *text, size_t size) {
     struct sutra_repair *repair = NULL;
     struct sutra_repair_report report = {.size = sizeof report};

@@ -21,7 +21,7 @@
 #define WAITS_MAX    4
 #define MEETINGS_MAX 8
 
-/* A rank as a table: what each node takes, on what, and after which nodes (rows; ends with -1). */
+/* A rank as a table: duration, resource and dependencies of each node (rows; ends with -1). */
 struct drawn_node {
     uint64_t dur;
     uint32_t resource;
@@ -34,7 +34,7 @@ struct drawn_rank {
     struct drawn_node nodes[NODES_MAX];
 };
 
-/* The same rank as replay() takes it. */
+/* The same rank as input of replay(). */
 struct made_rank {
     uint64_t dur[NODES_MAX], first_waiter[NODES_MAX + 1];
     uint32_t resource[NODES_MAX], meeting[NODES_MAX];
@@ -189,7 +189,7 @@ static void draw_rank(struct drawn_rank *rank, struct random *random) {
     }
 }
 
-/* What happens to a node, in this order. */
+/* The states of a node, in this order. */
 enum node_phase { BLOCKED, STARTED, RUNNING, ENDED };
 
 struct plain_node {
@@ -224,7 +224,7 @@ static void plain_run(struct plain *plain, uint32_t r, row_t i, uint64_t now) {
     plain->nodes[r][i].order = plain->n_started++;
 }
 
-/* Runs the meeting if all are there, in the order of their arrival, which stands in `order`. */
+/* Runs the collective if all ranks have arrived; `order` is the order of arrival. */
 static void plain_meet(struct plain *plain, uint32_t meeting, uint64_t now) {
     uint32_t n_members = 0, n_arrived = 0;
     for (uint32_t r = 0; r < plain->n_ranks; r++)

@@ -22,7 +22,7 @@
 
 /* ---- Text ---- */
 
-/* What has been written, with a NUL; until the next call. */
+/* The output with a NUL; valid until the next call. */
 static const char *written(struct markup *markup) {
     buffer_append(&markup->out.out, "", 1);
     assert_false(markup->out.out.failed);
@@ -75,7 +75,8 @@ static void long_names_are_cut_in_the_middle(void **state) {
     buffer_free(&markup.out.out);
 }
 
-/* Any bytes come out as UTF-8 without what must not stand in text or attributes, and are not wider than asked for. */
+/* Any bytes are written as UTF-8 without characters that are special in text or attributes, at most as wide as
+ * requested. */
 static void any_bytes_are_shown_as_text(void **state) {
     unsigned seed = (unsigned)time(NULL);
     struct markup markup = {0};
@@ -185,7 +186,7 @@ static void rows_are_sorted_by_sums(void **state) {
         int64_t a;
         double b;
     } rows[] = {{1, 2}, {5, 0}, {3, NAN}, {2, 1}, {4, 1}};
-    static const int64_t expected[] = {5, 4, 1, 2, 3}; /* equal ones as they were, what is no number last */
+    static const int64_t expected[] = {5, 4, 1, 2, 3}; /* equal values in input order, NaN last */
     struct sutra_table table;
     (void)state;
     table_init(&table, "t", specs, 2);

@@ -62,7 +62,7 @@ static void strings_get_the_numbers_of_interning(void **state) {
     }
 }
 
-/* Slots where nothing was seen are zeros, as the text of the empty string is. */
+/* Empty slots are zeros, like the text of the empty string. */
 static void empty_string_differs_from_an_empty_slot(void **state) {
     (void)state;
     static const char text[] = "\"a\" \"\" \"\\u0000\" \"a\\u0000\" \"\" \"a\"";

@@ -213,7 +213,7 @@ static void ranks_that_are_alone_do_not_wait(void **state) {
     job_free(&job);
 }
 
-/* ---- What names are worth ---- */
+/* ---- What-ifs by name ---- */
 
 static struct sutra_simulated_name name_of(const struct simulated_job *job, const char *text) {
     struct sutra_simulated_name name = {.size = sizeof name};
@@ -259,7 +259,7 @@ static void only_the_requested_number_of_names_is_evaluated(void **state) {
     job_free(&job);
 }
 
-/* ---- Jobs that stand still ---- */
+/* ---- Deadlocks ---- */
 
 /* The i-th node that explains why: "meets 0:2 -> 1:3", ranks and ids. "": no more. */
 static const char *stuck_text(const struct simulated_job *job, uint32_t i) {
@@ -315,7 +315,7 @@ static void ranks_with_different_orders_wait_for_each_other(void **state) {
     job_free(&job);
 }
 
-/* Neither depends on the other's node, but each holds what the other one's runs on. */
+/* Neither depends on the other's node, but each occupies the resource of the other. */
 static void a_node_may_wait_for_a_resource_that_one_holds(void **state) {
     (void)state;
     static const char *const held[] = {
@@ -344,7 +344,7 @@ static void other_ranks_wait_for_a_rank_blocked_by_a_cycle(void **state) {
     job_free(&job);
 }
 
-/* A ring is found where its nodes wait for other things first, and told though nodes wait in meetings. */
+/* A cycle is found although its nodes wait for other nodes first, and reported although nodes wait in collectives. */
 static void cycles_and_collectives_are_both_reported(void **state) {
     (void)state;
     static const char *const both[] = {
@@ -507,7 +507,7 @@ static void a_gpu_does_not_share_its_collectives(void **state) {
     job_free(&job);
 }
 
-/* ---- Files of which only what simulating needs is kept ---- */
+/* ---- Files read with only the fields that the simulation needs ---- */
 
 #define PATH_SIZE 64
 
@@ -543,7 +543,7 @@ static void files_remove(const struct rank_files *files) {
     rmdir(files->folder);
 }
 
-/* What a simulation says of its names, waits, meetings and path, and of its ranks. */
+/* The results of a simulation: names, waits, collectives, path and ranks. */
 static void describe(const struct sutra_simulation *simulation, char *text, size_t size) {
     struct sutra_simulated_name name = {.size = sizeof name};
     struct sutra_simulated_step step = {.size = sizeof step};
@@ -613,7 +613,7 @@ static void only_simulated_fields_are_kept_in_memory(void **state) {
     }
 }
 
-/* Spoils what stands behind a text of a file; gives whether the text is there. */
+/* Overwrites the bytes after a text in a file; returns whether the text was found. */
 static bool spoil_behind(const char *path, const char *text) {
     static char bytes[4000];
     FILE *file = fopen(path, "r+b");

@@ -112,7 +112,7 @@ static struct number kineto(uint64_t *random, row_t i) {
     return real((double)(4390000000000000 + 100 * (int64_t)i + random_below(random, 5000)) / 1000.0);
 }
 
-/* Some stand behind their places, near or far, or beside others that are equal. */
+/* Some elements are after their sorted positions, near or far, or next to equal elements. */
 static struct number mostly_rising(uint64_t *random, row_t i) {
     return integer(random_below(random, 5) ? (int64_t)i / 2 : (int64_t)random_below(random, i + 1) / 2);
 }

@@ -18,8 +18,8 @@ struct made_job {
     int begins_us[RANKS_MAX];  /* of the first step */
     int clock_us[RANKS_MAX];   /* by which a rank's clock is ahead */
     int apart_us;              /* of the ends of the first collective */
-    bool exchange;             /* by sends and receives, which tell no more than that */
-    bool told;                 /* by arguments of kernels, not by their order */
+    bool exchange;             /* by sends and receives, without further arguments */
+    bool told;                 /* recorded in arguments of kernels, not derived from their order */
     int elements, transfer_us; /* of each collective; 0: few, COLLECTIVE_US */
     int late;                  /* the rank that is to be found; -1: none */
     const char *words;
@@ -170,7 +170,7 @@ static void last_arriving_rank_is_the_straggler(void **state) {
     assert_int_equal(n_right, n);
 }
 
-/* Pairs of many ranks wait a little for one of them, each beside the others; all wait for one rank, or for none. */
+/* Many pairs of ranks wait concurrently for one of the pair; all ranks wait for one rank, or for none. */
 static void straggler_is_found_despite_waits_in_many_groups(void **state) {
     enum { N = 512 };
     static struct rank_waits waits[N];
@@ -186,7 +186,7 @@ static void straggler_is_found_despite_waits_in_many_groups(void **state) {
     assert_false(rank_waits_hold_up(waits, N, 7, 11e6)); /* nor mostly */
 }
 
-/* ---- Beside what single ranks say ---- */
+/* ---- Compared with findings of single ranks ---- */
 
 /* A hundred megabytes between two ranks, whose links give 450 GB/s. */
 #define LARGE 25000000
@@ -221,7 +221,7 @@ static const struct {
      true},
 };
 
-/* The overview of a job, and who holds the others up as its collectives tell it; -1: nobody. */
+/* The overview of a job, and the straggler by its collectives; -1: none. */
 static struct sutra_overview *overview_of_job(struct sutra_context *context, const struct made_job *job,
                                               int64_t *straggler) {
     struct folder folder = make_folder();

@@ -54,12 +54,12 @@ struct drawn {
     struct drawn_kernel kernels[KERNELS_MAX];
     struct drawn_call calls[CALLS_MAX];
     struct drawn_order orders[CALLS_MAX];
-    bool per_stream, of_job, told; /* the trace tells orders */
+    bool per_stream, of_job, told; /* the trace records stream dependencies */
     double wait_calls[CALLS_MAX];  /* when streams were told to wait, where it does not; they end with 0 */
     double rest_us;                /* 0: none is split off */
 };
 
-/* What became of it. */
+/* The result. */
 struct result {
     struct arena arena;
     struct timeline_nodes nodes;
@@ -243,13 +243,13 @@ static struct replay_times run(const struct replay_graph *graph, struct arena *a
     return times;
 }
 
-/* Microseconds that the nodes take. */
+/* The simulated time in microseconds. */
 static double simulate(const struct drawn *drawn, struct result *result, double scale) {
     const struct replay_graph graph = make_graph(drawn, result, scale);
     return (double)run(&graph, &result->arena).finish_ns / 1000;
 }
 
-/* What the nodes take, to the microsecond, as measured and with kernels half and twice as long. */
+/* Checks the simulated time to the microsecond: as measured, and with kernels half and twice as long. */
 static void expect_times(const struct drawn *drawn, double measured, double half, double twice) {
     struct result result;
     make(drawn, &result);
@@ -419,7 +419,7 @@ static void communication_has_a_resource_of_its_own(void **state) {
     expect_times(&drawn, 100, 56, 188);
 }
 
-/* Stream 3 has no kernel; it is told to wait for stream 0, and stream 1 for stream 3. */
+/* Stream 3 has no kernel; it waits for stream 0, and stream 1 waits for stream 3. */
 static const struct drawn carried = {
     .ops = {{0, 10, 0}, {10, 20, 0}, {20, 30, 0}, {30, 40, 0}},
     .kernels = {{5, 6, 11, 111, 0, 0, 0}, {25, 26, 112, 162, 1, 0, 0}},
@@ -439,7 +439,7 @@ static void event_carries_the_waits_of_its_stream(void **state) {
     arena_free(&result.arena);
 }
 
-/* A kernel of stream 3's takes the wait, so that an event that is recorded later does not stand for it. */
+/* A kernel of stream 3 consumes the wait, so that an event that is recorded later does not include it. */
 static void a_kernel_takes_the_waits_before_it(void **state) {
     (void)state;
     struct drawn drawn = carried;

@@ -54,7 +54,7 @@ static void small_trees_are_matched_as_a_person_would(void **state) {
         {"a(bcd)", "a(bcd)", "ABCD"},
         {"a(bcd)", "a(bd)", "AB-C"},             /* deleted */
         {"a(bd)", "a(bcd)", "ABD"},              /* inserted */
-        {"a(b(x)c(y))", "a(b(x)z(y))", "ABC-E"}, /* renamed: what is below still matches */
+        {"a(b(x)c(y))", "a(b(x)z(y))", "ABC-E"}, /* renamed: children still match */
         {"a(b(xy)c)", "a(xyc)", "A-BCD"},        /* a level deleted */
         {"a(xyc)", "a(b(xy)c)", "ACDE"},         /* a level inserted */
         {"a(bc)", "a(cb)", NULL},                /* order is kept: one of the two */

@@ -28,7 +28,7 @@ static void draw(const char *group, const char *name, double width, struct marku
     table_free(&table);
 }
 
-/* The words of a drawing, a line each behind its place from the top. */
+/* The lines of text of a drawing, each after its vertical position. */
 static void check(const char *group, const char *name, double width, const char *expected) {
     char told[512] = "";
     struct markup markup = {.title_room = 1000};
@@ -38,7 +38,7 @@ static void check(const char *group, const char *name, double width, const char 
     for (const char *at = markup.out.out.bytes; (at = strstr(at, "<text"));) {
         const char *y = strstr(at, " y=\"") + 4, *words = strchr(at, '>') + 1;
         at = strstr(words, "</text>");
-        if (strncmp(words, "<title>", strlen("<title>")) == 0) /* the whole of what is cut */
+        if (strncmp(words, "<title>", strlen("<title>")) == 0) /* the full text of a truncated label */
             words = strstr(words, "</title>") + strlen("</title>");
         snprintf(told + strlen(told), sizeof told - strlen(told), "%.*s %.*s | ", (int)strcspn(y, "\""), y,
                  (int)(at - words), words);

@@ -42,7 +42,7 @@ static inline void add_file(struct folder *folder, const char *name, const char 
     folder->n++;
 }
 
-/* Makes `list` of the paths, where the folder stands now. */
+/* Sets `list` to the current paths. */
 static inline void list_files(struct folder *folder) {
     for (size_t i = 0; i < folder->n; i++)
         folder->list[i] = folder->paths[i];

@@ -7,7 +7,7 @@
 #include "analyze/dlrm/overheads.h"
 #include "fuzz.h"
 
-/* What was decoded from the input's beginning is encoded as these bytes. */
+/* The decoded prefix of the input is encoded as the same bytes. */
 static void check_again(const char *begin, const struct codec *codec, struct buffer *again) {
     check(codec->at <= codec->end, "nothing is read after the end");
     check(same_bytes(again->bytes, again->length, begin, (size_t)(codec->at - begin)),

@@ -22,7 +22,7 @@ static bool is_taken(const struct rank_tasks *tasks, size_t n, int64_t rank) {
     return false;
 }
 
-/* What a task of the list does. */
+/* A task of the batch. */
 static void take(struct made *made, size_t number, const uint8_t *data, size_t size) {
     struct sutra_collectives *of = made->of;
     struct rank_task *task = &of->tasks.list[number];

@@ -16,7 +16,7 @@ struct written {
 
 static char path[64];
 
-/* What cutting writes; bytes is NULL where the input is refused, or has no such step. */
+/* The output of a cut; bytes is NULL if the input is rejected or has no such step. */
 static struct written cut(unsigned n_threads, const void *data, size_t size, const struct sutra_selection *selection) {
     struct written written = {0};
     struct sutra_context *context = new_context(n_threads);
@@ -44,7 +44,7 @@ static struct written cut(unsigned n_threads, const void *data, size_t size, con
     return written;
 }
 
-/* What is written is read again. */
+/* Reads the output. */
 static void check_written(const struct written *written) {
     struct sutra_context *context = new_context(1);
     struct sutra_device_trace *trace = NULL;

@@ -34,7 +34,7 @@ static void check_full_path(struct sutra_context *context, const struct sutra_de
     sutra_full_path_free(path);
 }
 
-/* Its rows are those of a plain walk; the same in one part, or the same mistake. */
+/* The rows equal a plain walk's, also for one part, or the error is the same. */
 static void check_rows(struct sutra_context *context, const struct sutra_device_trace *trace, enum sutra_status status,
                        const struct sutra_error *error, const uint8_t *data, size_t size) {
     struct sutra_context *alone = new_context(1);

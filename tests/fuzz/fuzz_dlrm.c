@@ -75,7 +75,7 @@ static void check_same(const struct sutra_dlrm_report *one, const struct sutra_d
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    uint8_t bits = size ? data[size - 1] : 0; /* behind the trace's end, where white space does no harm */
+    uint8_t bits = size ? data[size - 1] : 0; /* after the trace's end, where white space is harmless */
     struct sutra_dlrm_options options = {.size = sizeof options,
                                          .compat = bits & 1,
                                          .module_marker = bits & 2 ? "" : NULL,

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "fuzz_trace.h"
 
-/* What was read from lines, written and read again, has as many nodes. */
+/* A file that was read from lines, written and read again has the same number of nodes. */
 static void check_bytes(struct sutra_context *context, const struct sutra_et *et) {
     char path[] = P_tmpdir "/sutra_fuzz_XXXXXX";
     struct sutra_et *again = NULL;

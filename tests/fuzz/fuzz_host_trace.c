@@ -5,7 +5,7 @@
 #include "fuzz.h"
 #include "fuzz_trace.h"
 
-/* Its rows are those of each node alone; the same in one part, or the same mistake. */
+/* The rows equal the rows of nodes parsed alone, also for one part, or the error is the same. */
 static void check_rows(struct sutra_context *context, const struct sutra_host_trace *trace, enum sutra_status status,
                        const struct sutra_error *error, const uint8_t *data, size_t size) {
     struct sutra_context *alone = new_context(1);

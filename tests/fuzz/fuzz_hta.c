@@ -41,7 +41,7 @@ static void check_tables(const struct sutra_hta *one, const struct sutra_hta *tw
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    uint8_t bits = size ? data[size - 1] : 0; /* behind the trace's end, where white space does no harm */
+    uint8_t bits = size ? data[size - 1] : 0; /* after the trace's end, where white space is harmless */
     struct sutra_hta_options options = {.size = sizeof options,
                                         .n_kernels = 1 + bits % 3,
                                         .last_step = bits & 1,

@@ -19,7 +19,7 @@ struct outcome {
     size_t n_bytes;
 };
 
-/* What linked_write() writes to standard output, which becomes a file in memory meanwhile. */
+/* The output of linked_write(), with standard output redirected to a file in memory. */
 static void write_to_memory(struct sutra_context *context, const struct sutra_linked *linked, struct outcome *outcome) {
     struct stat stat;
     uint64_t n_bytes = 0;

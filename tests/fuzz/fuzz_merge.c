@@ -19,7 +19,7 @@ static struct sutra_device_trace *parse(struct sutra_context *context, const voi
     return trace;
 }
 
-/* Whether both events have one text but for what merging changes: names, categories, durations. */
+/* Whether both events are equal except for the fields that merging changes. */
 static bool same_event(const struct sutra_device_trace *a, row_t i, const struct sutra_device_trace *b, row_t j) {
     uint32_t x = a->events.name[i], y = b->events.name[j];
     uint8_t counts = EVENT_NAME_NO_STRING | EVENT_HAS_TS | EVENT_HAS_DUR | EVENT_HAS_TID | EVENT_HAS_NAME;
@@ -30,7 +30,7 @@ static bool same_event(const struct sutra_device_trace *a, row_t i, const struct
                       strings_length(&b->strings, y));
 }
 
-/* The text of the rank in the timeline; the kept events behind the metadata, whose number is returned. */
+/* The text of the rank in the merged trace: the kept events after the metadata. Returns their number. */
 static row_t write_rank(const struct sutra_device_trace *trace, const struct merge_lanes *lanes, const uint8_t *kept,
                         struct buffer *out) {
     struct merge_changes changes = {.trace = trace, .shift_ns = -1234567, .ids = {POSITION, merge_id_bits(9)}};

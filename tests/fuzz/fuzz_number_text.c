@@ -12,7 +12,7 @@ static bool same_double(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
 }
 
-/* A number's text alone, without what followed it in the input, must be seen as the same number. */
+/* The text of the number alone, without the following input, must give the same number. */
 static void check_scan_alone(const char *text, size_t length, enum number_form form) {
     size_t length_alone;
     enum number_form form_alone = number_scan(text, &length_alone);

@@ -7,7 +7,8 @@
 #include "facts/flops.h"
 #include "fuzz.h"
 
-/* The line at *at, in memory of its own, so that what is read beyond its end is seen; moves on to the next one. */
+/* The line at *at, in an exact allocation, so that AddressSanitizer detects reads beyond the end; advances to the
+ * next line. */
 static struct input_text take_line(const char **at, const char *end, char **kept) {
     const char *stop = *at < end ? memchr(*at, '\n', (size_t)(end - *at)) : NULL;
     size_t length = (size_t)((stop ? stop : end) - *at);
@@ -35,7 +36,7 @@ static void check_flops(const struct op_kind *kind, const struct op_inputs *inpu
     check(isnan(found.bytes) || (isfinite(found.bytes) && found.bytes >= 0), "bytes are a number, or unknown");
 }
 
-/* Every formula meets the inputs, also those that the name does not stand for. */
+/* Every formula processes the inputs, also formulas of other operators. */
 static void check_formulas(const char *name, const struct op_inputs *inputs) {
     for (int formula = 0; formula < N_FORMULAS; formula++) {
         struct op_kind kind = {name, OP_OTHER, (enum op_formula)formula, (enum op_formula)formula};

@@ -18,7 +18,7 @@ static struct made make(unsigned n_threads, const uint8_t *data, size_t size, bo
     struct sutra_error error = {0};
     enum sutra_status status = sutra_device_trace_parse(made.context, "device", data, size, &trace, &error);
     check_outcome(status, &error, trace);
-    if (trace && kernels) { /* what is refused is analyzed as a whole */
+    if (trace && kernels) { /* a rejected selection: analyze the whole trace */
         const struct sutra_restriction part = {
             .size = sizeof part, .step = size % 2 ? "1-9" : NULL, .from_us = (double)(size % 3), .name = "e"};
         status = sutra_device_trace_restrict(made.context, trace, &part, &error);

@@ -118,7 +118,7 @@ static void simulate_kept(struct sutra_context *context, const uint8_t *data, si
     sutra_et_ranks_free(ranks);
 }
 
-/* What the command line hands on: the input's text as a change and as a network, of a job that tells transfers. */
+/* Arguments of the command line: the input's text as a scale and as a network, of a job with recorded transfers. */
 static void simulate_words(struct sutra_context *context, const uint8_t *data, size_t size) {
     static const char lines[] =
         "{}\n{\"id\":\"1\",\"name\":\"r\",\"type\":\"COMM_COLL_NODE\",\"durationMicros\":\"9\",\"attr\":[{\"name\":"

@@ -5,7 +5,7 @@
 #include "fuzz.h"
 #include "read/trace_head.h"
 
-/* A copy of the exact size, so that AddressSanitizer sees what is read behind it. */
+/* A copy of the exact size, so that AddressSanitizer detects reads beyond the end. */
 static struct trace_head look(const uint8_t *data, size_t size) {
     struct trace_head head;
     char *bytes = new_bytes(size);
