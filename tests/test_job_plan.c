@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "job/plan.h"
+#include "job/rank_link.h"
 
 /* ---- Beginnings ---- */
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/meetings.h"
+#include "job/job.h"
 
 #define RANKS 3
 

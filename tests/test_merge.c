@@ -5,7 +5,7 @@
 #include "trace_folder.h"
 
 #include "base/memory.h"
-#include "rewrite/merge_event.h"
+#include "rewrite/merge.h"
 #include "sutra/merge.h"
 #include "text/doubles.h"
 

@@ -1,7 +1,7 @@
 /*
- * meetings.c - implements meetings.h: orders matched collectives by their ends, then determines their transfers.
+ * meetings.c - orders matched collectives by their ends, then determines their transfers (job.h).
  */
-#include "job/meetings.h"
+#include "job/job.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /*
- * plan.c - implements plan.h: pairs the host traces and device traces of a job.
+ * plan.c - implements the first section of rank_link.h: pairs the host traces and device traces of a job.
  *
  *     hosts by (process, number)   8123 0   8164 1   8205 2  ...     a device trace searches its process id here,
  *     hosts by number              0 8123   1 8164   2 8205  ...     and without a process id its rank here
  */
-#include "job/plan.h"
+#include "job/rank_link.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /*
- * device_ops.c - implements device_ops.h.
+ * device_ops.c - makes the tables of a device trace's operators (link.h).
  *
  *     events by start --classify--> CPU operators --engine--> exclusive durations, dependencies between threads
  *                                   launches
@@ -24,7 +24,6 @@
 #include "context/context.h"
 #include "facts/names.h"
 #include "facts/times.h"
-#include "link/device_ops.h"
 #include "link/link.h"
 #include "match/key_index.h"
 #include "match/rules.h"

@@ -17,7 +17,6 @@
 #include "context/context.h"
 #include "facts/names.h"
 #include "link/link.h"
-#include "link/sync_deps.h"
 #include "read/document.h"
 #include "text/quantities.h"
 

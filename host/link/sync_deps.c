@@ -1,6 +1,6 @@
 /*
  * sync_deps.c - translates the synchronization dependencies on the critical path, given in external ids, to lists of
- * new ids (implements sync_deps.h).
+ * new ids (link.h).
  *
  *     critical path      external id of an end -> external ids of starts
  *     waits              GPU operator (last event of a start's id) -> first CPU operator after each end's event
@@ -20,7 +20,6 @@
 #include "columns/column.h"
 #include "critical_path/path.h"
 #include "link/link.h"
-#include "link/sync_deps.h"
 #include "match/rules.h"
 
 /* Pairs sorted by key, in order of insertion within a key. */

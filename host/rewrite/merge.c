@@ -20,7 +20,6 @@
 #include "columns/column.h"
 #include "facts/selection.h"
 #include "rewrite/merge.h"
-#include "rewrite/merge_event.h"
 #include "text/numbers.h"
 #include "write/json.h"
 #include "write/json_copy.h"

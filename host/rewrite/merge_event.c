@@ -1,5 +1,5 @@
 /*
- * merge_event.c - implements merge_event.h, and writes the arrows of collectives (merge.h).
+ * merge_event.c - rewrites the events of a rank, lists its processes, and writes the arrows of collectives (merge.h).
  *
  * An id gets the position of its rank in the upper bits of the 53 that a double holds. Integers that need these bits,
  * and strings, become strings that begin with the position.
@@ -13,7 +13,6 @@
 #include "facts/times.h"
 #include "read/document.h"
 #include "rewrite/merge.h"
-#include "rewrite/merge_event.h"
 #include "text/doubles.h"
 #include "text/strings.h"
 #include "write/json_copy.h"

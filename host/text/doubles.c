@@ -7,7 +7,6 @@
 
 #include "text/doubles.h"
 #include "text/numbers.h"
-#include "text/powers.h"
 
 /*
  * ---- The shortest decimal digits that read back as the same double, in the format of Python's repr ----

@@ -7,7 +7,7 @@
 #include "fuzz.h"
 #include "fuzz_trace.h"
 #include "read/device_trace.h"
-#include "rewrite/merge_event.h"
+#include "rewrite/merge.h"
 
 #define POSITION 3
 
