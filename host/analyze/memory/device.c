@@ -40,6 +40,43 @@ enum sutra_status memory_name_error(const struct sutra_memory *memory, struct su
     return error_set(error, SUTRA_DATA, "frames and stacks exceed %.0f MB of text", (double)memory->names_limit / 1e6);
 }
 
+uint32_t memory_copy_name(struct sutra_memory *memory, const struct strings *strings, uint32_t string,
+                          uint32_t *names) {
+    if (!names[string]) {
+        uint32_t name = memory_name(memory, strings_text(strings, string), strings_length(strings, string));
+        if (name == STRING_NONE)
+            return STRING_NONE;
+        names[string] = name + 1;
+    }
+    return names[string] - 1;
+}
+
+bool memory_path_has_folder(const char *path, size_t n, const char *folder) {
+    size_t length = strlen(folder);
+    for (const char *at = path; (at = memmem(at, n - (size_t)(at - path), folder, length)); at++)
+        if (at == path || at[-1] == '/')
+            return true;
+    return false;
+}
+
+bool memory_is_library_path(const char *path, size_t n) {
+    if (memory_path_has_folder(path, n, "torch/"))
+        return true;
+    /* ".../lib/python3.12/" that no directory of installed packages follows */
+    static const char library[] = "/lib/python3";
+    const char *end = path + n;
+    for (const char *at = path; (at = memmem(at, (size_t)(end - at), library, sizeof library - 1));) {
+        at += sizeof library - 1;
+        const char *folder = memchr(at, '/', (size_t)(end - at));
+        if (!folder)
+            return false;
+        folder++;
+        if (end - folder < 13 || (memcmp(folder, "site-packages", 13) != 0 && memcmp(folder, "dist-packages", 13) != 0))
+            return true;
+    }
+    return false;
+}
+
 int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b) {
     if (a == b)
         return 0;

@@ -90,30 +90,18 @@ static bool starts_with(const char *text, const char *part) {
     return strncmp(text, part, strlen(part)) == 0;
 }
 
-/* "PATH.py(LINE): FUNCTION", PATH without a bracket and outside of torch and the standard library. */
-static bool is_user_function(const char *text) {
-    size_t path = strcspn(text, "("), digits = text[path] ? strspn(text + path + 1, "0123456789") : 0;
-    if (path < 3 || memcmp(text + path - 3, ".py", 3) != 0 || !digits || !starts_with(text + path + 1 + digits, "): "))
-        return false;
-    if (starts_with(text, "torch/") || starts_with(text, "<built-in"))
-        return false;
-    if (strstr(text, "/torch/"))
-        return false;
-    for (const char *at = text; (at = strstr(at, "/lib/python3"));) {
-        at += strlen("/lib/python3");
-        const char *slash = strchr(at, '/');
-        if (slash && !starts_with(slash + 1, "site-packages") && !starts_with(slash + 1, "dist-packages"))
-            return false;
-    }
-    return true;
-}
-
 static uint8_t classify(struct kineto *k, uint32_t string) {
     if (k->name_flags[string])
         return k->name_flags[string];
     const char *text = strings_text(&k->trace->strings, string);
     unsigned flags = NAME_KNOWN;
-    flags |= is_user_function(text) ? NAME_USER : 0;
+
+    /* "PATH.py(LINE): FUNCTION" */
+    size_t path = strcspn(text, "("), n_digits = text[path] ? strspn(text + path + 1, "0123456789") : 0;
+    bool is_function = path >= 3 && memcmp(text + path - 3, ".py", 3) == 0 && n_digits &&
+                       starts_with(text + path + 1 + n_digits, "): ");
+    if (is_function && !starts_with(text, "<built-in") && !memory_is_library_path(text, strlen(text)))
+        flags |= NAME_USER;
     flags |= starts_with(text, "nn.Module: ") ? NAME_MODULE : 0;
     flags |= starts_with(text, "autograd::engine::evaluate_function") ? NAME_BACKWARD : 0;
     flags |= starts_with(text, "Optimizer.step#") ? NAME_OPTIMIZER : 0;
@@ -122,15 +110,7 @@ static uint8_t classify(struct kineto *k, uint32_t string) {
 }
 
 static uint32_t copy_name(struct kineto *k, row_t range) {
-    uint32_t string = k->trace->events.name[k->ranges.event[range]];
-    if (!k->copied[string]) {
-        uint32_t name = memory_name(k->memory, strings_text(&k->trace->strings, string),
-                                    strings_length(&k->trace->strings, string));
-        if (name == STRING_NONE)
-            return STRING_NONE;
-        k->copied[string] = name + 1;
-    }
-    return k->copied[string] - 1;
+    return memory_copy_name(k->memory, &k->trace->strings, k->trace->events.name[k->ranges.event[range]], k->copied);
 }
 
 /* ---- Events and ranges ---- */
@@ -258,48 +238,45 @@ static int64_t memory_thread_number(struct pair_table *pids, struct pair_table *
     return entry->number;
 }
 
-struct swept {
-    int64_t end_ns;
-    struct enclosing enclosing;
-};
-
-static struct enclosing enter(struct kineto *k, struct enclosing around, row_t range) {
+/* What encloses events in a range: what encloses the range, and the range itself. */
+static struct enclosing enter_range(struct kineto *k, struct enclosing outer, row_t range) {
     uint8_t flags = classify(k, k->trace->events.name[k->ranges.event[range]]);
     switch (k->ranges.kind[range]) {
     case RANGE_OPERATOR:
-        if (around.outermost_operator == ROW_NONE && flags & NAME_HAS_COLONS)
-            around.outermost_operator = range;
-        around.innermost_operator = range;
-        around.is_backward |= (flags & NAME_BACKWARD) != 0;
+        if (outer.outermost_operator == ROW_NONE && flags & NAME_HAS_COLONS)
+            outer.outermost_operator = range;
+        outer.innermost_operator = range;
+        outer.is_backward |= (flags & NAME_BACKWARD) != 0;
         break;
     case RANGE_ANNOTATION:
-        if (around.optimizer == ROW_NONE && flags & NAME_OPTIMIZER)
-            around.optimizer = range;
+        if (outer.optimizer == ROW_NONE && flags & NAME_OPTIMIZER)
+            outer.optimizer = range;
         break;
     default:
-        around.user = flags & NAME_USER ? range : around.user;
-        around.module = flags & NAME_MODULE ? range : around.module;
+        outer.user = flags & NAME_USER ? range : outer.user;
+        outer.module = flags & NAME_MODULE ? range : outer.module;
     }
-    return around;
+    return outer;
 }
 
 /* What encloses each memory event. */
 static enum sutra_status sweep_threads(struct kineto *k, struct sutra_error *error) {
     const struct device_events *events = &k->trace->events;
     const struct kineto_ranges *ranges = &k->ranges;
-    row_t n = ranges->n, n_memory = k->n_memory, most = n > n_memory ? n : n_memory;
+    row_t n = ranges->n, n_memory = k->n_memory;
     int64_t *threads = arena_take(k->arena, n, sizeof *threads),
             *memory_threads = arena_take(k->arena, n_memory, sizeof *threads);
     int64_t *memory_ns = arena_take(k->arena, n_memory, sizeof *memory_ns);
     row_t *order = arena_take(k->arena, n, sizeof *order),
           *memory_order = arena_take(k->arena, n_memory, sizeof *order);
-    uint64_t *keys = arena_take(k->arena, most, sizeof *keys);
-    struct swept *stack = arena_take(k->arena, n, sizeof *stack);
+    uint64_t *keys = arena_take(k->arena, n > n_memory ? n : n_memory, sizeof *keys);
+    struct enclosing *stack = arena_take(k->arena, n, sizeof *stack);
+    int64_t *stack_end_ns = arena_take(k->arena, n, sizeof *stack_end_ns);
     k->enclosing = arena_take(k->arena, n_memory, sizeof *k->enclosing);
     struct pair_table pids = {0}, tids = {0};
     uint32_t n_threads = 0;
-    bool ok = threads && memory_threads && memory_ns && order && memory_order && keys && stack && k->enclosing &&
-              pair_table_init(&pids) && pair_table_init(&tids);
+    bool ok = threads && memory_threads && memory_ns && order && memory_order && keys && stack && stack_end_ns &&
+              k->enclosing && pair_table_init(&pids) && pair_table_init(&tids);
     for (row_t i = 0; ok && i < n; i++) {
         order[i] = i;
         threads[i] = memory_thread_number(&pids, &tids, events->pid[ranges->event[i]], events->tid[ranges->event[i]],
@@ -317,16 +294,12 @@ static enum sutra_status sweep_threads(struct kineto *k, struct sutra_error *err
     pair_table_free(&tids);
     if (!ok)
         return error_memory(error);
-    enum sutra_status status = sort_by(k, order, n, keys, ranges->end_ns, true, error);
-    if (!status)
-        status = sort_by(k, order, n, keys, ranges->start_ns, false, error);
-    if (!status)
-        status = sort_by(k, order, n, keys, threads, false, error);
-    if (!status)
-        status = sort_by(k, memory_order, n_memory, keys, memory_ns, false, error);
-    if (!status)
-        status = sort_by(k, memory_order, n_memory, keys, memory_threads, false, error);
-    if (status)
+    enum sutra_status status;
+    if ((status = sort_by(k, order, n, keys, ranges->end_ns, true, error)) ||
+        (status = sort_by(k, order, n, keys, ranges->start_ns, false, error)) ||
+        (status = sort_by(k, order, n, keys, threads, false, error)) ||
+        (status = sort_by(k, memory_order, n_memory, keys, memory_ns, false, error)) ||
+        (status = sort_by(k, memory_order, n_memory, keys, memory_threads, false, error)))
         return status;
 
     static const struct enclosing nothing = {ROW_NONE, ROW_NONE, ROW_NONE, ROW_NONE, ROW_NONE, false};
@@ -343,15 +316,14 @@ static enum sutra_status sweep_threads(struct kineto *k, struct sutra_error *err
         for (; next < n && threads[order[next]] == thread && ranges->start_ns[order[next]] <= memory_ns[position];
              next++) {
             row_t range = order[next];
-            while (depth && stack[depth - 1].end_ns <= ranges->start_ns[range])
+            while (depth && stack_end_ns[depth - 1] <= ranges->start_ns[range])
                 depth--;
-            stack[depth] =
-                (struct swept){ranges->end_ns[range], enter(k, depth ? stack[depth - 1].enclosing : nothing, range)};
-            depth++;
+            stack[depth] = enter_range(k, depth ? stack[depth - 1] : nothing, range);
+            stack_end_ns[depth++] = ranges->end_ns[range];
         }
-        while (depth && stack[depth - 1].end_ns < memory_ns[position])
+        while (depth && stack_end_ns[depth - 1] < memory_ns[position])
             depth--;
-        k->enclosing[position] = depth ? stack[depth - 1].enclosing : nothing;
+        k->enclosing[position] = depth ? stack[depth - 1] : nothing;
     }
     return SUTRA_OK;
 }
@@ -409,7 +381,7 @@ static enum sutra_status list_phases(struct kineto *k, struct sutra_error *error
 }
 
 /* The first of ascending times that is after `time`; n: none. */
-static row_t after(const int64_t *times, row_t n, int64_t time) {
+static row_t find_after(const int64_t *times, row_t n, int64_t time) {
     struct bisection at = {0, n};
     while (at.low < at.high)
         bisect(&at, times[bisect_middle(at)] <= time);
@@ -426,13 +398,13 @@ static enum category categorize(const struct kineto *k, const struct enclosing *
     if (e->optimizer != ROW_NONE)
         return !is_freed || end_ns > k->ranges.end_ns[e->optimizer] ? CATEGORY_OPTIMIZER : CATEGORY_TEMPORARY;
     if (e->is_backward) {
-        row_t next = after(k->optimizer, k->n_optimizer, start_ns);
+        row_t next = find_after(k->optimizer, k->n_optimizer, start_ns);
         return !is_freed || (next < k->n_optimizer && end_ns > k->optimizer[next]) ? CATEGORY_GRADIENT
                                                                                    : CATEGORY_AUTOGRAD;
     }
-    row_t backward = after(k->backward, k->n_backward, start_ns);
+    row_t backward = find_after(k->backward, k->n_backward, start_ns);
     if (e->module == ROW_NONE && k->n_modules) { /* before the model runs, and used by it */
-        row_t module = after(k->modules, k->n_modules, start_ns);
+        row_t module = find_after(k->modules, k->n_modules, start_ns);
         if (module < k->n_modules && (backward == k->n_backward || k->modules[module] < k->backward[backward]) &&
             (!is_freed || end_ns >= k->modules[module]))
             return CATEGORY_INPUT;
@@ -565,30 +537,7 @@ static enum sutra_status make_points(struct kineto *k, const row_t *positions, c
     return SUTRA_OK;
 }
 
-static enum sutra_status copy_steps(struct kineto *k, struct memory_device *device, struct sutra_error *error) {
-    row_t n = k->steps.n ? k->steps.n : k->n_optimizer;
-    device->step_source = STRING_NONE;
-    if (!n)
-        return SUTRA_OK;
-    device->step_source =
-        k->steps.n ? memory_name(k->memory, "ProfilerStep", 12) : memory_name(k->memory, "Optimizer.step", 14);
-    device->steps = arena_zeros(&k->memory->arena, n, sizeof *device->steps);
-    if (!device->steps || device->step_source == STRING_NONE)
-        return error_memory(error);
-    device->n_steps = n;
-    for (row_t i = 0; i < k->steps.n; i++) {
-        row_t range = k->steps.row[i];
-        device->steps[i] = (struct memory_step){
-            .number = k->steps.number[i], .start_ns = k->ranges.start_ns[range], .end_ns = k->ranges.end_ns[range]};
-    }
-    for (row_t i = 0; i < n && !k->steps.n; i++) {
-        device->steps[i].number = i;
-        device->steps[i].start_ns = i ? k->optimizer_ends[i - 1] : device->time_ns[1];
-        device->steps[i].end_ns = k->optimizer_ends[i];
-    }
-    return SUTRA_OK;
-}
-
+/* The out-of-memory events of a device, ascending by time. */
 static enum sutra_status copy_ooms(struct kineto *k, int64_t type, int64_t id, struct memory_device *device,
                                    struct sutra_error *error) {
     row_t n = 0, *order = arena_take(k->arena, k->n_ooms, sizeof *order);
@@ -644,19 +593,39 @@ static enum sutra_status read_device(struct kineto *k, const row_t *positions, u
     device->time_ns[0] = device->time_ns[1];
     struct memory_allocs allocs = {0};
     uint32_t *segment_allocs;
-    enum sutra_status status = match_events(k, positions, n, &allocs, device, error);
-    if (!status)
-        status = make_points(k, positions, &allocs, type, device, &segment_allocs, error);
-    if (!status)
-        status = copy_steps(k, device, error);
-    if (!status)
-        status = copy_ooms(k, type, id, device, error);
-    if (status)
+    enum sutra_status status;
+    if ((status = match_events(k, positions, n, &allocs, device, error)) ||
+        (status = make_points(k, positions, &allocs, type, device, &segment_allocs, error)))
+        return status;
+
+    /* Steps: of the profiler, else from one optimizer step to the next. */
+    row_t n_steps = k->steps.n ? k->steps.n : k->n_optimizer;
+    device->step_source = STRING_NONE;
+    if (n_steps) {
+        device->step_source =
+            k->steps.n ? memory_name(k->memory, "ProfilerStep", 12) : memory_name(k->memory, "Optimizer.step", 14);
+        device->steps = arena_zeros(&k->memory->arena, n_steps, sizeof *device->steps);
+        if (!device->steps || device->step_source == STRING_NONE)
+            return error_memory(error);
+        device->n_steps = n_steps;
+    }
+    for (row_t i = 0; i < k->steps.n; i++) {
+        row_t range = k->steps.row[i];
+        device->steps[i] = (struct memory_step){
+            .number = k->steps.number[i], .start_ns = k->ranges.start_ns[range], .end_ns = k->ranges.end_ns[range]};
+    }
+    for (row_t i = 0; i < n_steps && !k->steps.n; i++) {
+        device->steps[i].number = i;
+        device->steps[i].start_ns = i ? k->optimizer_ends[i - 1] : device->time_ns[1];
+        device->steps[i].end_ns = k->optimizer_ends[i];
+    }
+    if ((status = copy_ooms(k, type, id, device, error)))
         return status;
     struct memory_facts facts = {&allocs, segment_allocs, stack_name, &allocs};
     return memory_summarize(k->memory, device, &facts, k->arena, error);
 }
 
+/* Sorts the memory events by device and time, and reads each device. */
 static enum sutra_status read_devices(struct kineto *k, struct memory_input *input, struct sutra_error *error) {
     row_t n = k->n_memory, *order = arena_take(k->arena, n, sizeof *order);
     int64_t *times = arena_take(k->arena, n, sizeof *times), *types = arena_take(k->arena, n, sizeof *types),
@@ -671,24 +640,48 @@ static enum sutra_status read_devices(struct kineto *k, struct memory_input *inp
         types[i] = integer_of(k->device_type.key[event], 0);
         ids[i] = integer_of(k->device_id.key[event], -1);
     }
-    enum sutra_status status = sort_by(k, order, n, keys, times, false, error);
-    if (!status)
-        status = sort_by(k, order, n, keys, ids, false, error);
-    if (!status)
-        status = sort_by(k, order, n, keys, types, false, error);
+    enum sutra_status status;
+    if ((status = sort_by(k, order, n, keys, times, false, error)) ||
+        (status = sort_by(k, order, n, keys, ids, false, error)) ||
+        (status = sort_by(k, order, n, keys, types, false, error)))
+        return status;
     uint32_t n_devices = 0;
     for (row_t i = 0; i < n; i++)
         n_devices += !i || types[order[i]] != types[order[i - 1]] || ids[order[i]] != ids[order[i - 1]];
-    if (!status && !(input->devices = arena_zeros(&k->memory->arena, n_devices, sizeof *input->devices)))
-        status = error_memory(error);
-    for (row_t i = 0, end; i < n && !status; i = end) {
+    input->devices = arena_zeros(&k->memory->arena, n_devices, sizeof *input->devices);
+    if (!input->devices)
+        return error_memory(error);
+    for (row_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && types[order[end]] == types[order[i]] && ids[order[end]] == ids[order[i]];)
             end++;
         struct arena_mark mark = arena_mark(k->arena);
-        status = read_device(k, order + i, end - i, times, &input->devices[input->n_devices++], error);
+        if ((status = read_device(k, order + i, end - i, times, &input->devices[input->n_devices++], error)))
+            return status;
         arena_release(k->arena, mark);
     }
-    return status;
+    return SUTRA_OK;
+}
+
+static enum sutra_status read_trace(struct kineto *k, struct memory_input *input, struct sutra_error *error) {
+    k->name_flags = arena_zeros(k->arena, k->trace->strings.n, 1);
+    k->copied = arena_zeros(k->arena, k->trace->strings.n, sizeof *k->copied);
+    k->empty = memory_name(k->memory, "", 0);
+    k->no_frames = memory_name(k->memory, "<no frames>", 11);
+    k->before = memory_name(k->memory, "<before recording>", 18);
+    for (size_t i = 0; i < sizeof category_names / sizeof *category_names; i++)
+        k->categories[i] = memory_name(k->memory, category_names[i], strlen(category_names[i]));
+    if (k->categories[7] == STRING_NONE)
+        return error_memory(error);
+    enum sutra_status status;
+    if ((status = arena_status(k->arena, error)) ||
+        (status = exact_times_find(k->context, k->trace, NULL, k->arena, &k->times, error)) ||
+        (status = list_events(k, error)) || (status = read_arguments(k, error)))
+        return status;
+    if (!k->n_memory)
+        return error_set(error, SUTRA_DATA, "no memory events in this trace: record it with profile_memory=True");
+    if ((status = sweep_threads(k, error)) || (status = list_phases(k, error)))
+        return status;
+    return read_devices(k, input, error);
 }
 
 enum sutra_status memory_read_kineto(struct sutra_context *context, struct sutra_memory *memory,
@@ -704,33 +697,7 @@ enum sutra_status memory_read_kineto(struct sutra_context *context, struct sutra
         return status;
     memory->names_limit = UINT64_MAX;
     stage_begin(context, "analyze memory", 0);
-    k.name_flags = arena_zeros(&arena, k.trace->strings.n, 1);
-    k.copied = arena_zeros(&arena, k.trace->strings.n, sizeof *k.copied);
-    k.empty = memory_name(memory, "", 0);
-    k.no_frames = memory_name(memory, "<no frames>", 11);
-    k.before = memory_name(memory, "<before recording>", 18);
-    for (size_t i = 0; i < sizeof category_names / sizeof *category_names; i++)
-        k.categories[i] = memory_name(memory, category_names[i], strlen(category_names[i]));
-    if (k.categories[7] == STRING_NONE)
-        status = error_memory(error);
-    if (!status)
-        status = arena_status(&arena, error);
-    if (!status)
-        status = exact_times_find(context, k.trace, NULL, &arena, &k.times, error);
-    if (!status)
-        status = list_events(&k, error);
-    if (!status)
-        status = read_arguments(&k, error);
-    if (!status && !k.n_memory)
-        status = error_file(error, SUTRA_DATA, source->name,
-                            "no memory events in this trace: record it with profile_memory=True");
-    if (!status)
-        status = sweep_threads(&k, error);
-    if (!status)
-        status = list_phases(&k, error);
-    if (!status)
-        status = read_devices(&k, input, error);
-    status = error_name_file(error, status, source->name);
+    status = error_name_file(error, read_trace(&k, input, error), source->name);
     sutra_device_trace_free(k.trace);
     arena_free(&arena);
     stage_end(context);

@@ -57,9 +57,10 @@ __attribute__((format(printf, 7, 8))) static void add(struct sutra_memory *memor
     size_t length = (size_t)vsnprintf(text, sizeof text, format, arguments) + 1;
     va_end(arguments);
     char *kept = arena_take(&memory->arena, length, 1);
+    uint32_t row = input->n_findings;
     if (kept)
         input->findings[input->n_findings++] =
-            (struct memory_finding){rule, rank, device, bytes, memcpy(kept, text, length)};
+            (struct memory_finding){rule, rank, device, row, bytes, memcpy(kept, text, length)};
 }
 
 static void check_device(struct sutra_memory *memory, struct memory_input *input, uint32_t number) {
@@ -135,96 +136,54 @@ static void check_device(struct sutra_memory *memory, struct memory_input *input
             (double)n_segment_allocs / (double)(d->n_steps - 1));
 }
 
-struct sorted_finding {
-    struct memory_finding finding;
-    const struct memory_input *input;
-    uint32_t row;
-};
-
-static int compare_findings(const void *a, const void *b) {
-    const struct sorted_finding *x = a, *y = b;
-    const struct memory_finding *f = &x->finding, *g = &y->finding;
-    if (f->rule_rank != g->rule_rank)
-        return f->rule_rank < g->rule_rank ? -1 : 1;
-    int64_t of_f = f->bytes == MEMORY_NO_BYTES ? 0 : f->bytes, of_g = g->bytes == MEMORY_NO_BYTES ? 0 : g->bytes;
-    if (of_f != of_g)
-        return of_f > of_g ? -1 : 1;
-    int order = strcmp(x->input->devices[f->device].name, y->input->devices[g->device].name);
+static int compare_findings(const void *a, const void *b, void *devices) {
+    const struct memory_finding *x = a, *y = b;
+    if (x->rule_rank != y->rule_rank)
+        return x->rule_rank < y->rule_rank ? -1 : 1;
+    int64_t of_x = x->bytes == MEMORY_NO_BYTES ? 0 : x->bytes, of_y = y->bytes == MEMORY_NO_BYTES ? 0 : y->bytes;
+    if (of_x != of_y)
+        return of_x > of_y ? -1 : 1;
+    const struct memory_device *list = devices;
+    int order = strcmp(list[x->device].name, list[y->device].name);
     return order ? order : (x->row > y->row) - (x->row < y->row);
-}
-
-/* Fill the findings of an input, and the tables of all. */
-static enum sutra_status memory_find(struct sutra_memory *memory, struct memory_input *input,
-                                     struct sutra_error *error) {
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < input->n_devices; i++)
-        most += RULES_MAX + input->devices[i].n_ooms;
-    struct arena scratch = {0};
-    struct sorted_finding *sorted = arena_take(&scratch, most, sizeof *sorted);
-    input->findings = arena_take(&memory->arena, most, sizeof *input->findings);
-    if (!sorted || !input->findings) {
-        arena_free(&scratch);
-        return error_memory(error);
-    }
-    for (uint32_t i = 0; i < input->n_devices; i++)
-        if (strcmp(input->devices[i].name, "cpu") != 0)
-            check_device(memory, input, i);
-    for (uint32_t i = 0; i < input->n_findings; i++)
-        sorted[i] = (struct sorted_finding){input->findings[i], input, i};
-    if (input->n_findings)
-        qsort(sorted, input->n_findings, sizeof *sorted, compare_findings);
-    for (uint32_t i = 0; i < input->n_findings; i++)
-        input->findings[i] = sorted[i].finding;
-    arena_free(&scratch);
-    return arena_status(&memory->arena, error);
 }
 
 /* ---- Comparison ---- */
 
-struct named_change {
-    struct memory_change change;
-    const struct strings *names;
-};
-
-static int compare_change_names(const void *a, const void *b) {
-    const struct named_change *x = a, *y = b;
-    return memory_compare_names(x->names, x->change.name, y->change.name);
+static int compare_change_names(const void *a, const void *b, void *names) {
+    const struct memory_change *x = a, *y = b;
+    return memory_compare_names(names, x->name, y->name);
 }
 
-static int compare_changes(const void *a, const void *b) {
-    const struct named_change *x = a, *y = b;
-    int64_t of_x = llabs(x->change.b - x->change.a), of_y = llabs(y->change.b - y->change.a);
-    return of_x != of_y ? (of_x > of_y ? -1 : 1) : compare_change_names(a, b);
+static int compare_changes(const void *a, const void *b, void *names) {
+    const struct memory_change *x = a, *y = b;
+    int64_t of_x = llabs(x->b - x->a), of_y = llabs(y->b - y->a);
+    return of_x != of_y ? (of_x > of_y ? -1 : 1) : compare_change_names(a, b, names);
 }
 
 struct memory_change *memory_changes(struct arena *arena, const struct strings *names, const struct memory_groups *a,
                                      const struct memory_groups *b, uint32_t *n) {
     uint32_t n_a = a ? a->n : 0, n_b = b ? b->n : 0, n_all = n_a + n_b, n_kept = 0;
-    struct memory_change *changes = arena_take(arena, n_all, sizeof *changes);
-    struct named_change *list = arena_take(arena, n_all, sizeof *list);
+    struct memory_change *list = arena_take(arena, n_all, sizeof *list);
     *n = 0;
-    if (!changes || !list)
+    if (!list)
         return NULL;
     for (uint32_t i = 0; i < n_a; i++)
-        list[i] = (struct named_change){{a->list[i].name, a->list[i].bytes, 0}, names};
+        list[i] = (struct memory_change){a->list[i].name, a->list[i].bytes, 0};
     for (uint32_t i = 0; i < n_b; i++)
-        list[n_a + i] = (struct named_change){{b->list[i].name, 0, b->list[i].bytes}, names};
-    if (n_all)
-        qsort(list, n_all, sizeof *list, compare_change_names);
+        list[n_a + i] = (struct memory_change){b->list[i].name, 0, b->list[i].bytes};
+    qsort_r(list, n_all, sizeof *list, compare_change_names, (void *)names);
     for (uint32_t i = 0; i < n_all; i++) {
-        if (n_kept && list[n_kept - 1].change.name == list[i].change.name) {
-            list[n_kept - 1].change.a += list[i].change.a;
-            list[n_kept - 1].change.b += list[i].change.b;
+        if (n_kept && list[n_kept - 1].name == list[i].name) {
+            list[n_kept - 1].a += list[i].a;
+            list[n_kept - 1].b += list[i].b;
         } else {
             list[n_kept++] = list[i];
         }
     }
-    if (n_kept)
-        qsort(list, n_kept, sizeof *list, compare_changes);
-    for (uint32_t i = 0; i < n_kept; i++)
-        changes[i] = list[i].change;
+    qsort_r(list, n_kept, sizeof *list, compare_changes, (void *)names);
     *n = n_kept;
-    return changes;
+    return list;
 }
 
 enum memory_format { FORMAT_SNAPSHOT, FORMAT_KINETO, FORMAT_OTHER };
@@ -234,15 +193,14 @@ static bool key_is(const struct source *source, struct json_place key, const cha
     return key.end - key.at - 1 == n && memcmp(source->bytes + key.at + 1, name, n) == 0;
 }
 
-/* The format, by the first byte or by the keys of the top-level object. Values before the known key are skipped. */
+/* The format, by the first byte or by the keys of the top-level object. Skips values before the known key. */
 static enum memory_format find_format(const struct source *source) {
     if (is_pickle(source->bytes, source->size))
         return FORMAT_SNAPSHOT;
     struct json_walker walker = walk_from(source, 0);
     char c = walk_char(&walker);
-    if (c == '[') { /* of segments, or malformed: the reader of snapshots reports the reason */
+    if (c == '[') /* of segments, or malformed: the reader of snapshots reports the reason */
         return FORMAT_SNAPSHOT;
-    }
     if (c != '{')
         return FORMAT_OTHER;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
@@ -289,7 +247,21 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
         status = error_file(error, SUTRA_DATA, source.name, "neither a pickle of protocol 2 to 5 nor JSON");
     }
     source_close(&source);
-    return status ? status : memory_find(memory, input, error);
+    if (status)
+        return status;
+
+    /* Findings: by rule, then descending by bytes. */
+    uint64_t max_findings = 0;
+    for (uint32_t i = 0; i < input->n_devices; i++)
+        max_findings += RULES_MAX + input->devices[i].n_ooms;
+    input->findings = arena_take(&memory->arena, max_findings, sizeof *input->findings);
+    if (!input->findings)
+        return error_memory(error);
+    for (uint32_t i = 0; i < input->n_devices; i++)
+        if (strcmp(input->devices[i].name, "cpu") != 0)
+            check_device(memory, input, i);
+    qsort_r(input->findings, input->n_findings, sizeof *input->findings, compare_findings, input->devices);
+    return arena_status(&memory->arena, error);
 }
 
 static enum sutra_status run(struct sutra_context *context, const struct memory_bytes *inputs, size_t n_inputs,

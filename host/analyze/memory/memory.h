@@ -2,8 +2,8 @@
  * memory.h - inside of struct sutra_memory.
  *
  *     pickle, JSON --> snapshot.c --.                                      .--> tables.c    tables
- *                                    }--> points, allocations --> device.c  --> json.c      JSON
- *     Kineto trace ---> kineto.c  --'     of each device                    '--> findings.c  findings
+ *                                    }--> points, allocations --> device.c  --}           and JSON
+ *     Kineto trace ---> kineto.c  --'     of each device                    '--> memory.c    findings
  *
  * A point is the state after an event; point 0 is the state before the first event. Allocation a is live at the points
  * begin[a] to end[a]: the event begin[a] - 1 allocates, the event end[a] frees.
@@ -147,8 +147,8 @@ struct memory_device {
 
 struct memory_finding {
     const char *rule;
-    uint32_t rule_rank, device;
-    int64_t bytes; /* MEMORY_NO_BYTES: none */
+    uint32_t rule_rank, device, row; /* `row`: in the order in which the rules add findings */
+    int64_t bytes;                   /* MEMORY_NO_BYTES: none */
     const char *text;
 };
 
@@ -209,6 +209,15 @@ static inline double memory_percent(int64_t part, int64_t whole) {
 /* A name, new if it is; STRING_NONE: out of memory, or names of this input exceed the limit. */
 uint32_t memory_name(struct sutra_memory *memory, const char *bytes, size_t n);
 enum sutra_status memory_name_error(const struct sutra_memory *memory, struct sutra_error *error);
+
+/* The name of a string of the input; `names` caches names by string, plus 1. STRING_NONE as memory_name(). */
+uint32_t memory_copy_name(struct sutra_memory *memory, const struct strings *strings, uint32_t string, uint32_t *names);
+
+/* Whether a path, of `n` bytes, has a directory `folder`, such as "torch/". */
+bool memory_path_has_folder(const char *path, size_t n, const char *folder);
+
+/* Whether a path belongs to torch or the standard library. */
+bool memory_is_library_path(const char *path, size_t n);
 
 /* A tree of maxima over n slots, all -1 at first: the largest value, of several the lowest slot. */
 struct peak_tree {
