@@ -150,27 +150,6 @@ static enum sutra_status gather_cpu_ops(struct op_build *build) {
                           &ops->cpu.n_threads, build->error);
 }
 
-static enum sutra_status measure_exclusive(struct op_build *build) {
-    struct device_ops *ops = build->ops;
-    const struct engine *engine = &build->context->engine;
-    ops->waits_for = arena_take(build->arena, ops->cpu.n, sizeof *ops->waits_for);
-    ops->exclusive = numbers_take(build->arena, ops->cpu.n);
-    enum sutra_status status = check_arenas(build);
-    stage_begin(build->context, "exclusive durations", ops->cpu.n);
-    engine->load(engine->state, &ops->cpu);
-    if (status)
-        return status;
-    struct exclusive_durations_step step = {&ops->cpu, ops->exclusive, &ops->anomalies};
-    status = engine->exclusive_durations(engine->state, &step, build->error);
-    if (!status && ops->anomalies.n_inspected > SLOW_INSPECTIONS)
-        context_warn(
-            build->context,
-            "exclusive durations took %llu million steps: many operators of one thread overlap without nesting, some "
-            "with more digits than doubles subtract exactly",
-            (unsigned long long)(ops->anomalies.n_inspected / 1000000));
-    return status;
-}
-
 /* The operator's rf_id, or KEY_NULL. */
 static value_key rf_of(const struct op_build *build, row_t op) {
     value_key rf = build->events->rf[build->ops->cpu_event[op]];
@@ -307,20 +286,6 @@ static enum sutra_status index_launches(struct op_build *build) {
     return SUTRA_OK;
 }
 
-/* The launch of a GPU operator, or ROW_NONE. GPU operators come in ascending order of their starts. */
-static row_t launch_of(const struct op_build *build, row_t gpu) {
-    const struct device_events *events = build->events;
-    row_t first = key_index_find(&build->first_launch, correlation_of(events, gpu));
-    if (first == ROW_NONE || !build->next_launch)
-        return first;
-    row_t *current = &build->current_launch[first];
-    const row_t *next = build->next_launch;
-    while (next[*current] != ROW_NONE &&
-           number_compare(number_at(events->ts, build->launch[next[*current]]), number_at(events->ts, gpu)) <= 0)
-        *current = next[*current];
-    return *current;
-}
-
 /* Finds the CPU operator of each GPU operator through its launch. gpu[0 .. *n_found) become the GPU operators that have
  * one, in sorted order; external[i] the external id of that operator. */
 static enum sutra_status find_parents(struct op_build *build, row_t *gpu, value_key *external, row_t *n_found) {
@@ -339,12 +304,20 @@ static enum sutra_status find_parents(struct op_build *build, row_t *gpu, value_
     if (status)
         return status;
 
-    /* One query for each GPU operator that has a launch. */
+    /* One query for each GPU operator that has a launch. Of several launches with its correlation, an operator has the
+     * last one that begins before it; operators come in ascending order of their starts. */
     for (row_t i = 0; i < build->n_gpu; i++) {
-        row_t event = build->gpu[i], launch = launch_of(build, event);
+        row_t event = build->gpu[i], launch = key_index_find(&build->first_launch, correlation_of(events, event));
         if (launch == ROW_NONE) {
             ops->n_without_launch++;
             continue;
+        }
+        if (build->next_launch) {
+            row_t *current = &build->current_launch[launch], next;
+            while ((next = build->next_launch[*current]) != ROW_NONE &&
+                   number_compare(number_at(events->ts, build->launch[next]), number_at(events->ts, event)) <= 0)
+                *current = next;
+            launch = *current;
         }
         if (events->flags[event] & EVENT_NAME_NO_STRING && !build->context->options.lenient)
             return event_error(build->trace, event, "name", "a string", build->error);
@@ -402,37 +375,53 @@ static enum sutra_status group_by_external(struct op_build *build, const value_k
     return status;
 }
 
+static enum sutra_status make_tables(struct op_build *build) {
+    struct device_ops *ops = build->ops;
+    struct sutra_context *context = build->context;
+    const struct engine *engine = &context->engine;
+    enum sutra_status status;
+    stage_begin(context, "sort events", build->events->n);
+    if ((status = list_operators(build)) || (status = gather_cpu_ops(build)))
+        return status;
+
+    stage_begin(context, "exclusive durations", ops->cpu.n);
+    ops->waits_for = arena_take(build->arena, ops->cpu.n, sizeof *ops->waits_for);
+    ops->exclusive = numbers_take(build->arena, ops->cpu.n);
+    engine->load(engine->state, &ops->cpu);
+    struct exclusive_durations_step step = {&ops->cpu, ops->exclusive, &ops->anomalies};
+    if ((status = check_arenas(build)) || (status = engine->exclusive_durations(engine->state, &step, build->error)))
+        return status;
+    if (ops->anomalies.n_inspected > SLOW_INSPECTIONS)
+        context_warn(
+            context,
+            "exclusive durations took %llu million steps: many operators of one thread overlap without nesting, some "
+            "with more digits than doubles subtract exactly",
+            (unsigned long long)(ops->anomalies.n_inspected / 1000000));
+
+    stage_begin(context, "order between threads", ops->cpu.n);
+    if ((status = order_threads(build)))
+        return status;
+
+    stage_begin(context, "find parents", ops->n_gpu);
+    row_t *gpu = arena_take(&build->scratch, build->n_gpu, sizeof *gpu), n_found = 0;
+    value_key *external = arena_take(&build->scratch, build->n_gpu, sizeof *external);
+    if ((status = make_markers(build)) || (status = arena_status(&build->scratch, build->error)) ||
+        (status = find_parents(build, gpu, external, &n_found)))
+        return status;
+    key_index_free(&build->first_launch);
+    return group_by_external(build, external, gpu, n_found);
+}
+
 enum sutra_status device_ops_build(struct device_ops *ops, struct sutra_context *context,
                                    const struct sutra_device_trace *trace, struct arena *arena,
                                    struct sutra_error *error) {
     struct op_build build = {
         .ops = ops, .context = context, .trace = trace, .events = &trace->events, .arena = arena, .error = error};
     *ops = (struct device_ops){0};
-    stage_begin(context, "sort events", trace->events.n);
-    enum sutra_status status = list_operators(&build);
-    if (!status)
-        status = gather_cpu_ops(&build);
-    if (!status)
-        status = measure_exclusive(&build);
-    if (!status)
-        stage_begin(context, "order between threads", ops->cpu.n);
-    if (!status)
-        status = order_threads(&build);
-
-    stage_begin(context, "find parents", ops->n_gpu);
-    if (!status)
-        status = make_markers(&build);
-    row_t *gpu = arena_take(&build.scratch, build.n_gpu, sizeof *gpu), n_found = 0;
-    value_key *external = arena_take(&build.scratch, build.n_gpu, sizeof *external);
-    if (!status)
-        status = arena_status(&build.scratch, error);
-    if (!status)
-        status = find_parents(&build, gpu, external, &n_found);
-    key_index_free(&build.first_launch);
-    if (!status)
-        status = group_by_external(&build, external, gpu, n_found);
+    enum sutra_status status = make_tables(&build);
     context->engine.load(context->engine.state, NULL);
     stage_end(context);
+    key_index_free(&build.first_launch);
     key_index_free(&build.threads);
     arena_free(&build.scratch);
     if (status)

@@ -257,21 +257,6 @@ static void write_node(struct node_template *template, struct node_values *value
     buffer_append(out, "\n        }", 10);
 }
 
-/* The values of a unit that its CPU nodes and GPU nodes have in common. */
-static struct node_values unit_values(const struct sutra_linked *linked, row_t unit) {
-    struct node_values values = {.linked = linked, .set = BIT(ID), .id = linked->unit_id[unit], .waits_for = -1};
-    row_t op = linked->unit_op[unit];
-    if (op == ROW_NONE)
-        return values;
-    values.set |= BIT(INCLUSIVE_DUR) | BIT(EXCLUSIVE_DUR) | BIT(TS) | BIT(INTER_THREAD_DEP);
-    values.inclusive = number_at(linked->ops.cpu.dur, op);
-    values.exclusive = number_at(linked->ops.exclusive, op);
-    values.ts = number_at(linked->ops.cpu.ts, op);
-    if (linked->unit_after[unit] != ROW_NONE)
-        values.waits_for = linked->unit_id[linked->unit_after[unit]];
-    return values;
-}
-
 #define NODES_PIECE_BYTES (1 << 18) /* fits the cache of a core while the kernel copies it */
 #define GROWTH            3         /* about how much longer a node is in the output than in the input */
 
@@ -353,7 +338,18 @@ static void write_entry(const struct sutra_linked *linked, struct node_template 
         node_template_read(template, linked->host, units->node[sorted]);
         *in_template = sorted;
     }
-    struct node_values values = unit_values(linked, unit);
+
+    /* The values that CPU nodes and GPU nodes of a unit have in common. */
+    struct node_values values = {.linked = linked, .set = BIT(ID), .id = linked->unit_id[unit], .waits_for = -1};
+    row_t op = linked->unit_op[unit];
+    if (op != ROW_NONE) {
+        values.set |= BIT(INCLUSIVE_DUR) | BIT(EXCLUSIVE_DUR) | BIT(TS) | BIT(INTER_THREAD_DEP);
+        values.inclusive = number_at(linked->ops.cpu.dur, op);
+        values.exclusive = number_at(linked->ops.exclusive, op);
+        values.ts = number_at(linked->ops.cpu.ts, op);
+        if (linked->unit_after[unit] != ROW_NONE)
+            values.waits_for = linked->unit_id[linked->unit_after[unit]];
+    }
     if (entry < n_nodes) {
         values.ctrl_deps = linked->ctrl_deps[sorted];
         if (values.ctrl_deps != CTRL_DEPS_NONE)

@@ -55,45 +55,42 @@ static int compare_wide(const void *left, const void *right) {
     return order ? order : (a->row > b->row) - (a->row < b->row);
 }
 
-/* Reads a node's id. If its digits are in the buffer, which may still move, their offset is returned and id->digits is
- * unset; else SIZE_MAX. */
-static size_t read_wide_id(const struct sutra_host_trace *trace, row_t row, struct wide_id *id, struct buffer *digits) {
-    const char *source = trace->document.source.bytes;
-    struct json_place place = {0};
-    struct json_walker walker = walk_from(&trace->document.source, trace->nodes.text[row]);
-    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
-        struct json_place key = walk_key(&walker), value = walk_value(&walker);
-        if (place_is(&trace->document.source, key, "id"))
-            place = value;
-    }
-    *id = (struct wide_id){.row = row};
-    enum number_form form = number_scan(source + place.at, &id->length);
-    if (form == NUMBER_FORM_INTEGER && !(id->length == 2 && source[place.at] == '-' && source[place.at + 1] == '0')) {
-        id->digits = source + place.at;
-        return SIZE_MAX;
-    }
-    id->is_double = form == NUMBER_FORM_REAL;
-    id->value = form == NUMBER_FORM_REAL ? double_parse(source + place.at, id->length) : source[place.at] == 't';
-
-    /* The digits of the whole part; doubles have up to 309. */
-    size_t start = digits->length;
-    char *to = buffer_reserve(digits, 320);
-    if (to) {
-        double whole = trunc(id->value) + 0.0; /* no -0 */
-        digits->length += (size_t)snprintf(to, 320, "%.0f", isfinite(whole) ? whole : 0);
-    }
-    id->length = digits->length - start;
-    return start;
-}
-
 /* Sorts ids that include fractions or integers beyond 64 bits. */
 static enum sutra_status sort_wide(struct host_ops *ops, const struct sutra_host_trace *trace, struct arena *arena,
                                    struct sutra_error *error) {
+    const struct source *source = &trace->document.source;
     struct wide_id *ids = arena_take(arena, ops->n_nodes, sizeof *ids);
-    size_t *start = arena_take(arena, ops->n_nodes, sizeof *start);
+    size_t *start = arena_take(arena, ops->n_nodes, sizeof *start); /* of the digits in the buffer, which may move */
     struct buffer digits = {0};
-    for (row_t i = 0; i < ops->n_nodes && ids && start; i++)
-        start[i] = read_wide_id(trace, i, &ids[i], &digits);
+    for (row_t i = 0; i < ops->n_nodes && ids && start; i++) {
+        struct wide_id *id = &ids[i];
+        struct json_place place = {0};
+        struct json_walker walker = walk_from(source, trace->nodes.text[i]);
+        for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+            struct json_place key = walk_key(&walker), value = walk_value(&walker);
+            if (place_is(source, key, "id"))
+                place = value;
+        }
+        const char *text = source->bytes + place.at;
+        *id = (struct wide_id){.row = i};
+        enum number_form form = number_scan(text, &id->length);
+        if (form == NUMBER_FORM_INTEGER && !(id->length == 2 && text[0] == '-' && text[1] == '0')) {
+            id->digits = text;
+            start[i] = SIZE_MAX;
+            continue;
+        }
+        id->is_double = form == NUMBER_FORM_REAL;
+        id->value = form == NUMBER_FORM_REAL ? double_parse(text, id->length) : text[0] == 't';
+
+        /* The digits of the whole part; doubles have up to 309. */
+        start[i] = digits.length;
+        char *to = buffer_reserve(&digits, 320);
+        if (to) {
+            double whole = trunc(id->value) + 0.0; /* no -0 */
+            digits.length += (size_t)snprintf(to, 320, "%.0f", isfinite(whole) ? whole : 0);
+        }
+        id->length = digits.length - start[i];
+    }
     bool ok = ids && start && !digits.failed;
     for (row_t i = 0; i < ops->n_nodes && ok; i++)
         if (start[i] != SIZE_MAX)
@@ -106,7 +103,8 @@ static enum sutra_status sort_wide(struct host_ops *ops, const struct sutra_host
     return ok ? SUTRA_OK : error_memory(error);
 }
 
-static enum sutra_status sort_nodes(struct host_ops *ops, struct sutra_context *context,
+/* Sorts the nodes by id. Runs of equal ids become units, which are then found by id. */
+static enum sutra_status make_units(struct host_ops *ops, struct sutra_context *context,
                                     const struct sutra_host_trace *trace, struct arena *arena,
                                     struct sutra_error *error) {
     struct arena_mark mark = arena_mark(arena);
@@ -124,17 +122,11 @@ static enum sutra_status sort_nodes(struct host_ops *ops, struct sutra_context *
              : context->engine.sort_keys(context->engine.state, &(struct sort_keys_step){keys, ops->node, ops->n_nodes},
                                          error);
     arena_release(arena, mark);
-    return status;
-}
-
-/* Runs of equal ids become units, which are then found by id. */
-static enum sutra_status make_units(struct host_ops *ops, struct sutra_context *context,
-                                    const struct sutra_host_trace *trace, struct arena *arena,
-                                    struct sutra_error *error) {
-    struct arena_mark mark = arena_mark(arena);
     value_key *ids = arena_take(arena, ops->n_nodes, sizeof *ids);
-    if (!ids)
-        return error_memory(error);
+    if (!ids && !status)
+        status = error_memory(error);
+    if (status)
+        return status;
     for (row_t i = 0; i < ops->n_nodes; i++) {
         value_key id = trace->nodes.id[ops->node[i]];
         if (i > 0 && id == ids[ops->n_units - 1])
@@ -143,7 +135,7 @@ static enum sutra_status make_units(struct host_ops *ops, struct sutra_context *
         ops->unit_start[ops->n_units++] = i;
     }
     ops->unit_start[ops->n_units] = ops->n_nodes;
-    enum sutra_status status = key_index_build(&ops->ids, &context->engine, ids, ops->n_units, KEY_FIRST, NULL, error);
+    status = key_index_build(&ops->ids, &context->engine, ids, ops->n_units, KEY_FIRST, NULL, error);
     arena_release(arena, mark);
     return status;
 }
@@ -193,8 +185,6 @@ enum sutra_status host_ops_build(struct host_ops *ops, struct sutra_context *con
     ops->unit_start = arena_take(arena, (size_t)ops->n_nodes + 1, sizeof *ops->unit_start);
     ops->reachable = arena_zeros(arena, ops->n_nodes, 1);
     enum sutra_status status = arena_status(arena, error);
-    if (!status)
-        status = sort_nodes(ops, context, trace, arena, error);
     if (!status)
         status = make_units(ops, context, trace, arena, error);
     if (!status)

@@ -31,42 +31,28 @@
 /* Timestamps before the year 2001 do not count from 1970. */
 #define MIN_EPOCH 1e9
 
-/* In seconds; unknown if end < begin. */
-struct clock_span {
-    double begin, end;
-};
-
-static const struct clock_span no_span = {0, -1};
-
 static bool member_number(const struct document *document, const char *name, struct number *number) {
     const struct document_member *member = document_find(document, name);
     return member && field_number(document->source.bytes + member->value, number);
 }
 
-/* "2026-11-21 08:03:46" as if its zone were UTC. */
-static bool clock_read(const struct document *document, double *seconds) {
+/* Seconds from 1970 in which a host trace was recorded, as if its time zone were UTC. False: unknown. */
+static bool read_host_span(const struct document *document, double *begin, double *end) {
+    struct number start, finish; /* in milliseconds since boot */
     const struct document_member *member = document_find(document, "time");
-    char text[20] = {0};
-    struct tm tm = {0};
-    size_t left = member ? document->source.size - member->value : 0;
-    if (left <= sizeof text || document->source.bytes[member->value] != '"')
+    size_t n_left = member ? document->source.size - member->value : 0;
+    char text[20] = {0}; /* "2026-11-21 08:03:46" */
+    if (!member_number(document, "start_ts", &start) || !member_number(document, "finish_ts", &finish) ||
+        n_left <= sizeof text || document->source.bytes[member->value] != '"')
         return false;
     memcpy(text, document->source.bytes + member->value + 1, sizeof text - 1);
-    const char *end = strptime(text, "%Y-%m-%d %H:%M:%S", &tm);
-    if (!end || *end)
+    struct tm tm = {0};
+    const char *text_end = strptime(text, "%Y-%m-%d %H:%M:%S", &tm);
+    if (!text_end || *text_end)
         return false;
-    *seconds = (double)timegm(&tm);
-    return true;
-}
-
-/* start_ts and finish_ts of a host trace are in milliseconds since boot. */
-static struct clock_span host_span(const struct sutra_host_trace *host) {
-    struct number start, finish;
-    double begin;
-    if (!member_number(&host->document, "start_ts", &start) || !member_number(&host->document, "finish_ts", &finish) ||
-        !clock_read(&host->document, &begin))
-        return no_span;
-    return (struct clock_span){begin, begin + (number_as_double(finish) - number_as_double(start)) / 1e3};
+    *begin = (double)timegm(&tm);
+    *end = *begin + (number_as_double(finish) - number_as_double(start)) / 1e3;
+    return *begin <= *end;
 }
 
 static void range_add(struct rf_range *range, value_key rf) {
@@ -124,14 +110,13 @@ enum sutra_status pairing_look(const struct sutra_host_trace *host, const struct
     /* Timestamps count from a base that the trace records; in older traces from 1970. */
     member_number(&device->document, "baseTimeNanoseconds", &base);
     double base_s = number_as_double(base) / 1e9;
-    struct clock_span host_time = host_span(host), device_time = {base_s + begin_us / 1e6, base_s + end_us / 1e6};
-    if (host_time.begin <= host_time.end && device_time.begin <= device_time.end && pairing->n_cpu_ops &&
-        device_time.begin >= MIN_EPOCH) {
+    double begin = base_s + begin_us / 1e6, end = base_s + end_us / 1e6, host_begin, host_end;
+    if (begin <= end && pairing->n_cpu_ops && begin >= MIN_EPOCH &&
+        read_host_span(&host->document, &host_begin, &host_end)) {
         pairing->other_time = true;
         for (int zone = -ZONE_STEPS; zone <= ZONE_STEPS && pairing->other_time; zone++) {
             double shift = zone * ZONE_STEP;
-            pairing->other_time = !(device_time.begin <= host_time.end + shift + TOLERANCE &&
-                                    device_time.end >= host_time.begin + shift - TOLERANCE);
+            pairing->other_time = !(begin <= host_end + shift + TOLERANCE && end >= host_begin + shift - TOLERANCE);
         }
     }
     arena_free(&scratch);

@@ -168,35 +168,6 @@ static enum sutra_status count_keys(struct sutra_context *context, const struct 
 
 enum { LIST_TIDS, LIST_STREAMS, LIST_LAUNCHES, LIST_GPU, N_LISTS };
 
-/* Adds an event to the counts and the lists of keys. */
-static void count_event(const struct device_events *events, struct string_roles *roles, row_t event,
-                        struct sutra_device_summary *summary, struct key_list *lists) {
-    uint64_t *const counts[] = {&summary->n_others,  &summary->n_cpu_ops, &summary->n_launches,
-                                &summary->n_gpu_ops, &summary->n_arrows,  &summary->n_memory_sets};
-    enum event_class class = event_classify(events, roles, event);
-    ++*counts[class];
-    if (category_roles(events, roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
-        roles[events->name[event]].name |= NAME_USED;
-    bool has_rf = class == EVENT_CPU_OP && key_is_value(events->rf[event]);
-    summary->n_rf_ids += has_rf && events->rf[event] != 0;
-    summary->n_rf_zero += has_rf && events->rf[event] == 0;
-    if (class == EVENT_LAUNCH)
-        lists[LIST_LAUNCHES].keys[lists[LIST_LAUNCHES].n++] = events->correlation[event];
-    if (class == EVENT_GPU_OP)
-        lists[LIST_GPU].keys[lists[LIST_GPU].n++] = events->correlation[event];
-    if (class == EVENT_GPU_OP && events->stream[event] != KEY_ABSENT)
-        lists[LIST_STREAMS].keys[lists[LIST_STREAMS].n++] = events->stream[event];
-    if (events->tid[event] == KEY_NULL || events->phase[event] == 'M')
-        return;
-    double begin = number_as_double(number_at(events->ts, event));
-    double end = begin + number_as_double(number_at(events->dur, event));
-    if (lists[LIST_TIDS].n == 0 || begin < summary->ts_begin)
-        summary->ts_begin = begin;
-    if (lists[LIST_TIDS].n == 0 || end > summary->ts_end)
-        summary->ts_end = end;
-    lists[LIST_TIDS].keys[lists[LIST_TIDS].n++] = events->tid[event];
-}
-
 enum sutra_status sutra_device_trace_summary(struct sutra_context *context, struct sutra_device_trace *trace,
                                              struct sutra_device_summary *summary, struct sutra_error *error) {
     const struct device_events *events = &trace->events;
@@ -207,8 +178,32 @@ enum sutra_status sutra_device_trace_summary(struct sutra_context *context, stru
     for (int i = 0; i < N_LISTS; i++)
         lists[i].keys = arena_take(&arena, events->n, sizeof *lists[i].keys);
     enum sutra_status status = arena_status(&arena, error);
-    for (row_t i = 0; i < events->n && !status; i++)
-        count_event(events, roles, i, &sums, lists);
+    uint64_t *const counts[] = {&sums.n_others,  &sums.n_cpu_ops, &sums.n_launches,
+                                &sums.n_gpu_ops, &sums.n_arrows,  &sums.n_memory_sets}; /* by enum event_class */
+    for (row_t event = 0; event < events->n && !status; event++) {
+        enum event_class class = event_classify(events, roles, event);
+        ++*counts[class];
+        if (category_roles(events, roles, event) & (CATEGORY_CPU_OP | CATEGORY_ANNOTATION))
+            roles[events->name[event]].name |= NAME_USED;
+        bool has_rf = class == EVENT_CPU_OP && key_is_value(events->rf[event]);
+        sums.n_rf_ids += has_rf && events->rf[event] != 0;
+        sums.n_rf_zero += has_rf && events->rf[event] == 0;
+        if (class == EVENT_LAUNCH)
+            lists[LIST_LAUNCHES].keys[lists[LIST_LAUNCHES].n++] = events->correlation[event];
+        if (class == EVENT_GPU_OP)
+            lists[LIST_GPU].keys[lists[LIST_GPU].n++] = events->correlation[event];
+        if (class == EVENT_GPU_OP && events->stream[event] != KEY_ABSENT)
+            lists[LIST_STREAMS].keys[lists[LIST_STREAMS].n++] = events->stream[event];
+        if (events->tid[event] == KEY_NULL || events->phase[event] == 'M')
+            continue;
+        double begin = number_as_double(number_at(events->ts, event));
+        double end = begin + number_as_double(number_at(events->dur, event));
+        if (lists[LIST_TIDS].n == 0 || begin < sums.ts_begin)
+            sums.ts_begin = begin;
+        if (lists[LIST_TIDS].n == 0 || end > sums.ts_end)
+            sums.ts_end = end;
+        lists[LIST_TIDS].keys[lists[LIST_TIDS].n++] = events->tid[event];
+    }
     sums.n_gpu_ops += sums.n_memory_sets;
     sums.n_steps = status ? 0 : names_count_steps(&trace->strings, roles);
     read_facts(&trace->document, &sums);

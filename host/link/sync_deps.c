@@ -213,20 +213,6 @@ static enum sutra_status make_lists(struct sync *sync) {
 
 /* ---- Nodes ---- */
 
-static enum sutra_status index_ctrl_deps(struct sync *sync) {
-    const struct host_ops *units = &sync->linked->units;
-    struct arena_mark mark = arena_mark(&sync->scratch);
-    value_key *keys = arena_take(&sync->scratch, units->n_nodes, sizeof *keys);
-    if (!keys)
-        return error_memory(sync->error);
-    for (row_t i = 0; i < units->n_nodes; i++)
-        keys[i] = sync->linked->host->nodes.ctrl_deps[units->node[i]];
-    enum sutra_status status =
-        key_index_build(&sync->ctrl_deps, &sync->context->engine, keys, units->n_nodes, KEY_FIRST, NULL, sync->error);
-    arena_release(&sync->scratch, mark);
-    return status;
-}
-
 /* Index of the last of `n` ascending numbers that is at most `number`, as the first is. */
 static row_t last_below(const row_t *numbers, row_t n, row_t number) {
     struct bisection at = {1, n};
@@ -252,9 +238,23 @@ static row_t target_of(const struct sync *sync, value_key key) {
     return first_use < (row_t)key ? ROW_NONE : (row_t)key;
 }
 
-/* Assigns the lists to nodes. */
+/* Indexes the ids in ctrl_deps and assigns the lists to nodes. */
 static enum sutra_status assign_lists(struct sync *sync) {
     struct sutra_linked *linked = sync->linked;
+    const struct host_ops *units = &linked->units;
+    const struct engine *engine = &sync->context->engine;
+    struct arena_mark mark = arena_mark(&sync->scratch);
+    value_key *keys = arena_take(&sync->scratch, units->n_nodes, sizeof *keys);
+    if (!keys)
+        return error_memory(sync->error);
+    for (row_t i = 0; i < units->n_nodes; i++)
+        keys[i] = linked->host->nodes.ctrl_deps[units->node[i]];
+    enum sutra_status status =
+        key_index_build(&sync->ctrl_deps, engine, keys, units->n_nodes, KEY_FIRST, NULL, sync->error);
+    arena_release(&sync->scratch, mark);
+    if (status)
+        return status;
+
     struct linked_sync *assigned = &linked->sync;
     const struct sync_pairs *lists = &sync->lists;
     assigned->start = arena_take(&linked->arena, (size_t)lists->n + 1, sizeof *assigned->start);
@@ -272,8 +272,7 @@ static enum sutra_status assign_lists(struct sync *sync) {
     assigned->start[assigned->n_lists] = lists->n;
     if (lists->n)
         memcpy(assigned->nodes, lists->value, lists->n * sizeof *assigned->nodes);
-    enum sutra_status status = key_index_build(&assigned->targets, &sync->context->engine, target, assigned->n_lists,
-                                               KEY_LAST, NULL, sync->error);
+    status = key_index_build(&assigned->targets, engine, target, assigned->n_lists, KEY_LAST, NULL, sync->error);
     if (status)
         return status;
 
@@ -281,9 +280,9 @@ static enum sutra_status assign_lists(struct sync *sync) {
     for (row_t i = 0; i < assigned->n_lists; i++) {
         if (target[i] == KEY_NULL || key_index_find(&assigned->targets, target[i]) != i)
             continue;
-        row_t id = (row_t)target[i], unit = last_below(linked->unit_id, linked->units.n_units, id);
+        row_t id = (row_t)target[i], unit = last_below(linked->unit_id, units->n_units, id);
         linked->report.n_sync +=
-            linked->unit_id[unit] == id ? linked->units.unit_start[unit + 1] - linked->units.unit_start[unit] : 1;
+            linked->unit_id[unit] == id ? units->unit_start[unit + 1] - units->unit_start[unit] : 1;
     }
     return SUTRA_OK;
 }
@@ -296,17 +295,9 @@ enum sutra_status sync_build(struct sutra_linked *linked, struct sutra_context *
     enum sutra_status status = sync_map_find(&sync.map, context, linked->device, pandas3, &verdict, error);
     if (!status && verdict.outcome != OUTCOME_PATH)
         context_warn(context, "no synchronization dependencies: %s", verdict.reason);
-    if (!status && sync.map.n > 0) {
-        status = find_starts(&sync);
-        if (!status)
-            status = find_waits(&sync);
-        if (!status)
-            status = make_lists(&sync);
-        if (!status)
-            status = index_ctrl_deps(&sync);
-        if (!status)
-            status = assign_lists(&sync);
-    }
+    if (!status && sync.map.n > 0 && !(status = find_starts(&sync)) && !(status = find_waits(&sync)) &&
+        !(status = make_lists(&sync)))
+        status = assign_lists(&sync);
     stage_end(context);
     sync_map_free(&sync.map);
     pairs_free(&sync.ends);
