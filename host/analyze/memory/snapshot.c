@@ -149,16 +149,15 @@ static enum sutra_status add_segment(const struct snapshot *s, object_t segment,
 
 struct segment_key {
     struct memory_segment_group group;
-    const struct strings *names;
     uint32_t segment;
 };
 
-static int compare_segment_keys(const void *a, const void *b) {
+static int compare_segment_keys(const void *a, const void *b, void *names) {
     const struct segment_key *x = a, *y = b;
     const struct memory_segment_group *p = &x->group, *q = &y->group;
     if (p->stream != q->stream)
         return p->stream < q->stream ? -1 : 1;
-    int order = memory_compare_names(x->names, p->type, q->type);
+    int order = memory_compare_names(names, p->type, q->type);
     for (size_t i = 0; i < 2 && !order; i++)
         order = (p->pool[i] > q->pool[i]) - (p->pool[i] < q->pool[i]);
     return order ? order : (x->segment > y->segment) - (x->segment < y->segment);
@@ -192,7 +191,6 @@ static enum sutra_status read_segments(struct snapshot *s, const object_t *segme
         group->type = type ? snapshot_copy_name(s, (uint32_t)object_payload(type)) : s->empty;
         if (group->type == STRING_NONE)
             return memory_name_error(s->memory, error);
-        keys[i].names = &s->memory->names;
         keys[i].segment = i;
         enum sutra_status status = add_segment(s, segments[i], &device->segments, error);
         if (status)
@@ -202,10 +200,8 @@ static enum sutra_status read_segments(struct snapshot *s, const object_t *segme
         get_unsigned(s, dict_get(o, segments[i], WORD_ADDRESS), &listed->address);
         get_size(s, dict_get(o, segments[i], WORD_TOTAL_SIZE), &listed->size);
     }
-    if (n) {
-        qsort(keys, n, sizeof *keys, compare_segment_keys);
-        qsort(device->segment_list, n, sizeof *device->segment_list, compare_segments);
-    }
+    qsort_r(keys, n, sizeof *keys, compare_segment_keys, &s->memory->names);
+    qsort(device->segment_list, n, sizeof *device->segment_list, compare_segments);
     for (uint32_t i = 0; i < n; i++) {
         const struct memory_segment_group *last =
             device->n_segment_groups ? &device->segment_groups[device->n_segment_groups - 1] : NULL;
@@ -224,17 +220,6 @@ static enum sutra_status read_segments(struct snapshot *s, const object_t *segme
 }
 
 /* ---- Allocations ---- */
-
-static enum sutra_status reserve_allocs(struct snapshot *s, uint32_t n, struct sutra_error *error) {
-    struct memory_allocs *a = &s->allocs;
-    *a = (struct memory_allocs){0};
-#define COLUMN(name) !(a->name = arena_take(s->arena, n, sizeof *a->name))
-    if (COLUMN(size) || COLUMN(begin) || COLUMN(end) || COLUMN(request) || COLUMN(frame) || COLUMN(operator_name) ||
-        COLUMN(category) || COLUMN(before) || !(s->alloc_list = arena_take(s->arena, n, sizeof *s->alloc_list)))
-        return error_memory(error);
-#undef COLUMN
-    return SUTRA_OK;
-}
 
 /* Adds an allocation that was made before the recording. */
 static uint32_t add_before(struct snapshot *s, int64_t size) {
@@ -302,11 +287,10 @@ static enum sutra_status match_events(struct snapshot *s, const object_t *list, 
             a->begin[row] = i + 1;
             a->end[row] = a->request[row] = EVENT_NONE;
             a->before[row] = 0;
-            enum sutra_status status = snapshot_describe_frames(s, events->frames[i], &a->frame[row],
-                                                                &a->operator_name[row], &s->alloc_list[row], error);
-            if (!status)
-                status = read_category(s, dict_get(s->objects, event, WORD_CATEGORY), &a->category[row], error);
-            if (status)
+            enum sutra_status status;
+            if ((status = snapshot_describe_frames(s, events->frames[i], &a->frame[row], &a->operator_name[row],
+                                                   &s->alloc_list[row], error)) ||
+                (status = read_category(s, dict_get(s->objects, event, WORD_CATEGORY), &a->category[row], error)))
                 return status;
             continue;
         }
@@ -458,10 +442,18 @@ static enum sutra_status read_device(struct snapshot *s, object_t trace, const o
         device->time_ns[i + 1] = (int64_t)i * 1000;
     device->time_ns[0] = n ? device->time_ns[1] : 0;
 
+    /* Allocations: of events, or else of blocks. */
+    struct memory_allocs *a = &s->allocs;
+    uint32_t max_allocs = n + n_blocks;
+    *a = (struct memory_allocs){0};
+#define COLUMN(name) !(a->name = arena_take(s->arena, max_allocs, sizeof *a->name))
+    if (COLUMN(size) || COLUMN(begin) || COLUMN(end) || COLUMN(request) || COLUMN(frame) || COLUMN(operator_name) ||
+        COLUMN(category) || COLUMN(before) ||
+        !(s->alloc_list = arena_take(s->arena, max_allocs, sizeof *s->alloc_list)))
+        return error_memory(error);
+#undef COLUMN
     struct pair_table live = {0};
-    enum sutra_status status = reserve_allocs(s, n + n_blocks, error);
-    if (!status && !pair_table_init(&live))
-        status = error_memory(error);
+    enum sutra_status status = pair_table_init(&live) ? SUTRA_OK : error_memory(error);
     if (!status)
         status = match_events(s, list, &events, device, &live, error);
     if (!status)
@@ -469,20 +461,19 @@ static enum sutra_status read_device(struct snapshot *s, object_t trace, const o
     if (!status)
         status = match_blocks(s, segments, n_segments, device, &live, error);
     pair_table_free(&live);
-    if (!status)
-        status = make_points(s, &events, device, &segment_allocs, error);
-    if (!status && device->has_time)
-        status = snapshot_find_steps(s, annotations, number, device, error);
-    if (!status)
-        status = snapshot_find_runs(s, &events, device, error);
-    if (!status)
-        status = snapshot_find_ooms(s, list, &events, device, error);
     if (status)
+        return status;
+
+    if ((status = make_points(s, &events, device, &segment_allocs, error)) ||
+        (device->has_time && (status = snapshot_find_steps(s, annotations, number, device, error))) ||
+        (status = snapshot_find_runs(s, &events, device, error)) ||
+        (status = snapshot_find_ooms(s, list, &events, device, error)))
         return status;
     struct memory_facts facts = {&s->allocs, segment_allocs, snapshot_name_stack, s};
     return memory_summarize(s->memory, device, &facts, s->arena, error);
 }
 
+/* Adds a member of the settings as JSON text, except dicts. */
 static bool add_setting(struct snapshot *s, object_t key, object_t value, struct text_out *text, bool is_first) {
     const struct strings *strings = &s->objects->strings;
     int64_t number = 0;
@@ -524,22 +515,6 @@ static bool add_setting(struct snapshot *s, object_t key, object_t value, struct
     return true;
 }
 
-/* False: out of memory. */
-static bool read_settings(struct snapshot *s, object_t settings, struct memory_input *input) {
-    if (object_type(settings) != OBJECT_DICT)
-        return true;
-    const struct container *container = container_of(s->objects, settings);
-    const struct dict_shape *shape = &s->objects->shapes[container->shape];
-    struct text_out text = {0};
-    bool is_first = true;
-    for (uint32_t i = 0; i < container->n; i++)
-        if (add_setting(s, s->objects->shape_keys[shape->first + i], s->objects->items[container->first + i], &text,
-                        is_first))
-            is_first = false;
-    input->settings = text.out;
-    return !text.out.failed;
-}
-
 /* Segments of each device, one device after the other; counts[d] is the first segment of device d. */
 static enum sutra_status sort_segments(const struct snapshot *s, object_t segments, object_t *sorted, uint32_t *counts,
                                        struct sutra_error *error) {
@@ -571,8 +546,18 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
         segments = dict_get(o, root, WORD_SEGMENTS);
         traces = dict_get(o, root, WORD_DEVICE_TRACES);
         annotations = dict_get(o, root, WORD_EXTERNAL_ANNOTATIONS);
-        if (!read_settings(s, dict_get(o, root, WORD_ALLOCATOR_SETTINGS), input))
-            return error_memory(error);
+        object_t settings = dict_get(o, root, WORD_ALLOCATOR_SETTINGS);
+        if (object_type(settings) == OBJECT_DICT) {
+            const struct container *container = container_of(o, settings);
+            const object_t *keys = &o->shape_keys[o->shapes[container->shape].first];
+            struct text_out text = {0};
+            bool is_first = true;
+            for (uint32_t i = 0; i < container->n; i++)
+                is_first &= !add_setting(s, keys[i], o->items[container->first + i], &text, is_first);
+            input->settings = text.out;
+            if (text.out.failed)
+                return error_memory(error);
+        }
     }
     object_t empty = objects_list(s->objects, OBJECT_LIST, NULL, 0);
     if (!empty)
@@ -616,21 +601,38 @@ static enum sutra_status read_devices(struct snapshot *s, object_t root, struct 
     return status;
 }
 
-static bool init_snapshot(struct snapshot *s) {
-    uint32_t n_strings = s->objects->strings.n;
-    static const char before[] = "<before recording>", none[] = "<no frames>", other[] = "<non-python>",
-                      unknown[] = "unknown";
+/* Parses and analyzes the snapshot; *end is the offset after it. */
+static enum sutra_status read_snapshot(struct snapshot *s, struct sutra_context *context, struct memory_input *input,
+                                       size_t *end, struct sutra_error *error) {
+    const struct source *source = s->source;
+    struct objects *o = s->objects;
+    object_t root = OBJECT_ABSENT;
+    enum sutra_status status = is_pickle(source->bytes, source->size) ? pickle_read(o, source, &root, end, error)
+                                                                      : objects_read_json(o, source, &root, error);
+    if (status)
+        return status;
+    object_t first = is_list(root) && container_of(o, root)->n ? items_of(o, root)[0] : OBJECT_ABSENT;
+    bool is_segments = object_type(first) == OBJECT_DICT && dict_get(o, first, WORD_BLOCKS);
+    bool is_snapshot = object_type(root) == OBJECT_DICT && dict_get(o, root, WORD_SEGMENTS);
+    if (!is_segments && !is_snapshot)
+        return error_file(error, SUTRA_DATA, source->name,
+                          "neither a memory snapshot (key \"segments\") nor a Kineto trace (key \"traceEvents\")");
+
+    stage_begin(context, "analyze memory", 0);
+    uint32_t n_strings = o->strings.n;
     s->file_flags = arena_zeros(s->arena, n_strings, 1);
     s->name_flags = arena_zeros(s->arena, n_strings, 1);
-    s->frame_flags = arena_zeros(s->arena, s->objects->n_containers, 1);
+    s->frame_flags = arena_zeros(s->arena, o->n_containers, 1);
     s->copied = arena_zeros(s->arena, n_strings, sizeof *s->copied);
-    s->lists = arena_zeros(s->arena, s->objects->n_containers, sizeof *s->lists);
-    s->before = memory_name(s->memory, before, sizeof before - 1);
-    s->no_frames = memory_name(s->memory, none, sizeof none - 1);
-    s->non_python = memory_name(s->memory, other, sizeof other - 1);
-    s->unknown = memory_name(s->memory, unknown, sizeof unknown - 1);
+    s->lists = arena_zeros(s->arena, o->n_containers, sizeof *s->lists);
+    s->before = memory_name(s->memory, "<before recording>", 18);
+    s->no_frames = memory_name(s->memory, "<no frames>", 11);
+    s->non_python = memory_name(s->memory, "<non-python>", 12);
+    s->unknown = memory_name(s->memory, "unknown", 7);
     s->empty = memory_name(s->memory, "", 0);
-    return s->empty != STRING_NONE && !s->arena->failed && pair_table_init(&s->frames);
+    if (s->empty == STRING_NONE || s->arena->failed || !pair_table_init(&s->frames))
+        return error_memory(error);
+    return error_name_file(error, read_devices(s, root, input, error), source->name);
 }
 
 enum sutra_status memory_read_snapshot(struct sutra_context *context, struct sutra_memory *memory,
@@ -639,29 +641,13 @@ enum sutra_status memory_read_snapshot(struct sutra_context *context, struct sut
     struct arena arena = {0};
     struct objects objects;
     struct snapshot s = {.memory = memory, .objects = &objects, .source = source, .arena = &arena};
-    object_t root = OBJECT_ABSENT;
     size_t end = source->size;
-    enum sutra_status status = objects_init(&objects) ? SUTRA_OK : error_memory(error);
-    stage_begin(context, "parse snapshot", 0);
-    if (!status)
-        status = is_pickle(source->bytes, source->size) ? pickle_read(&objects, source, &root, &end, error)
-                                                        : objects_read_json(&objects, source, &root, error);
-    if (!status) {
-        object_t first = is_list(root) && container_of(&objects, root)->n ? items_of(&objects, root)[0] : OBJECT_ABSENT;
-        bool is_segments = object_type(first) == OBJECT_DICT && dict_get(&objects, first, WORD_BLOCKS);
-        bool is_snapshot = object_type(root) == OBJECT_DICT && dict_get(&objects, root, WORD_SEGMENTS);
-        if (!is_segments && !is_snapshot)
-            status =
-                error_file(error, SUTRA_DATA, source->name,
-                           "neither a memory snapshot (key \"segments\") nor a Kineto trace (key \"traceEvents\")");
-    }
-    stage_begin(context, "analyze memory", 0);
     memory->names_limit = memory->names.n_bytes + NAMES_PER_BYTE * source->size + NAMES_FREE;
     input->is_snapshot = true;
-    if (!status && !init_snapshot(&s))
-        status = error_memory(error);
+    stage_begin(context, "parse snapshot", 0);
+    enum sutra_status status = objects_init(&objects) ? SUTRA_OK : error_memory(error);
     if (!status)
-        status = error_name_file(error, read_devices(&s, root, input, error), source->name);
+        status = read_snapshot(&s, context, input, &end, error);
     size_t rest = end;
     while (!status && rest < source->size && !source->bytes[rest])
         rest++;

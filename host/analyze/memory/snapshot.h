@@ -1,5 +1,5 @@
 /*
- * snapshot.h - the state of reading one memory snapshot, for snapshot.c, snapshot_frames.c and snapshot_events.c.
+ * snapshot.h - the state of reading one memory snapshot, for snapshot.c and snapshot_events.c.
  */
 #ifndef ANALYZE_MEMORY_SNAPSHOT_H
 #define ANALYZE_MEMORY_SNAPSHOT_H
@@ -30,7 +30,6 @@ struct snapshot {
     uint32_t before, no_frames, non_python, unknown, empty;
     struct memory_allocs allocs;
     uint32_t *alloc_list; /* container of the frames, or CONTAINER_NONE */
-    uint32_t allocs_capacity;
 };
 
 /* One event of the device that is read, as columns. */
@@ -79,7 +78,9 @@ __attribute__((format(printf, 3, 4))) enum sutra_status
 snapshot_malformed(const struct snapshot *s, struct sutra_error *error, const char *format, ...);
 
 /* The result's name of a string of the input; STRING_NONE as memory_name(). */
-uint32_t snapshot_copy_name(struct snapshot *s, uint32_t string);
+static inline uint32_t snapshot_copy_name(struct snapshot *s, uint32_t string) {
+    return memory_copy_name(s->memory, &s->objects->strings, string, s->copied);
+}
 
 /* The frame and operator of a list of frames, which may be absent; *list is its container. */
 enum sutra_status snapshot_describe_frames(struct snapshot *s, object_t frames, uint32_t *frame,

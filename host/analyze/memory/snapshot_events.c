@@ -1,5 +1,8 @@
 /*
- * snapshot_events.c - steps, retries and out-of-memory events of a device of a memory snapshot.
+ * snapshot_events.c - frames, steps, retries and out-of-memory events of a device of a memory snapshot.
+ *
+ * An allocation has a user frame, an operator and a stack. Each list of frames is classified once, and each text once,
+ * regardless of the number of allocations that share it.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,11 +15,7 @@
 #include "base/shared.h"
 #include "facts/profiler_steps.h"
 
-/*
- * Frames of memory snapshots: user frame, operator and stack of an allocation.
- *
- * Each list of frames is classified once, and each text once, regardless of the number of allocations that share it.
- */
+/* ---- Frames ---- */
 
 enum frame_flag {
     FRAME_KNOWN = 1,
@@ -37,49 +36,12 @@ enum sutra_status snapshot_malformed(const struct snapshot *s, struct sutra_erro
     return error_file(error, SUTRA_DATA, s->source->name, "malformed memory snapshot: %s", message);
 }
 
-/* The result's name of a string of the input. */
-uint32_t snapshot_copy_name(struct snapshot *s, uint32_t string) {
-    if (!s->copied[string]) {
-        const struct strings *strings = &s->objects->strings;
-        uint32_t name = memory_name(s->memory, strings_text(strings, string), strings_length(strings, string));
-        if (name == STRING_NONE)
-            return STRING_NONE;
-        s->copied[string] = name + 1;
-    }
-    return s->copied[string] - 1;
-}
-
 static bool contains(const char *text, size_t n, const char *part) {
     return memmem(text, n, part, strlen(part)) != NULL;
 }
 
 static bool starts_with(const char *text, size_t n, const char *part) {
     return n >= strlen(part) && memcmp(text, part, strlen(part)) == 0;
-}
-
-/* A directory "torch/" of the path, for instance. */
-static bool has_folder(const char *text, size_t n, const char *folder) {
-    size_t length = strlen(folder);
-    for (const char *at = text; (at = memmem(at, n - (size_t)(at - text), folder, length)); at++)
-        if (at == text || at[-1] == '/')
-            return true;
-    return false;
-}
-
-/* ".../lib/python3.12/" that no directory of installed packages follows. */
-static bool is_standard_library(const char *text, size_t n) {
-    static const char begin[] = "/lib/python3";
-    const char *end = text + n;
-    for (const char *at = text; (at = memmem(at, (size_t)(end - at), begin, sizeof begin - 1));) {
-        at += sizeof begin - 1;
-        const char *slash = memchr(at, '/', (size_t)(end - at));
-        if (!slash)
-            return false;
-        size_t rest = (size_t)(end - slash - 1);
-        if (!starts_with(slash + 1, rest, "site-packages") && !starts_with(slash + 1, rest, "dist-packages"))
-            return true;
-    }
-    return false;
 }
 
 static uint8_t classify_file(struct snapshot *s, uint32_t string) {
@@ -100,8 +62,8 @@ static uint8_t classify_file(struct snapshot *s, uint32_t string) {
     unsigned flags = FRAME_KNOWN;
     if (starts_with(text, n, "<") || (n >= 3 && memcmp(text + n - 3, ".py", 3) == 0))
         flags |= FRAME_PYTHON;
-    if (starts_with(text, n, "<") || has_folder(text, n, "torch/") || has_folder(text, n, "einops/") ||
-        has_folder(text, n, "opt_einsum/") || is_standard_library(text, n))
+    if (starts_with(text, n, "<") || memory_path_has_folder(text, n, "einops/") ||
+        memory_path_has_folder(text, n, "opt_einsum/") || memory_is_library_path(text, n))
         flags |= FRAME_LIBRARY;
     for (size_t i = 0; i < sizeof omitted / sizeof *omitted; i++)
         if (contains(text, n, omitted[i]))
@@ -326,10 +288,9 @@ enum sutra_status snapshot_describe_frames(struct snapshot *s, object_t frames, 
         return SUTRA_OK;
     struct list_facts *facts = &s->lists[*list];
     if (!facts->frame) {
-        enum sutra_status status = find_user_frame(s, frames, frame, error);
-        if (!status)
-            status = find_operator(s, frames, operator_name, error);
-        if (status)
+        enum sutra_status status;
+        if ((status = find_user_frame(s, frames, frame, error)) ||
+            (status = find_operator(s, frames, operator_name, error)))
             return status;
         facts->frame = *frame + 1;
         facts->operator_name = *operator_name + 1;
@@ -399,21 +360,6 @@ enum sutra_status snapshot_name_stack(void *arg, uint32_t alloc, uint32_t *name,
     }
     *name = facts->stack - 1;
     return SUTRA_OK;
-}
-
-/* Whether torch.cuda.empty_cache() is among the frames of an event. */
-static enum sutra_status snapshot_is_empty_cache(struct snapshot *s, object_t frames, bool *found,
-                                                 struct sutra_error *error) {
-    *found = false;
-    if (object_type(frames) <= OBJECT_NONE)
-        return SUTRA_OK;
-    for (uint32_t i = 0; is_list(frames) && i < container_of(s->objects, frames)->n && !*found; i++) {
-        unsigned flags = flags_of_frame(s, items_of(s->objects, frames)[i]);
-        if (!flags)
-            return snapshot_malformed(s, error, "a frame has no valid name, file name and line");
-        *found = flags & FRAME_EMPTY_CACHE;
-    }
-    return is_list(frames) ? SUTRA_OK : snapshot_malformed(s, error, "\"frames\" is not a list");
 }
 
 /* ---- Steps ---- */
@@ -554,10 +500,18 @@ enum sutra_status snapshot_find_runs(struct snapshot *s, const struct snapshot_e
         if (!frees_segment(events->action[i]))
             continue;
         struct memory_run *run = &device->runs[device->n_runs++];
-        bool is_requested;
-        enum sutra_status status = snapshot_is_empty_cache(s, events->frames[i], &is_requested, error);
-        if (status)
-            return status;
+
+        /* Is torch.cuda.empty_cache() among the frames? */
+        object_t frames = events->frames[i];
+        bool is_requested = false;
+        if (object_type(frames) > OBJECT_NONE && !is_list(frames))
+            return snapshot_malformed(s, error, "\"frames\" is not a list");
+        for (uint32_t k = 0; is_list(frames) && k < container_of(s->objects, frames)->n && !is_requested; k++) {
+            unsigned flags = flags_of_frame(s, items_of(s->objects, frames)[k]);
+            if (!flags)
+                return snapshot_malformed(s, error, "a frame has no valid name, file name and line");
+            is_requested = flags & FRAME_EMPTY_CACHE;
+        }
         for (end = i; end < n && frees_segment(events->action[end]); end++)
             run->bytes += events->size[end];
         object_t next = end < n ? events->action[end] : OBJECT_ABSENT;
@@ -572,21 +526,18 @@ enum sutra_status snapshot_find_runs(struct snapshot *s, const struct snapshot_e
     return SUTRA_OK;
 }
 
-struct named_id {
-    const struct strings *names;
-    uint32_t name;
-};
-
-static int compare_ids(const void *a, const void *b) {
-    const struct named_id *x = a, *y = b;
-    return memory_compare_names(x->names, x->name, y->name);
+static int compare_names(const void *a, const void *b, void *names) {
+    uint32_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return memory_compare_names(names, x, y);
 }
 
 /* Live bytes by frame while events are repeated: a tree of maxima over frames in ascending order. */
 struct frame_totals {
     struct peak_tree tree;
-    struct named_id *ids; /* of slots */
-    uint32_t *slot;       /* of names */
+    uint32_t *names; /* of slots */
+    uint32_t *slot;  /* of names */
     uint32_t *counts;
     int64_t *bytes, live_bytes;
     uint32_t n;
@@ -598,27 +549,6 @@ static void change_frame_total(struct frame_totals *h, uint32_t name, int64_t by
     h->bytes[slot] += adds ? bytes : -bytes;
     h->live_bytes += adds ? bytes : -bytes;
     peak_tree_set(&h->tree, slot, h->counts[slot] ? h->bytes[slot] : -1);
-}
-
-static enum sutra_status init_frame_totals(struct snapshot *s, struct frame_totals *h, struct sutra_error *error) {
-    const struct memory_allocs *a = &s->allocs;
-    uint32_t n_names = s->memory->names.n;
-    h->slot = arena_zeros(s->arena, n_names, sizeof *h->slot);
-    h->ids = arena_take(s->arena, (size_t)a->n + 1, sizeof *h->ids);
-    if (!h->slot || !h->ids)
-        return error_memory(error);
-    for (uint32_t i = 0; i < a->n; i++)
-        if (!h->slot[a->frame[i]]++)
-            h->ids[h->n++] = (struct named_id){&s->memory->names, a->frame[i]};
-    if (h->n)
-        qsort(h->ids, h->n, sizeof *h->ids, compare_ids);
-    for (uint32_t i = 0; i < h->n; i++)
-        h->slot[h->ids[i].name] = i;
-    h->counts = arena_zeros(s->arena, h->n, sizeof *h->counts);
-    h->bytes = arena_zeros(s->arena, h->n, sizeof *h->bytes);
-    if (!peak_tree_init(&h->tree, s->arena, h->n ? h->n : 1) || !h->counts || !h->bytes)
-        return error_memory(error);
-    return SUTRA_OK;
 }
 
 static enum sutra_status fill_oom(struct snapshot *s, const object_t *list, const struct snapshot_events *events,
@@ -642,8 +572,7 @@ static enum sutra_status fill_oom(struct snapshot *s, const object_t *list, cons
         uint32_t slot = peak_tree_find(&h->tree, 0, h->n);
         if (h->tree.values[slot] < 0)
             break;
-        oom->largest_frames[oom->n_frames++] =
-            (struct memory_group){h->ids[slot].name, h->counts[slot], h->bytes[slot]};
+        oom->largest_frames[oom->n_frames++] = (struct memory_group){h->names[slot], h->counts[slot], h->bytes[slot]};
         peak_tree_set(&h->tree, slot, -1);
     }
     for (uint32_t k = 0; k < oom->n_frames; k++)
@@ -651,7 +580,7 @@ static enum sutra_status fill_oom(struct snapshot *s, const object_t *list, cons
     return snapshot_describe_frames(s, events->frames[i], &oom->frame, &oom->operator_name, &unused, error);
 }
 
-/* Repeats the events to know the holders at each out-of-memory event: O(log frames) for each event. */
+/* Repeats the events to sum live bytes by frame at each out-of-memory event: O(log frames) for each event. */
 enum sutra_status snapshot_find_ooms(struct snapshot *s, const object_t *list, const struct snapshot_events *events,
                                      struct memory_device *device, struct sutra_error *error) {
     const struct memory_allocs *a = &s->allocs;
@@ -667,13 +596,23 @@ enum sutra_status snapshot_find_ooms(struct snapshot *s, const object_t *list, c
     if (!n_ooms)
         return SUTRA_OK;
     struct frame_totals h = {0};
-    enum sutra_status status = init_frame_totals(s, &h, error);
+    h.slot = arena_zeros(s->arena, s->memory->names.n, sizeof *h.slot);
+    h.names = arena_take(s->arena, (size_t)a->n + 1, sizeof *h.names);
     device->ooms = arena_zeros(&s->memory->arena, n_ooms, sizeof *device->ooms);
     uint32_t *freed = arena_take(s->arena, events->n, sizeof *freed); /* allocation that an event frees */
-    if (!status && (!device->ooms || !freed))
-        status = error_memory(error);
-    if (status)
-        return status;
+    if (!h.slot || !h.names || !device->ooms || !freed)
+        return error_memory(error);
+    for (uint32_t i = 0; i < a->n; i++)
+        if (!h.slot[a->frame[i]]++)
+            h.names[h.n++] = a->frame[i];
+    qsort_r(h.names, h.n, sizeof *h.names, compare_names, &s->memory->names);
+    for (uint32_t i = 0; i < h.n; i++)
+        h.slot[h.names[i]] = i;
+    h.counts = arena_zeros(s->arena, h.n, sizeof *h.counts);
+    h.bytes = arena_zeros(s->arena, h.n, sizeof *h.bytes);
+    if (!peak_tree_init(&h.tree, s->arena, h.n ? h.n : 1) || !h.counts || !h.bytes)
+        return error_memory(error);
+
     memset(freed, 0xff, events->n * sizeof *freed);
     for (uint32_t i = 0; i < a->n; i++) {
         if (a->end[i] != EVENT_NONE)
@@ -682,16 +621,18 @@ enum sutra_status snapshot_find_ooms(struct snapshot *s, const object_t *list, c
             change_frame_total(&h, a->frame[i], a->size[i], true);
     }
     uint32_t next = 0; /* allocations are in the order of events; allocations before the recording are between them */
-    for (uint32_t i = 0; i < events->n && !status; i++) {
+    for (uint32_t i = 0; i < events->n; i++) {
+        enum sutra_status status;
         if (freed[i] != EVENT_NONE)
             change_frame_total(&h, a->frame[freed[i]], a->size[freed[i]], false);
-        if (events->action[i] == object_word(WORD_OOM))
-            status = fill_oom(s, list, events, i, device, &h, i >= last_change, error);
+        if (events->action[i] == object_word(WORD_OOM) &&
+            (status = fill_oom(s, list, events, i, device, &h, i >= last_change, error)))
+            return status;
         if (events->action[i] != object_word(WORD_ALLOC))
             continue;
         while (a->begin[next] != i + 1)
             next++;
         change_frame_total(&h, a->frame[next], a->size[next], true);
     }
-    return status;
+    return SUTRA_OK;
 }
