@@ -1,5 +1,5 @@
 """Checks the source tree: the order of includes between folders, unique names of structs, enums and unions, the width of
-prose, the project's terms in documentation and messages, paths in docs/architecture.md, and how finely the code is cut.
+prose, the project's terms in documentation and messages, files named in comments and in docs/architecture.md, and how finely the code is cut.
 
     python3 tests/house.py [DIRECTORY]     prints one line per error; the exit status is then 1
 
@@ -74,18 +74,20 @@ PHRASES = [(re.compile(pattern, re.IGNORECASE), term) for pattern, term in (
 CODE_IN_PROSE = re.compile(r"```.*?```|`[^`\n]*`|<!--.*?-->", re.DOTALL)
 STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:\\.|[^"\\\n])*)"', re.DOTALL)
 # Texts of other programs that are reproduced byte for byte.
-OTHER_PROGRAMS = ("host/legacy/log.c",)
+OTHER_PROGRAMS = ("host/legacy/advise.c", "host/legacy/legacy.c")
 # How finely the code may be cut: values of today, which a change may lower but not raise.
 MAX_LINES = 1000
 LIMITS = {
-    "files": 480,
-    "files below 60 lines": 76,
-    "headers with one client": 44,
-    "percent of static functions called once": 60,
+    "files": 450,
+    "files below 60 lines": 50,
+    "headers with one client": 24,
+    "percent of static functions called once": 42,
 }
 SHORT_FILE = 60
 NOT_CODE = re.compile(
     r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+FILE_IN_COMMENT = re.compile(r"(?<![\w/.<-])([a-z_0-9]+(?:/[a-z_0-9]+)*\.(?:c|h|cu))\b")
 PATH_IN_PAGE = re.compile(r"`((?:host|cuda|include|tests)/[a-z_0-9/.]+)`")
 DEFINITION = re.compile(r"\b(struct|enum|union)\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(\w+)\s*\{")
 
@@ -235,6 +237,15 @@ def check_structure(texts):
             yield f"{value} {name}; at most {LIMITS[name]} (see 'Size' in CONTRIBUTING.md)"
 
 
+def check_file_names(top, path, text, names):
+    """Source files named in comments, as "rules.h" or "match/rules.h"."""
+    for comment in COMMENT.finditer(text):
+        for match in FILE_IN_COMMENT.finditer(comment[0]):
+            if match[1] not in names and not os.path.exists(os.path.join(top, match[1])):
+                number = text.count("\n", 0, comment.start() + match.start()) + 1
+                yield f"{path}:{number}: {match[1]} does not exist"
+
+
 def check_paths(top, page):
     with open(os.path.join(top, page), encoding="utf-8") as file:
         for number, line in enumerate(file.read().splitlines(), 1):
@@ -262,6 +273,9 @@ def main():
     wrong += check_tags(texts)
     wrong += [line for path, text in texts.items() for line in check_width(path, text)]
     wrong += check_structure(texts)
+    names = set(texts) | {path.removeprefix("host/").removeprefix("include/") for path in texts}
+    names |= {os.path.basename(path) for path in texts} | {"sysexits.h"}
+    wrong += [line for path, text in texts.items() for line in check_file_names(top, path, text, names)]
     wrong += check_paths(top, "docs/architecture.md")
     for path, text in texts.items():
         if path not in OTHER_PROGRAMS:

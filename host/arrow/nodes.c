@@ -199,7 +199,7 @@ enum sutra_status sutra_host_trace_arrow(struct sutra_context *context, const st
 }
 
 /*
- * ---- Nodes of ET+, by entry (link/linked.h) ----
+ * ---- Nodes of ET+, by entry (link/link.h) ----
  *
  * An entry is a node of the host trace or a GPU operator. First all entries are listed; then each column is one pass
  * over the list.

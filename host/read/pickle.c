@@ -25,7 +25,7 @@
 
 static object_t objects_dict(struct objects *objects, const object_t *pairs, size_t n_pairs);
 /*
- * Implements objects.h: growth of the columns, shapes of dicts, JSON.
+ * Objects: growth of the columns, shapes of dicts, JSON.
  */
 
 #define N_MAX ((uint32_t)1 << 31) /* containers, items of one container, shapes */

@@ -4,7 +4,7 @@
  *     svg_begin(&svg, height), then shapes and texts, then svg_end(&svg)
  *
  * A drawing is written once to a file and twice to a page: wide, and narrow for small windows. Colors are classes,
- * defined by style.h for light and dark mode. Text stays text, at unscaled size. Coordinates are pixels.
+ * defined by markup.c for light and dark mode. Text stays text, at unscaled size. Coordinates are pixels.
  */
 #ifndef REPORT_SVG_H
 #define REPORT_SVG_H

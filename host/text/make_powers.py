@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes powers.c, the powers of ten that reading and writing of doubles share: make_powers.py > powers.c
 
-Checks, over every exponent that is used, the claims of doubles.h and double_format.c about logarithms.
+Checks, over every exponent that is used, the claims of doubles.h and doubles.c about logarithms.
 """
 
 LEAST, MOST = -342, 324  # as POWER_LEAST and POWER_MOST in doubles.h

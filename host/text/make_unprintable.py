@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes unprintable.h, the characters that Python 3.11's repr() escapes: make_unprintable.py > unprintable.h
+"""Prints the table of strings.c: ranges of characters that Python 3.11's repr() escapes.
 
 Run it with Python 3.11: later versions know newer characters, and the table is that of Unicode 14.
 """
@@ -22,20 +22,9 @@ def runs(wanted):
 
 
 ranges = list(runs(lambda c: not chr(c).isprintable()))
-print("/*")
-print(" * unprintable.h - runs of characters beyond ASCII that Python's repr() escapes (Unicode 14), first and last of each.")
-print(" * Made by make_unprintable.py.")
-print(" */")
-print("#ifndef TEXT_UNPRINTABLE_H")
-print("#define TEXT_UNPRINTABLE_H")
-print()
-print("#include <stdint.h>")
-print()
 print("// clang-format off")
 print("static const uint32_t unprintable[][2] = {")
 for i in range(0, len(ranges), 5):
     print("    " + " ".join("{0x%x, 0x%x}," % r for r in ranges[i : i + 5]))
 print("};")
 print("// clang-format on")
-print()
-print("#endif")

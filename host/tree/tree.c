@@ -1,7 +1,7 @@
 /*
  * tree.c - sutra_tree_...(): from a profile to its call tree, its times and the ids of its tensors.
  *
- * Parents by replay (match/event_tree.c) and by flow or link (trace_links.c) are merged; then children, a pre-order,
+ * Parents by replay (match/call_tree.c) and by flow or link (trace_links.c) are merged; then children, a pre-order,
  * ends and times follow in one pass each. There are no cycles: parents by replay precede their children and never have
  * a parent by flow or link, and cycles of flows and links were removed.
  *
@@ -9,7 +9,7 @@
  * operator is the time of the GPU activity that its own calls launched; the total device time includes its descendants.
  *
  * Ids: the uses of storages are listed by start: inputs of operators, allocations and frees. The engine groups them
- * (match/tensor_groups.c).
+ * (match/call_tree.c).
  *
  * Cost: a sort by start, else O(n).
  *

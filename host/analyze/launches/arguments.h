@@ -65,8 +65,8 @@ void op_works_free(struct op_works *works);
 bool op_works_inputs(const struct op_works *works, uint32_t group, struct op_inputs_parser *parser,
                      struct op_inputs *inputs);
 
-/* operators/tracelens_kernels.c: for each of n operators, the row of the autograd operator that computes its gradient
- * by TraceLens' rules, or ROW_NONE. */
+/* analyze/operators/tracelens_kernels.c: for each of n operators, the row of the autograd operator that computes its
+ * gradient by TraceLens' rules, or ROW_NONE. */
 enum sutra_status tracelens_gradients(struct sutra_context *context, const struct op_reading *model, const row_t *hosts,
                                       row_t n, struct arena *arena, row_t *gradient, struct sutra_error *error);
 

@@ -190,7 +190,7 @@ enum sutra_status call_links_order(struct op_reading *model, const row_t *call, 
 enum sutra_status arrow_ids_ask(struct sutra_context *context, const struct sutra_device_trace *trace,
                                 const row_t *arrows, row_t n, const value_key **ids, struct sutra_error *error);
 
-/* operators/tracelens_kernels.c: calls and links by TraceLens' rules. */
+/* analyze/operators/tracelens_kernels.c: calls and links by TraceLens' rules. */
 enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_reading *model,
                                        const struct event_lists *lists, struct arena *arena, struct arena *scratch,
                                        struct sutra_error *error);
