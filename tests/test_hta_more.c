@@ -116,7 +116,7 @@ static void rows_and_short_names_are_made_on_request(void **state) {
 
 #define RANGE(name, ts, counters) EVENT("cuda_profiler_range", name, 0, 0, ts, 1, counters)
 
-static void profiler_ranges_have_the_operators_around_their_launch(void **state) {
+static void profiler_ranges_have_the_enclosing_operators_of_their_launch(void **state) {
     (void)state;
 #define TWO_LAUNCHES                                                                                                   \
     OP("aten::conv", 0, 50)                                                                                            \
@@ -398,7 +398,7 @@ int main(void) {
         cmocka_unit_test(annotations_have_their_durations_by_name),
         cmocka_unit_test(names_beyond_a_number_or_quantile_become_others),
         cmocka_unit_test(rows_and_short_names_are_made_on_request),
-        cmocka_unit_test(profiler_ranges_have_the_operators_around_their_launch),
+        cmocka_unit_test(profiler_ranges_have_the_enclosing_operators_of_their_launch),
         cmocka_unit_test(launches_of_copies_are_omitted_on_request),
         cmocka_unit_test(operators_have_the_kernels_of_their_launches),
         cmocka_unit_test(operators_belong_to_their_thread_except_in_hta_mode),

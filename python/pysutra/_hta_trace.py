@@ -141,7 +141,7 @@ class SymbolTable:
 class Trace:
     """The events of all ranks; a rank is read when its events are requested.
 
-    Columns are those of HTA; integers are int64, and ``end`` is on the clock of the file.
+    Columns equal the columns of HTA; integers are int64, and ``end`` is on the clock of the file.
     """
 
     is_parsed = True
