@@ -9,21 +9,13 @@
 
 #define NUMBER_DIGITS 18 /* at most, for STEPS_MEMORY */
 
-static bool begins_with_digit(const char *text) {
-    return *text >= '0' && *text <= '9';
-}
-
 const char *profiler_step_number(const char *name, size_t length, enum step_rules rules) {
     static const char space[] = " \t\n\r\f\v";
-    const size_t step_length = strlen(STEP_NAME);
-    const char *step = rules == STEPS_OVERVIEW                      ? memmem(name, length, STEP_NAME, step_length)
-                       : rules == STEPS_SELECTION                   ? strstr(name, STEP_NAME "#")
-                       : strncmp(name, STEP_NAME, step_length) == 0 ? name
-                                                                    : NULL;
-    if (!step)
+    const char *step = rules == STEPS_SELECTION ? strstr(name, STEP_NAME "#") : name;
+    if (!step || length < strlen(STEP_NAME) || memcmp(step, STEP_NAME, strlen(STEP_NAME)) != 0)
         return NULL;
-    step += step_length;
-    if (rules == STEPS_OVERVIEW || rules == STEPS_RATES)
+    step += strlen(STEP_NAME);
+    if (rules == STEPS_RATES)
         return step;
     step += rules == STEPS_HTA ? strspn(step, space) : 0;
     if (*step++ != '#')
@@ -33,8 +25,7 @@ const char *profiler_step_number(const char *name, size_t length, enum step_rule
         size_t n = strspn(step, "0123456789");
         return n && n <= NUMBER_DIGITS && !step[n] ? step : NULL;
     }
-    bool needs_digit = rules == STEPS_HTA || rules == STEPS_HTA_0_6;
-    return !needs_digit || begins_with_digit(step) ? step : NULL;
+    return rules == STEPS_SELECTION || (*step >= '0' && *step <= '9') ? step : NULL;
 }
 
 struct found_step {

@@ -2,18 +2,19 @@
  * profiler_steps.h - the profiler's steps: annotations ProfilerStep#N, by the rules of the tools that read them.
  *
  *     rules            a step's name                                              text of its number
- *     STEPS_OVERVIEW   contains "ProfilerStep"; one that is also recorded as an   -
- *                      operator counts once
  *     STEPS_RATES      begins with "ProfilerStep"                                 -
  *     STEPS_HTA        begins with "ProfilerStep", "#" and a digit, with          all after the white space
  *                      optional white space after both
  *     STEPS_HTA_0_6    begins with "ProfilerStep#" and a digit                    all after "#"
+ *     STEPS_OVERVIEW   the same; one that is also recorded as an operator counts  all after "#"
+ *                      once
  *     STEPS_SELECTION  contains "ProfilerStep#"                                   all after "#"
  *     STEPS_MEMORY     is "ProfilerStep#" and 1 to 18 digits                      all after "#"
  *
- * The role NAME_STEP (facts/names.h) marks the names of STEPS_OVERVIEW. Linking, the critical path and `analyze dlrm`
- * only ask for the role. HTA's steps are rows of its own table, with times of its own (analyze/hta/steps.c), and a
- * selection only needs their first start and last end: both use the names' rules, but no list.
+ * The role NAME_STEP (facts/names.h) marks all names that contain "ProfilerStep". Linking, the critical path and
+ * `analyze dlrm` only ask for the role. HTA's steps are rows of its own table, with times of its own
+ * (analyze/hta/steps.c), and a selection only needs their first start and last end: both use the rules of names, but no
+ * list.
  */
 #ifndef FACTS_PROFILER_STEPS_H
 #define FACTS_PROFILER_STEPS_H
@@ -26,10 +27,10 @@
 #include "facts/names.h"
 
 enum step_rules {
-    STEPS_OVERVIEW,
     STEPS_RATES,
     STEPS_HTA,
     STEPS_HTA_0_6,
+    STEPS_OVERVIEW,
     STEPS_SELECTION,
     STEPS_MEMORY,
 };
