@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "columns/hash_tables.h"
+#include "columns/hash.h"
 
 __attribute__((constructor)) static void take_key(void) {
     const char *text = getenv("SUTRA_HASH_KEY");

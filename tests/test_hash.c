@@ -31,35 +31,14 @@ static int keep_the_drawn_key(void **state) {
     return 0;
 }
 
-/* Slots that follow each other and are taken. */
-struct longest {
-    uint64_t now, most;
-};
-
-static void count(struct longest *longest, bool taken) {
-    longest->now = taken ? longest->now + 1 : 0;
-    longest->most = longest->now > longest->most ? longest->now : longest->most;
-}
-
-static uint64_t longest_of_tuples(const struct tuples *tuples) {
-    struct longest longest = {0};
-    for (uint32_t i = 0; i < tuples->n_slots; i++)
-        count(&longest, tuples->slots[i] != 0);
-    return longest.most;
-}
-
-static uint64_t longest_of_pairs(const struct pair_table *table) {
-    struct longest longest = {0};
-    for (uint64_t i = 0; i <= table->mask; i++)
-        count(&longest, table->entries[i].second != PAIR_NONE);
-    return longest.most;
-}
-
-static uint64_t longest_of_strings(const struct strings *strings) {
-    struct longest longest = {0};
-    for (uint32_t i = 0; i < strings->n_slots; i++)
-        count(&longest, strings->slots[i] != 0);
-    return longest.most;
+/* The longest run of filled slots. */
+static uint64_t longest_run(const struct hash_slots *slots) {
+    uint64_t run = 0, longest = 0;
+    for (uint64_t i = 0; i <= slots->mask; i++) {
+        run = slots->slots[i] ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    return longest;
 }
 
 /* With a first part that the key turns into 0, should it be known, and with one that a hash of fixed numbers would. */
@@ -74,9 +53,9 @@ static void no_first_part_takes_the_others_along(void **state) {
             assert_int_equal(tuples_number(&tuples, (struct tuple){{(value_key)firsts[f], i}}), i);
             assert_true(pair_table_note(&table, firsts[f], i, i));
         }
-        assert_true(longest_of_tuples(&tuples) <= HASH_RUN);
-        assert_true(longest_of_pairs(&table) <= HASH_RUN);
-        assert_int_equal(tuples.turn + table.turn, 0);
+        assert_true(longest_run(&tuples.slots) <= HASH_RUN);
+        assert_true(longest_run(&table.slots) <= HASH_RUN);
+        assert_int_equal(tuples.slots.turn + table.slots.turn, 0);
         tuples_free(&tuples);
         pair_table_free(&table);
     }
@@ -97,8 +76,8 @@ static void colliding_pairs_rehash_the_table(void **state) {
     assert_true(pair_table_init(&table));
     for (uint32_t i = 0; i < N_CHOSEN; i++)
         assert_true(pair_table_note(&table, number = next_chosen(number), 0, i));
-    assert_true(table.turn > 0);
-    assert_true(longest_of_pairs(&table) <= HASH_RUN);
+    assert_true(table.slots.turn > 0);
+    assert_true(longest_run(&table.slots) <= HASH_RUN);
     number = 0;
     for (uint32_t i = 0; i < N_CHOSEN; i++)
         assert_int_equal(pair_table_find(&table, number = next_chosen(number), 0), i);
@@ -119,8 +98,8 @@ static void colliding_tuples_rehash_the_table(void **state) {
     uint64_t number = 0;
     for (uint32_t i = 0; i < N_CHOSEN; i++)
         assert_int_equal(tuples_number(&tuples, chosen_tuple(&number)), i);
-    assert_true(tuples.turn > 0);
-    assert_true(longest_of_tuples(&tuples) <= HASH_RUN);
+    assert_true(tuples.slots.turn > 0);
+    assert_true(longest_run(&tuples.slots) <= HASH_RUN);
     number = 0;
     for (uint32_t i = 0; i < N_CHOSEN; i++)
         assert_int_equal(tuples_find(&tuples, chosen_tuple(&number)), i);
@@ -145,8 +124,8 @@ static void colliding_strings_rehash_the_table(void **state) {
         size_t length = chosen_name(&number, name);
         assert_int_equal(strings_intern(&strings, name, length), i);
     }
-    assert_true(strings.turn > 0);
-    assert_true(longest_of_strings(&strings) <= HASH_RUN);
+    assert_true(strings.slots.turn > 0);
+    assert_true(longest_run(&strings.slots) <= HASH_RUN);
     number = 0;
     for (uint32_t i = 0; i < N_CHOSEN; i++) {
         size_t length = chosen_name(&number, name);

@@ -1,5 +1,5 @@
 /*
- * hash_tables.c - implements hash_tables.h. The key is drawn by a constructor.
+ * hash_tables.c - implements hash_tables.h and hash.h. The key is drawn by a constructor.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,76 +10,79 @@
 #include "columns/column.h"
 #include "columns/hash_tables.h"
 
-/* ---- Pairs ---- */
+/* ---- Slots ---- */
 
-#define SLOTS_FIRST 256
+bool hash_slots_init(struct hash_slots *slots, uint64_t n_slots) {
+    *slots = (struct hash_slots){.slots = calloc(n_slots, sizeof *slots->slots), .mask = n_slots - 1};
+    return slots->slots;
+}
 
-static bool alloc_slots(struct pair_table *table, uint64_t n_slots, unsigned turn) {
-    struct pair_entry *entries = reallocarray(NULL, n_slots, sizeof *entries);
-    if (!entries)
+static uint64_t slot_of(uint64_t hash, uint32_t number) {
+    return hash >> 32 << 32 | (number + 1);
+}
+
+bool hash_add(struct hash_slots *slots, uint64_t *slot, uint64_t hash, uint32_t n, hash_of_entry *hash_of,
+              const void *table) {
+    bool is_full = 2 * ((uint64_t)n + 1) > slots->mask + 1;
+    bool is_far = (((uint64_t)(slot - slots->slots) - hash) & slots->mask) > (uint64_t)HASH_RUN << slots->turn;
+    if (!is_full && !is_far) {
+        *slot = slot_of(hash, n);
+        return true;
+    }
+    struct hash_slots made;
+    if (n >= UINT32_MAX - 1 || !hash_slots_init(&made, (slots->mask + 1) << is_full))
         return false;
-    memset(entries, 0xff, n_slots * sizeof *entries);
-    *table = (struct pair_table){.entries = entries, .mask = n_slots - 1, .turn = turn};
+    made.turn = slots->turn + is_far;
+    for (uint32_t i = 0; i <= n; i++) {
+        uint64_t entry_hash = hash_of(table, i, made.turn), at = entry_hash & made.mask;
+        while (made.slots[at])
+            at = (at + 1) & made.mask;
+        made.slots[at] = slot_of(entry_hash, i);
+    }
+    free(slots->slots);
+    *slots = made;
     return true;
 }
+
+/* ---- Pairs ---- */
 
 bool pair_table_init(struct pair_table *table) {
     *table = (struct pair_table){0};
-    return alloc_slots(table, SLOTS_FIRST, 0);
+    return hash_slots_init(&table->slots, 256);
 }
 
 void pair_table_free(struct pair_table *table) {
+    free(table->slots.slots);
     free(table->entries);
     *table = (struct pair_table){0};
 }
 
-/* The key's entry, or the free entry where it belongs. */
-static struct pair_entry *find_pair(const struct pair_table *table, uint64_t first, uint32_t second) {
-    uint64_t slot = hash_pair(first, second, table->turn) & table->mask;
-    struct pair_entry *entry = &table->entries[slot];
-    while (entry->second != PAIR_NONE && (entry->first != first || entry->second != second)) {
-        slot = (slot + 1) & table->mask;
-        entry = &table->entries[slot];
-    }
-    return entry;
+static bool is_pair(const void *table, uint32_t number, const void *key) {
+    const struct pair_entry *entry = &((const struct pair_table *)table)->entries[number], *wanted = key;
+    return entry->first == wanted->first && entry->second == wanted->second;
 }
 
-static bool rebuild_pairs(struct pair_table *table, uint64_t n_slots, unsigned turn) {
-    struct pair_table made;
-    if (!alloc_slots(&made, n_slots, turn))
-        return false;
-    for (uint64_t i = 0; i <= table->mask; i++)
-        if (table->entries[i].second != PAIR_NONE)
-            *find_pair(&made, table->entries[i].first, table->entries[i].second) = table->entries[i];
-    made.n = table->n;
-    free(table->entries);
-    *table = made;
-    return true;
+static uint64_t hash_of_pair(const void *table, uint32_t number, unsigned turn) {
+    const struct pair_entry *entry = &((const struct pair_table *)table)->entries[number];
+    return hash_pair(entry->first, entry->second, turn);
 }
 
 struct pair_entry *pair_table_take(struct pair_table *table, uint64_t first, uint32_t second) {
-    struct pair_entry *entry = find_pair(table, first, second);
-    if (entry->second != PAIR_NONE)
-        return entry;
-    if (2 * (table->n + 1) > table->mask + 1) {
-        if (!rebuild_pairs(table, 2 * (table->mask + 1), table->turn))
-            return NULL;
-        entry = find_pair(table, first, second);
-    }
-    if (hash_run_is_long(hash_pair(first, second, table->turn), (uint64_t)(entry - table->entries), table->mask,
-                         table->turn)) {
-        if (!rebuild_pairs(table, table->mask + 1, table->turn + 1))
-            return NULL;
-        entry = find_pair(table, first, second);
-    }
-    *entry = (struct pair_entry){first, second, PAIR_NONE};
-    table->n++;
-    return entry;
+    struct pair_entry pair = {first, second, PAIR_NONE};
+    uint64_t hash = hash_pair(first, second, table->slots.turn);
+    uint64_t *slot = hash_find(&table->slots, hash, is_pair, table, &pair);
+    if (*slot)
+        return &table->entries[hash_number(*slot)];
+    if (!column_grow(&table->entries, table->n, &table->capacity, sizeof *table->entries))
+        return NULL;
+    table->entries[table->n] = pair;
+    return hash_add(&table->slots, slot, hash, table->n, hash_of_pair, table) ? &table->entries[table->n++] : NULL;
 }
 
 struct pair_entry *pair_table_seek(const struct pair_table *table, uint64_t first, uint32_t second) {
-    struct pair_entry *entry = find_pair(table, first, second);
-    return entry->second != PAIR_NONE ? entry : NULL;
+    struct pair_entry pair = {first, second, PAIR_NONE};
+    uint64_t slot = *hash_find(&table->slots, hash_pair(first, second, table->slots.turn), is_pair, table, &pair);
+    return slot ? &table->entries[hash_number(slot)] : NULL;
 }
 
 uint32_t pair_table_find(const struct pair_table *table, uint64_t first, uint32_t second) {
@@ -89,63 +92,42 @@ uint32_t pair_table_find(const struct pair_table *table, uint64_t first, uint32_
 
 /* ---- Tuples ---- */
 
-static uint64_t hash_of(const struct tuples *tuples, struct tuple tuple) {
-    return hash_bytes(&tuple, sizeof tuple, tuples->turn);
+static bool is_tuple(const void *table, uint32_t number, const void *key) {
+    return memcmp(&((const struct tuples *)table)->list[number], key, sizeof(struct tuple)) == 0;
 }
 
-/* The slot of the tuple, or the free slot where it belongs. */
-static uint32_t find_tuple_slot(const struct tuples *tuples, struct tuple tuple) {
-    uint32_t mask = tuples->n_slots - 1, slot = (uint32_t)hash_of(tuples, tuple) & mask;
-    while (tuples->slots[slot] && memcmp(&tuples->list[tuples->slots[slot] - 1], &tuple, sizeof tuple) != 0)
-        slot = (slot + 1) & mask;
-    return slot;
-}
-
-static bool rebuild_tuples(struct tuples *tuples, uint64_t n_slots, unsigned turn) {
-    if (n_slots > (uint64_t)1 << 31 || !column_resize(&tuples->list, n_slots / 2, sizeof *tuples->list))
-        return false;
-    uint32_t *slots = calloc(n_slots, sizeof *slots);
-    if (!slots)
-        return false;
-    free(tuples->slots);
-    tuples->slots = slots;
-    tuples->n_slots = (uint32_t)n_slots;
-    tuples->turn = turn;
-    tuples->capacity = (uint32_t)(n_slots / 2);
-    for (uint32_t i = 0; i < tuples->n; i++)
-        slots[find_tuple_slot(tuples, tuples->list[i])] = i + 1;
-    return true;
+static uint64_t hash_of_tuple(const void *table, uint32_t number, unsigned turn) {
+    return hash_bytes(&((const struct tuples *)table)->list[number], sizeof(struct tuple), turn);
 }
 
 uint32_t tuples_number(struct tuples *tuples, struct tuple tuple) {
-    uint64_t n_slots = tuples->n_slots ? (uint64_t)tuples->n_slots * 2 : 64;
-    if (tuples->n == tuples->capacity && !rebuild_tuples(tuples, n_slots, tuples->turn))
+    if (!tuples->slots.slots && !hash_slots_init(&tuples->slots, 64))
         return TUPLE_NONE;
-    uint32_t slot = find_tuple_slot(tuples, tuple);
-    if (!tuples->slots[slot]) {
-        if (hash_run_is_long(hash_of(tuples, tuple), slot, tuples->n_slots - 1, tuples->turn)) {
-            if (!rebuild_tuples(tuples, tuples->n_slots, tuples->turn + 1))
-                return TUPLE_NONE;
-            slot = find_tuple_slot(tuples, tuple);
-        }
-        tuples->list[tuples->n++] = tuple;
-        tuples->slots[slot] = tuples->n;
-    }
-    return tuples->slots[slot] - 1;
+    uint64_t hash = hash_bytes(&tuple, sizeof tuple, tuples->slots.turn);
+    uint64_t *slot = hash_find(&tuples->slots, hash, is_tuple, tuples, &tuple);
+    if (*slot)
+        return hash_number(*slot);
+    if (!column_grow(&tuples->list, tuples->n, &tuples->capacity, sizeof *tuples->list))
+        return TUPLE_NONE;
+    tuples->list[tuples->n] = tuple;
+    return hash_add(&tuples->slots, slot, hash, tuples->n, hash_of_tuple, tuples) ? tuples->n++ : TUPLE_NONE;
 }
 
 uint32_t tuples_find(const struct tuples *tuples, struct tuple tuple) {
     if (!tuples->n)
         return TUPLE_NONE;
-    uint32_t entry = tuples->slots[find_tuple_slot(tuples, tuple)];
-    return entry ? entry - 1 : TUPLE_NONE;
+    uint64_t hash = hash_bytes(&tuple, sizeof tuple, tuples->slots.turn);
+    uint64_t slot = *hash_find(&tuples->slots, hash, is_tuple, tuples, &tuple);
+    return slot ? hash_number(slot) : TUPLE_NONE;
 }
 
 void tuples_free(struct tuples *tuples) {
     free(tuples->list);
-    free(tuples->slots);
+    free(tuples->slots.slots);
     *tuples = (struct tuples){0};
 }
+
+/* ---- The key of the hash functions ---- */
 
 struct hash_key hash_key;
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns/hash_tables.h"
 #include "columns/strings.h"
 #include "text/numbers.h"
 
@@ -127,11 +126,10 @@ const char *values_text(const struct values *values, value_key key, char *room, 
 /* ---- Strings ---- */
 
 bool strings_init(struct strings *strings) {
-    *strings = (struct strings){.capacity = 64, .n_slots = 128, .bytes_capacity = 4096};
+    *strings = (struct strings){.capacity = 64, .bytes_capacity = 4096};
     strings->bytes = malloc(strings->bytes_capacity);
     strings->start = malloc((strings->capacity + 1) * sizeof *strings->start);
-    strings->slots = calloc(strings->n_slots, sizeof *strings->slots);
-    if (!strings->bytes || !strings->start || !strings->slots) {
+    if (!hash_slots_init(&strings->slots, 128) || !strings->bytes || !strings->start) {
         strings_free(strings);
         return false;
     }
@@ -142,75 +140,41 @@ bool strings_init(struct strings *strings) {
 void strings_free(struct strings *strings) {
     free(strings->bytes);
     free(strings->start);
-    free(strings->slots);
+    free(strings->slots.slots);
     *strings = (struct strings){0};
 }
 
-/* The entry of a string: the upper half of its hash, which differs between most strings, and its number + 1. */
-static inline uint64_t entry_of(uint64_t hash, uint32_t string) {
-    return hash >> 32 << 32 | (string + 1);
+struct text {
+    const char *bytes;
+    size_t length;
+};
+
+static bool is_string(const void *table, uint32_t number, const void *key) {
+    const struct strings *strings = table;
+    const struct text *text = key;
+    return strings_length(strings, number) == text->length &&
+           memcmp(strings_text(strings, number), text->bytes, text->length) == 0;
 }
 
-static inline uint32_t entry_string(uint64_t entry) {
-    return (uint32_t)entry - 1;
-}
-
-/* The slot of the string, or the empty slot where it belongs. */
-static uint32_t slot_of(const struct strings *strings, const char *bytes, size_t length, uint64_t hash) {
-    uint32_t mask = strings->n_slots - 1;
-    for (uint32_t slot = (uint32_t)hash & mask;; slot = (slot + 1) & mask) {
-        uint64_t entry = strings->slots[slot];
-        uint32_t string = entry_string(entry);
-        if (entry == 0)
-            return slot;
-        if (entry >> 32 == hash >> 32 && strings_length(strings, string) == length &&
-            memcmp(strings_text(strings, string), bytes, length) == 0)
-            return slot;
-    }
-}
-
-static bool rebuild_slots(struct strings *strings, uint32_t n_slots, unsigned turn) {
-    uint64_t *slots = calloc(n_slots, sizeof *slots);
-    if (!slots)
-        return false;
-    free(strings->slots);
-    strings->slots = slots;
-    strings->n_slots = n_slots;
-    strings->turn = turn;
-    for (uint32_t i = 0; i < strings->n; i++) {
-        uint64_t hash = hash_bytes(strings_text(strings, i), strings_length(strings, i), turn);
-        uint32_t slot = (uint32_t)hash & (n_slots - 1);
-        while (slots[slot])
-            slot = (slot + 1) & (n_slots - 1);
-        slots[slot] = entry_of(hash, i);
-    }
-    return true;
+static uint64_t hash_of_string(const void *table, uint32_t number, unsigned turn) {
+    return hash_bytes(strings_text(table, number), strings_length(table, number), turn);
 }
 
 uint32_t strings_intern(struct strings *strings, const char *bytes, size_t length) {
-    uint64_t hash = hash_bytes(bytes, length, strings->turn);
-    uint32_t slot = slot_of(strings, bytes, length, hash);
-    if (strings->slots[slot])
-        return entry_string(strings->slots[slot]);
+    struct text text = {bytes, length};
+    uint64_t hash = hash_bytes(bytes, length, strings->slots.turn);
+    uint64_t *slot = hash_find(&strings->slots, hash, is_string, strings, &text);
+    if (*slot)
+        return hash_number(*slot);
     if (strings->n == UINT32_MAX / 4)
         return STRING_NONE;
     if (strings->n == strings->capacity) {
-        /* Grow the slots first: there must always be at least two per string. */
         uint32_t capacity = strings->capacity * 2;
-        if (strings->n_slots < 2 * capacity && !rebuild_slots(strings, strings->n_slots * 2, strings->turn))
-            return STRING_NONE;
         uint64_t *start = realloc(strings->start, ((size_t)capacity + 1) * sizeof *start);
         if (!start)
             return STRING_NONE;
         strings->start = start;
         strings->capacity = capacity;
-        slot = slot_of(strings, bytes, length, hash);
-    }
-    if (hash_run_is_long(hash, slot, strings->n_slots - 1, strings->turn)) {
-        if (!rebuild_slots(strings, strings->n_slots, strings->turn + 1))
-            return STRING_NONE;
-        hash = hash_bytes(bytes, length, strings->turn);
-        slot = slot_of(strings, bytes, length, hash);
     }
     if (strings->bytes_capacity - strings->n_bytes <= length) {
         uint64_t capacity = strings->bytes_capacity;
@@ -224,16 +188,18 @@ uint32_t strings_intern(struct strings *strings, const char *bytes, size_t lengt
     }
     memcpy(strings->bytes + strings->n_bytes, bytes, length);
     strings->bytes[strings->n_bytes + length] = 0;
+    strings->start[strings->n + 1] = strings->n_bytes + length + 1;
+    if (!hash_add(&strings->slots, slot, hash, strings->n, hash_of_string, strings))
+        return STRING_NONE;
     strings->n_bytes += length + 1;
-    strings->start[strings->n + 1] = strings->n_bytes;
-    strings->slots[slot] = entry_of(hash, strings->n);
     return strings->n++;
 }
 
 uint32_t strings_find(const struct strings *strings, const char *bytes, size_t length) {
-    uint64_t hash = hash_bytes(bytes, length, strings->turn);
-    uint64_t entry = strings->slots[slot_of(strings, bytes, length, hash)];
-    return entry ? entry_string(entry) : STRING_NONE;
+    struct text text = {bytes, length};
+    uint64_t hash = hash_bytes(bytes, length, strings->slots.turn);
+    uint64_t slot = *hash_find(&strings->slots, hash, is_string, strings, &text);
+    return slot ? hash_number(slot) : STRING_NONE;
 }
 
 uint32_t *strings_join(struct strings *strings, const struct strings *others) {

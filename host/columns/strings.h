@@ -3,7 +3,7 @@
  *
  *     bytes   a::t\0cpu_op\0kernel\0...       all strings, each followed by a NUL
  *     start   0     5       12      ...       offset of each string; start[n] is the end
- *     slots   open addressing, at most half full, upper half of the hash and number + 1, or 0
+ *     slots   from the hash of a string to its number
  *
  * One thread at a time. Cost: O(length) to intern, O(1) to read.
  */
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "columns/hash.h"
 #include "columns/numbers.h"
 
 #define STRING_NONE UINT32_MAX
@@ -23,10 +24,9 @@
 struct strings {
     char *bytes;
     uint64_t *start;
-    uint64_t *slots;
+    struct hash_slots slots;
     uint64_t n_bytes, bytes_capacity;
-    uint32_t n, capacity, n_slots;
-    unsigned turn; /* of the hash */
+    uint32_t n, capacity;
 };
 
 bool strings_init(struct strings *strings);

@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "base/shared.h"
-#include "columns/hash_tables.h"
+#include "columns/hash.h"
 #include "legacy/align.h"
 #include "match/key_index.h"
 

@@ -26,7 +26,7 @@
 #include "base/error.h"
 #include "base/shared.h"
 #include "columns/column.h"
-#include "columns/hash_tables.h"
+#include "columns/hash.h"
 #include "legacy/align.h"
 #include "legacy/legacy.h"
 #include "legacy/match.h"

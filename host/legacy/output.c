@@ -24,7 +24,6 @@
 
 #include "base/error.h"
 #include "columns/column.h"
-#include "columns/hash_tables.h"
 #include "context/context.h"
 #include "legacy/legacy.h"
 #include "legacy/output.h"
@@ -209,66 +208,50 @@ enum sutra_status sutra_legacy_write(struct sutra_context *context, const struct
     return status;
 }
 
-/* ---- Free ids: open addressing, at most half full, with path compression ---- */
+/* ---- Free ids: a hash table with path compression ---- */
 
-static size_t slot_of(const struct free_ids *ids, int64_t id) {
-    size_t mask = ids->n_slots - 1, slot = (size_t)hash_pair((uint64_t)id, 0, 0) & mask;
-    while (ids->taken[slot] && ids->id[slot] != id)
-        slot = (slot + 1) & mask;
-    return slot;
+static bool is_used_id(const void *table, uint32_t number, const void *id) {
+    return ((const struct free_ids *)table)->used[number].id == *(const int64_t *)id;
 }
 
-static bool grow(struct free_ids *ids) {
-    struct free_ids old = *ids;
-    ids->n_slots = old.n_slots ? old.n_slots * 2 : 1024;
-    ids->id = reallocarray(NULL, ids->n_slots, sizeof *ids->id);
-    ids->next = reallocarray(NULL, ids->n_slots, sizeof *ids->next);
-    ids->taken = calloc(ids->n_slots, 1);
-    if (!ids->id || !ids->next || !ids->taken) {
-        free_ids_free(ids);
-        *ids = old;
-        return false;
-    }
-    for (size_t i = 0; i < old.n_slots; i++) {
-        if (!old.taken[i])
-            continue;
-        size_t slot = slot_of(ids, old.id[i]);
-        ids->taken[slot] = 1;
-        ids->id[slot] = old.id[i];
-        ids->next[slot] = old.next[i];
-    }
-    free_ids_free(&old);
-    return true;
+static uint64_t hash_of_used_id(const void *table, uint32_t number, unsigned turn) {
+    return hash_pair((uint64_t)((const struct free_ids *)table)->used[number].id, 0, turn);
+}
+
+static uint64_t *find_id(const struct free_ids *ids, int64_t id, uint64_t *hash) {
+    *hash = hash_pair((uint64_t)id, 0, ids->slots.turn);
+    return hash_find(&ids->slots, *hash, is_used_id, ids, &id);
 }
 
 enum free_ids_result free_ids_take(struct free_ids *ids, int64_t wanted, int64_t *given) {
-    if (ids->n >= ids->n_slots / 2 && !grow(ids))
+    if (!ids->slots.slots && !hash_slots_init(&ids->slots, 2048))
         return FREE_ID_MEMORY;
     int64_t id = wanted;
-    size_t slot = slot_of(ids, id);
-    while (ids->taken[slot]) {
-        id = ids->next[slot];
-        slot = slot_of(ids, id);
+    uint64_t hash, *slot = find_id(ids, id, &hash);
+    while (*slot) {
+        id = ids->used[hash_number(*slot)].next;
+        slot = find_id(ids, id, &hash);
     }
     if (id == INT64_MAX)
         return FREE_ID_NONE;
-    ids->taken[slot] = 1;
-    ids->id[slot] = id;
-    ids->next[slot] = id + 1;
+    if (!column_grow(&ids->used, ids->n, &ids->capacity, sizeof *ids->used))
+        return FREE_ID_MEMORY;
+    ids->used[ids->n] = (struct used_id){id, id + 1};
+    if (!hash_add(&ids->slots, slot, hash, ids->n, hash_of_used_id, ids))
+        return FREE_ID_MEMORY;
     ids->n++;
     for (int64_t at = wanted; at != id;) {
-        size_t passed = slot_of(ids, at);
-        at = ids->next[passed];
-        ids->next[passed] = id + 1;
+        struct used_id *passed = &ids->used[hash_number(*find_id(ids, at, &hash))];
+        at = passed->next;
+        passed->next = id + 1;
     }
     *given = id;
     return FREE_ID_GIVEN;
 }
 
 void free_ids_free(struct free_ids *ids) {
-    free(ids->id);
-    free(ids->next);
-    free(ids->taken);
+    free(ids->used);
+    free(ids->slots.slots);
     *ids = (struct free_ids){0};
 }
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "columns/hash.h"
 #include "read/host_trace.h"
 
 /* X(name, key) */
@@ -45,10 +46,16 @@ void node_places_read(const struct sutra_host_trace *host, row_t node, struct no
  * ids are skipped. O(log n) amortized per id; memory only for the assigned ids.
  */
 
+/* An id below which all ids from this one are used. */
+struct used_id {
+    int64_t id, next;
+};
+
 struct free_ids {
-    int64_t *id, *next; /* a used id, and an id below which all ids from this one are used */
-    uint8_t *taken;
-    size_t n_slots, n;
+    struct hash_slots slots;
+    struct used_id *used;
+    uint64_t capacity;
+    uint32_t n;
 };
 
 enum free_ids_result { FREE_ID_GIVEN, FREE_ID_NONE, FREE_ID_MEMORY };

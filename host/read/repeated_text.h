@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "columns/hash_tables.h"
+#include "columns/hash.h"
 #include "read/document.h"
 #include "read/event_columns.h"
 #include "read/json.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns/hash_tables.h"
+#include "columns/hash.h"
 #include "facts/collectives.h"
 #include "read/document.h"
 #include "simulate/communication.h"
