@@ -41,15 +41,24 @@ static int append_path(struct trace_list *list, char *path) {
     return SUTRA_OK;
 }
 
-static int is_json_name(const struct dirent *entry) {
-    static const char *const endings[] = {".json", ".gz", ".zst"};
-    size_t length = strlen(entry->d_name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings && entry->d_name[0] != '.'; i++) {
-        size_t n = strlen(endings[i]);
-        if (length > n && strcmp(entry->d_name + length - n, endings[i]) == 0)
-            return 1;
+static bool ends_in_any(const char *name, const char *const *endings) {
+    size_t length = strlen(name);
+    for (; *endings && *name != '.'; endings++) {
+        size_t n = strlen(*endings);
+        if (length > n && strcmp(name + length - n, *endings) == 0)
+            return true;
     }
-    return 0;
+    return false;
+}
+
+static int is_json_name(const struct dirent *entry) {
+    static const char *const endings[] = {".json", ".gz", ".zst", NULL};
+    return ends_in_any(entry->d_name, endings);
+}
+
+static int is_snapshot_name(const struct dirent *entry) {
+    static const char *const endings[] = {".json", ".gz", ".zst", ".pickle", ".pkl", NULL};
+    return ends_in_any(entry->d_name, endings);
 }
 
 static int is_et_name(const struct dirent *entry) {
@@ -62,7 +71,9 @@ static int add_folder(struct trace_list *list, const char *folder, enum trace_na
     int length = (int)strlen(folder);
     while (length > 1 && folder[length - 1] == '/')
         length--;
-    int n = scandir(folder, &entries, names == NAMES_ET ? is_et_name : is_json_name, versionsort);
+    static int (*const filters[])(const struct dirent *entry) = {
+        [NAMES_JSON] = is_json_name, [NAMES_SNAPSHOT] = is_snapshot_name, [NAMES_ET] = is_et_name};
+    int n = scandir(folder, &entries, filters[names], versionsort);
     int exit_code = SUTRA_OK;
     if (n < 0)
         return message_fail(SUTRA_NO_INPUT, "%s: %s", folder, strerror(errno));
@@ -85,7 +96,8 @@ static int add_folder(struct trace_list *list, const char *folder, enum trace_na
                             "%s: no file in this directory ends in .et: 'sutra link HOSTS DEVICES -o DIR --format et' "
                             "writes one for each rank of a job",
                             folder);
-    return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .json, .gz or .zst", folder);
+    return message_fail(SUTRA_NO_INPUT, "%s: no file in this directory ends in .json, %s.gz or .zst", folder,
+                        names == NAMES_SNAPSHOT ? ".pickle, .pkl, " : "");
 }
 
 int trace_list_make(struct trace_list *list, const struct operands *operands, enum trace_names names) {

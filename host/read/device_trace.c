@@ -532,6 +532,7 @@ static enum sutra_status read_trace(struct sutra_context *context, const struct 
     if (!made)
         return error_memory(error);
     struct document_reader reader = device_reader;
+    reader.bare_array = context->bare_arrays;
     struct column_form forms[DEVICE_EVENT_N_COLUMNS];
     reader.columns = forms;
     reader.n_columns = device_event_forms(context->notes_places, context->ahead, forms);

@@ -405,7 +405,14 @@ static enum sutra_status walk_members(struct document *document, struct document
                                       struct sutra_error *error) {
     const char *array = parts->reader->array;
     struct json_walker walker = walk_from(&document->source, 0);
-    for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {
+    document->is_array = parts->reader->bare_array && walk_char(&walker) == '[';
+    if (document->is_array) {
+        parts->open = walker.at;
+        enum sutra_status status = walk_parts(parts, parts->list, &walker, error);
+        if (status)
+            return status;
+    }
+    for (bool more = !document->is_array && walk_object(&walker); more; more = walk_member_end(&walker)) {
         struct json_place key = walk_key(&walker);
         if (walker.expected)
             break;
@@ -437,15 +444,15 @@ static enum sutra_status walk_members(struct document *document, struct document
 }
 
 /* Reports an error of its own kind for a file that is not a JSON object. */
-static enum sutra_status check_start(const struct document *document, struct sutra_error *error) {
+static enum sutra_status check_start(const struct document *document, bool bare_array, struct sutra_error *error) {
     const char *text = document->source.bytes;
     if (memcmp(text, "\xef\xbb\xbf", 3) == 0)
         return source_error(&document->source, error, 0,
                             "the file begins with a byte order mark: remove its first 3 bytes");
     size_t at = strspn(text, " \t\r\n");
-    if (text[at] == '[')
+    if (text[at] == '[' && !bare_array)
         return source_error(&document->source, error, at, "expected a JSON object, found an array");
-    if (text[at] == '{')
+    if (text[at] == '{' || text[at] == '[')
         return SUTRA_OK;
     const struct file_kind kind = file_kind(text, document->source.size);
     return kind.name
@@ -457,7 +464,7 @@ static enum sutra_status walk_document(struct document *document, struct documen
                                        struct sutra_error *error) {
     struct sutra_context *context = parts->context;
     document->array = SIZE_MAX;
-    enum sutra_status status = check_start(document, error);
+    enum sutra_status status = check_start(document, parts->reader->bare_array, error);
     stage_begin(context, parts->reader->read_stage, document->source.size);
     if (!status)
         status = walk_members(document, parts, error);
@@ -567,7 +574,7 @@ static enum sutra_status check_kind(const struct document *document, const struc
                                     struct sutra_error *error) {
     const struct document_member *array = document_find(document, reader->array);
     const char *file = document->source.name;
-    if (array && document->array == (size_t)(array - document->members))
+    if (document->is_array || (array && document->array == (size_t)(array - document->members)))
         return SUTRA_OK;
     if (array && reader->empty_counts) {
         const char *text = document->source.bytes, *value = text + array->value;

@@ -78,7 +78,8 @@ struct document {
     struct source source;
     struct document_member *members; /* in file order, repeated keys included */
     size_t n_members, members_capacity;
-    size_t array; /* the last member of the array's name that is an array, or SIZE_MAX */
+    size_t array;  /* the last member of the array's name that is an array, or SIZE_MAX */
+    bool is_array; /* the document is the array alone, without members */
 };
 
 struct document_reader;
@@ -118,6 +119,7 @@ struct document_reader {
     const char *kind;  /* name of a file with this array; and the other array with its kind */
     const char *other_array, *other_kind;
     const char *too_many; /* name of the rows, and advice if there are too many: "events: cut the trace" */
+    bool bare_array;      /* the array without its object is a document, too */
     bool as_it_is;        /* do not repair malformed text, even if the context is lenient */
     bool looks_only;      /* do not warn about repairs: another reader reads the same file */
     bool empty_counts;    /* read an empty object or string as an empty array */

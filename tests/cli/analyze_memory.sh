@@ -1,4 +1,5 @@
-# Memory snapshots and Kineto traces: the page, tables, JSON of one and of several inputs, comparison, errors.
+# Memory snapshots and Kineto traces: the page, tables, JSON of one and of several inputs, directories, arrays of events,
+# comparison, errors.
 . "$TOOLS/common.sh"
 need python3
 [ -e "$DATA/memory/gen_oom" ] || skip "needs $DATA/memory"
@@ -42,6 +43,40 @@ assert all(f["text"] and f["rule"] for f in one["findings"])
 END
 sutra analyze memory - --format json --top 1 <leak.pickle.gz >pipe.json 2>errors || cat errors
 python3 -c 'import json; a, b = json.load(open("one.json")), json.load(open("pipe.json")); assert a["devices"] == b["devices"]'
+echo "--- a directory of ranks"
+mkdir -p ranks/rank_9 empty
+cp oom.pickle.gz ranks/rank_2.pickle.gz
+gzip -dc leak.pickle.gz >ranks/rank_10.pickle
+cp trace.json.gz ranks/rank_11.json.gz
+gzip -dc oom.pickle.gz >ranks/rank_1.pkl
+echo notes >ranks/notes.txt
+sutra analyze memory ranks --format json --top 1 >folder.json 2>errors || cat errors
+sutra analyze memory ranks/rank_1.pkl ranks/rank_2.pickle.gz ranks/rank_10.pickle ranks/rank_11.json.gz \
+    --format json --top 1 >files.json 2>errors || cat errors
+cmp folder.json files.json
+python3 -c 'import json; print([i["kind"] for i in json.load(open("folder.json"))["inputs"]])'
+try sutra analyze memory empty
+echo "--- an array of events"
+python3 - <<'END'
+import gzip, json
+events = json.load(gzip.open("trace.json.gz"))["traceEvents"]
+json.dump(events, open("array.json", "w"))
+open("array_more.json", "w").write(json.dumps(events[:2]) + " 1\n")
+open("array_cut.json", "w").write(json.dumps(events[:2])[:-3])
+json.dump([{"ph": "X", "name": "aten::mm", "ts": 1, "dur": 1, "pid": 1, "tid": 1}], open("array_other.json", "w"))
+END
+devices() {
+    sutra analyze memory "$@" --format json 2>errors | sed 's/"input": "[^"]*", //' || cat errors
+}
+devices trace.json.gz >trace.out
+for n in 1 3; do
+    devices array.json --threads $n | cmp - trace.out
+    devices - --threads $n <array.json | cmp - trace.out
+done
+grep -c '"kind": "kineto"' trace.out
+for input in array_more.json array_cut.json array_other.json; do
+    try sutra analyze memory $input
+done
 echo "--- errors"
 python3 - <<'END'
 import os, pickle

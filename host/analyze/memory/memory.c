@@ -193,14 +193,27 @@ static bool key_is(const struct source *source, struct json_place key, const cha
     return key.end - key.at - 1 == n && memcmp(source->bytes + key.at + 1, name, n) == 0;
 }
 
-/* The format, by the first byte or by the keys of the top-level object. Skips values before the known key. */
+/* Whether the object at the walker has the key; false if it is malformed. */
+static bool has_key(const struct source *source, struct json_walker *walker, const char *name) {
+    bool found = false;
+    for (bool more = walk_object(walker); more; more = walk_member_end(walker)) {
+        found |= key_is(source, walk_key(walker), name);
+        walk_value(walker);
+    }
+    return found && !walker->expected;
+}
+
+/* The format, by the first byte, by the keys of the top-level object, or by those of the first object of an array: of
+ * events, or of segments. Skips values before the known key. */
 static enum memory_format find_format(const struct source *source) {
     if (is_pickle(source->bytes, source->size))
         return FORMAT_SNAPSHOT;
     struct json_walker walker = walk_from(source, 0);
     char c = walk_char(&walker);
-    if (c == '[') /* of segments, or malformed: the reader of snapshots reports the reason */
-        return FORMAT_SNAPSHOT;
+    if (c == '[') {
+        bool is_object = walk_array(&walker) && walk_char(&walker) == '{';
+        return is_object && has_key(source, &walker, "ph") ? FORMAT_KINETO : FORMAT_SNAPSHOT;
+    }
     if (c != '{')
         return FORMAT_OTHER;
     for (bool more = walk_object(&walker); more; more = walk_member_end(&walker)) {

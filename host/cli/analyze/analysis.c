@@ -454,7 +454,7 @@ int analysis_run(struct job *job) {
     const struct trace_list *traces = &job->traces;
     int exit_code = parse_restriction(analysis);
     if (exit_code == SUTRA_OK)
-        exit_code = job_list_inputs(job, NAMES_JSON);
+        exit_code = job_list_inputs(job, analysis->names);
     if (exit_code == SUTRA_OK && analysis->kind->check)
         exit_code = analysis->kind->check(analysis);
     exit_code = begin_share(analysis, exit_code);

@@ -65,7 +65,8 @@ struct analysis {
     const char *shard;
     int table_format; /* enum sutra_table_format */
     bool no_report, open, combine;
-    bool repeats_inputs; /* a trace may be named twice */
+    bool repeats_inputs;    /* a trace may be named twice */
+    enum trace_names names; /* of the files that replace a directory */
 
     struct sutra_rank_range ranks[ANALYSIS_RANGES_MAX]; /* of rank_lists */
     struct result_folder results;

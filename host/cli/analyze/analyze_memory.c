@@ -225,8 +225,9 @@ static const struct stage_share stages[] = {{"open snapshot", 20, false},
                                             {0}};
 
 static const struct analysis_kind kind = {.page = PAGE_MEMORY, .work = work, .report = report};
-static const struct memory_analysis defaults = {.analysis = {.kind = &kind, .job.stages = stages},
-                                                .options.size = sizeof(struct sutra_memory_options)};
+static const struct memory_analysis defaults = {
+    .analysis = {.kind = &kind, .names = NAMES_SNAPSHOT, .job.stages = stages},
+    .options.size = sizeof(struct sutra_memory_options)};
 
 static const struct option_row options[] = {
     {"output", 'o', OPTION_FILE, "DIR", AT(job, output),
@@ -252,7 +253,7 @@ static const char *const description[] = {
     "Reports where GPU memory goes: the peak by category, operator and frame, growth from step to step, fragmentation, "
     "and out-of-memory events with their largest holders.",
     "An INPUT is a file of torch.cuda.memory._dump_snapshot() (a pickle, or its JSON form), or a Kineto trace recorded "
-    "with profile_memory=True. Pickles are read, never executed: an opcode that could run code is an error.",
+    "with profile_memory=True, or a directory of such files, one per rank. Pickles are read, never executed: an opcode that could run code is an error.",
     NULL,
 };
 static const struct example examples[] = {
