@@ -1,5 +1,6 @@
 /*
- * memory_report.c - writes the page on GPU memory: findings, live bytes over time, and the peak of each device.
+ * memory_report.c - writes the page on GPU memory: findings, live bytes over time, and the peak of each device; or the
+ * differences of two inputs.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -176,6 +177,238 @@ static void show_lifetimes(struct page *page, const void *of) {
     page_result_table(page, SUTRA_RESULT(of), SUTRA_MEMORY_NOT_FREED, "Never freed", "all allocations are freed");
 }
 
+/* ---- Comparison ---- */
+
+static const char *const sides[] = {"A", "B"};
+
+/* A device of A, of B, or of both; NULL: the input does not have it. */
+struct device_pair {
+    const struct memory_device *of[2];
+};
+
+/* Lists the first devices of A, then the devices that only B has. */
+static uint32_t list_pairs(const struct sutra_memory *memory, struct device_pair pairs[MEMORY_DEVICES_SHOWN]) {
+    const struct memory_input *a = &memory->inputs[0], *b = &memory->inputs[1];
+    uint32_t n = 0, n_of_a;
+    for (; n < a->n_devices && n < MEMORY_DEVICES_SHOWN; n++)
+        pairs[n] = (struct device_pair){{&a->devices[n], NULL}};
+    n_of_a = n;
+    for (uint32_t i = 0; i < b->n_devices; i++) {
+        uint32_t k = 0;
+        while (k < n_of_a && strcmp(pairs[k].of[0]->name, b->devices[i].name) != 0)
+            k++;
+        if (k < n_of_a)
+            pairs[k].of[1] = &b->devices[i];
+        else if (n < MEMORY_DEVICES_SHOWN)
+            pairs[n++] = (struct device_pair){{NULL, &b->devices[i]}};
+    }
+    return n;
+}
+
+static const char *pair_name(const struct device_pair *pair) {
+    return pair->of[pair->of[0] == NULL]->name;
+}
+
+static int64_t peak_active(const struct memory_device *device) {
+    return device ? device->active[device->peak] : 0;
+}
+
+static int64_t end_active(const struct memory_device *device) {
+    return device ? device->active[device->n_events] : 0;
+}
+
+static int64_t max_reserved(const struct memory_device *device) {
+    return device ? device->max_reserved : 0;
+}
+
+static void show_totals(struct page *page, const void *of) {
+    static const struct {
+        const char *name;
+        int64_t (*get)(const struct memory_device *device);
+    } totals[] = {{"peak", peak_active}, {"reserved", max_reserved}, {"end", end_active}};
+    static const struct column_spec specs[] = {{"device", SUTRA_COLUMN_TEXT},
+                                               {"size", SUTRA_COLUMN_TEXT},
+                                               {"a_bytes", SUTRA_COLUMN_REAL},
+                                               {"b_bytes", SUTRA_COLUMN_REAL},
+                                               {"difference_bytes", SUTRA_COLUMN_REAL}};
+    struct device_pair pairs[MEMORY_DEVICES_SHOWN];
+    struct sutra_table table;
+    uint32_t n = list_pairs(of, pairs);
+    table_init(&table, "memory_totals", specs, 5);
+    for (uint32_t i = 0; i < n; i++)
+        for (size_t k = 0; k < sizeof totals / sizeof *totals; k++) {
+            int64_t a = totals[k].get(pairs[i].of[0]), b = totals[k].get(pairs[i].of[1]);
+            table_words(&table, pair_name(&pairs[i]));
+            table_words(&table, totals[k].name);
+            table_real(&table, (double)a);
+            table_real(&table, (double)b);
+            table_real(&table, (double)(b - a));
+        }
+    page_check(page, &table);
+    page_table(page, &table, "Peak, reserved and final bytes", NULL);
+    table_free(&table);
+}
+
+/* Shows the differences of the rows [first, end) of the comparison: one device and kind of group. */
+static void show_group_changes(struct page *page, const struct sutra_table *changes, uint64_t first, uint64_t end,
+                               const char *kind, uint32_t number) {
+    const struct column_spec specs[] = {{kind, SUTRA_COLUMN_TEXT},
+                                        {"a_bytes", SUTRA_COLUMN_REAL},
+                                        {"b_bytes", SUTRA_COLUMN_REAL},
+                                        {"difference_bytes", SUTRA_COLUMN_REAL}};
+    struct sutra_table table;
+    int colours[MEMORY_BARS_SHOWN];
+    char name[64], caption[64];
+    uint64_t n_changed = 0;
+    table_init(&table, "memory_comparison", specs, 4);
+    for (uint64_t row = first; row < end && row - first < PAGE_ROWS_MAX; row++) {
+        size_t length;
+        const char *text = table_get_text(changes, table_column(changes, "name"), row, &length);
+        int64_t difference = table_get_integer(changes, table_column(changes, "difference"), row);
+        table_words(&table, length ? text : "no operator");
+        table_real(&table, table_get_real(changes, table_column(changes, "a"), row));
+        table_real(&table, table_get_real(changes, table_column(changes, "b"), row));
+        table_real(&table, (double)difference);
+        if (difference && n_changed == row - first && n_changed < MEMORY_BARS_SHOWN)
+            colours[n_changed++] = COLOUR_COUNT;
+    }
+    page_check(page, &table);
+    const struct bars bars = {.table = &table,
+                              .n_rows = n_changed,
+                              .n_labels = 1,
+                              .values = {{.column = table_column(&table, "difference_bytes")}},
+                              .n_values = 1,
+                              .by_end = true,
+                              .row_colours = colours,
+                              .unit = UNIT_BYTES};
+    snprintf(name, sizeof name, "changes_%s_%" PRIu32, kind, number);
+    snprintf(caption, sizeof caption, "Peak by %s: B - A", kind);
+    if (n_changed && !table.failed)
+        page_chart(page, name, caption, "One bar per row: to the right if B has more live bytes at its peak than A.",
+                   changes_draw, &bars);
+    snprintf(caption, sizeof caption, "Peak by %s", kind);
+    page_table(page, &table, caption, "memory_comparison");
+    table_free(&table);
+}
+
+static void show_changes(struct page *page, const void *of) {
+    const struct sutra_table *changes = sutra_result_table(SUTRA_RESULT(of), SUTRA_MEMORY_COMPARISON, NULL);
+    uint32_t device_column = table_column(changes, "device"), kind_column = table_column(changes, "group_by");
+    const char *device = "";
+    uint32_t number = 0;
+    for (uint64_t first = 0, end; first < changes->n_rows && number <= MEMORY_DEVICES_SHOWN; first = end) {
+        size_t length;
+        const char *name = table_get_text(changes, device_column, first, &length),
+                   *kind = table_get_text(changes, kind_column, first, &length);
+        for (end = first + 1; end < changes->n_rows; end++)
+            if (strcmp(table_get_text(changes, device_column, end, &length), name) != 0 ||
+                strcmp(table_get_text(changes, kind_column, end, &length), kind) != 0)
+                break;
+        if (strcmp(name, device) != 0 && ++number <= MEMORY_DEVICES_SHOWN)
+            page_subtitle(page, name);
+        device = name;
+        if (number <= MEMORY_DEVICES_SHOWN)
+            show_group_changes(page, changes, first, end, kind, number - 1);
+    }
+    if (!changes->n_rows)
+        page_missing(page, "Differences", "no allocation is live at the peaks");
+}
+
+/* Peaks of the steps: those with equal numbers are neighbours. */
+static void show_step_peaks(struct page *page, const void *of) {
+    static const struct column_spec specs[] = {
+        {"input", SUTRA_COLUMN_TEXT}, {"step", SUTRA_COLUMN_INTEGER}, {"peak_bytes", SUTRA_COLUMN_REAL}};
+    struct device_pair pairs[MEMORY_DEVICES_SHOWN];
+    uint32_t n_pairs = list_pairs(of, pairs);
+    bool is_empty = true;
+    for (uint32_t i = 0; i < n_pairs; i++) {
+        struct sutra_table table;
+        char name[64];
+        uint32_t at[2] = {0, 0};
+        table_init(&table, "memory_step_peaks", specs, 3);
+        for (;;) {
+            const struct memory_step *next[2] = {NULL, NULL};
+            for (int side = 0; side < 2; side++)
+                if (pairs[i].of[side] && at[side] < pairs[i].of[side]->n_steps)
+                    next[side] = &pairs[i].of[side]->steps[at[side]];
+            if (!next[0] && !next[1])
+                break;
+            for (int side = 0; side < 2; side++)
+                if (next[side] && (!next[!side] || next[side]->number <= next[!side]->number)) {
+                    table_words(&table, sides[side]);
+                    table_integer(&table, next[side]->number);
+                    table_real(&table, (double)next[side]->peak_active);
+                    at[side]++;
+                }
+        }
+        snprintf(name, sizeof name, "step_peaks_%" PRIu32, i);
+        const struct bars_words words = {name, "Step peaks", "One bar per step and input: its largest active bytes.",
+                                         NULL, "Step peaks", "memory_steps"};
+        const struct bars bars = {.table = &table,
+                                  .labels = {0, 1},
+                                  .n_labels = 2,
+                                  .values = {{table_column(&table, "peak_bytes"), "peak", COLOUR_COUNT}},
+                                  .n_values = 1,
+                                  .unit = UNIT_BYTES};
+        if (table.n_rows)
+            page_subtitle(page, pair_name(&pairs[i]));
+        is_empty &= !page_bars(page, bars, 2 * MEMORY_BARS_SHOWN, &words);
+        table_free(&table);
+    }
+    if (is_empty)
+        page_missing(page, "Steps", "no ProfilerStep and no optimizer step is recorded");
+}
+
+static void show_findings_of_both(struct page *page, const void *of) {
+    const struct sutra_memory *memory = of;
+    for (size_t side = 0; side < 2; side++) {
+        const struct memory_input *input = &memory->inputs[side];
+        page_subtitle(page, sides[side]);
+        if (!input->n_findings) {
+            page_words(page, "No findings: no rule fires.");
+            continue;
+        }
+        page_findings_begin(page);
+        for (uint32_t i = 0; i < input->n_findings && i < PAGE_ROWS_FEW; i++)
+            page_finding(page, input->findings[i].rule, NAN, input->findings[i].text);
+        page_findings_end(page);
+    }
+}
+
+static void show_cards_of_both(struct page *page, const void *of) {
+    const struct sutra_memory *memory = of;
+    double peaks[2] = {0, 0};
+    for (size_t side = 0; side < 2; side++) {
+        const struct memory_input *input = &memory->inputs[side];
+        const struct memory_device *largest = input->n_devices ? input->devices : NULL;
+        for (uint32_t i = 1; i < input->n_devices; i++)
+            if (peak_active(&input->devices[i]) > peak_active(largest))
+                largest = &input->devices[i];
+        char name[16];
+        peaks[side] = (double)peak_active(largest);
+        snprintf(name, sizeof name, "Peak of %s", sides[side]);
+        page_card(page, name, peaks[side], UNIT_BYTES, largest ? largest->name : "");
+    }
+    char words[64];
+    double difference = peaks[1] - peaks[0];
+    snprintf(words, sizeof words, "%s%s", difference > 0 ? "+" : "", shown_figure(difference, UNIT_BYTES).text);
+    page_card_words(page, "B - A", words, "");
+}
+
+static const struct page_section comparison_sections[] = {
+    {"totals", "Totals", "Largest active and reserved bytes, and active bytes at the end.", show_totals},
+    {"changes", "Differences",
+     "Live bytes at the peak of A and at the peak of B by category, operator and frame. Bars to the right are groups with "
+     "more bytes in B.",
+     show_changes},
+    {"steps", "Steps", "Largest active bytes of each step of A and B.", show_step_peaks},
+    {"timeline", "Timeline", "Active bytes by frame over time, and reserved bytes.", show_timeline},
+    {"findings", "Findings", "Causes of high memory use in each input, and advice.", show_findings_of_both},
+    {0},
+};
+
+/* ---- The page ---- */
+
 static void show_findings(struct page *page, const void *of) {
     struct sutra_memory_finding finding;
     if (!sutra_memory_finding(of, 0, &finding)) {
@@ -224,15 +457,17 @@ static void show_cards(struct page *page, const void *of) {
 enum sutra_status sutra_report_write_memory(struct sutra_context *context, const struct sutra_memory *memory,
                                             const char *folder, uint64_t *n_bytes, struct sutra_error *error) {
     struct page page;
-    char more[96] = "";
-    if (memory->n_inputs > 1)
+    char more[1024] = "";
+    if (memory->is_comparison)
+        snprintf(more, sizeof more, " (A) and %s (B)", short_path(memory->inputs[1].path, 80).text);
+    else if (memory->n_inputs > 1)
         snprintf(more, sizeof more, " and %s more", shown_decimal((double)memory->n_inputs - 1, 0).text);
-    const struct page_frame frame = {.title = "GPU memory",
+    const struct page_frame frame = {.title = memory->is_comparison ? "Comparison of GPU memory" : "GPU memory",
                                      .path = memory->inputs[0].path,
                                      .more = more,
-                                     .cards = show_cards,
+                                     .cards = memory->is_comparison ? show_cards_of_both : show_cards,
                                      .has_no_key = true,
-                                     .sections = sections};
+                                     .sections = memory->is_comparison ? comparison_sections : sections};
     page_open(&page, context, folder, PAGE_MEMORY, error);
     return page_write(&page, &frame, memory, n_bytes);
 }

@@ -53,8 +53,8 @@ enum sutra_status sutra_report_write_collectives(struct sutra_context *context,
                                                  const struct sutra_collectives *collectives, const char *folder,
                                                  uint64_t *n_bytes, struct sutra_error *error);
 
-/* Writes findings, timeline and peak of inputs as memory.html. The tables were requested, and no comparison was.
- * Otherwise as sutra_report_write_hta(). */
+/* Writes findings, timeline and peak of inputs, or the differences of two inputs, as memory.html. The tables were
+ * requested. Otherwise as sutra_report_write_hta(). */
 enum sutra_status sutra_report_write_memory(struct sutra_context *context, const struct sutra_memory *memory,
                                             const char *folder, uint64_t *n_bytes, struct sutra_error *error);
 

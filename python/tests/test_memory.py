@@ -77,10 +77,13 @@ def test_comparison_equals_the_program():
     assert frames.difference["train.py:77:log_loss"] == -30 << 20
 
 
-def test_pages_show_peak():
+def test_pages_show_peak_and_differences(tmp_path):
     with pysutra.analyze.memory(OOM) as result:
         page = result._repr_html_()
     assert "optim.py:50:init_state" in page and "&lt;svg" in page
+    with pysutra.analyze.memory(LEAK, against=OOM) as result, open(result.write_report(tmp_path), encoding="utf-8") as file:
+        page = file.read()
+    assert "Comparison of GPU memory" in page and (tmp_path / "charts" / "memory_changes_frame_0.svg").exists()
 
 
 def test_errors_name_the_file(tmp_path):

@@ -29,7 +29,23 @@ ls pages/charts
 sutra analyze memory oom.pickle.gz leak.pickle.gz trace.json.gz -o again -q --threads 3
 diff -r pages again
 memory leak.pickle.gz --against oom.pickle.gz -o more -q --tables json
-ls more
+ls more more/charts
+echo "--- the page of a comparison"
+sutra analyze memory leak.pickle.gz --against trace.json.gz -o other -q
+ls other/charts
+python3 - <<'END'
+import glob, json, re, xml.dom.minidom
+for path in [*glob.glob("more/*.html"), *glob.glob("more/charts/*.svg"), "other/memory.html"]:
+    xml.dom.minidom.parse(path)
+page = open("more/memory.html").read()
+assert "Comparison of GPU memory" in page and "Out of memory" in page and "Memory leak" in page
+changes = [row for row in json.load(open("more/memory_comparison.json")) if row["group_by"] == "frame"]
+steps = json.load(open("more/memory_steps.json"))
+bars = lambda path: [float(v) for v in re.findall('data-value="([^"]*)"', open(path).read())]
+assert bars("more/charts/memory_changes_frame_0.svg") == [r["difference"] for r in changes if r["difference"]]
+expected = [r["peak_active"] for r in sorted(steps, key=lambda r: (r["step"], r["input"]))]
+assert bars("more/charts/memory_step_peaks_0.svg") == expected, expected
+END
 echo "--- JSON"
 sutra analyze memory leak.pickle.gz trace.json.gz --format json --top 1 >several.json 2>errors || cat errors
 sutra analyze memory leak.pickle.gz --format json --top 1 >one.json 2>errors || cat errors

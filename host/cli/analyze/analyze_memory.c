@@ -177,7 +177,7 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
         sutra_memory_run(job->context, job->inputs, job->n_inputs, &self->options, &self->memory, error);
     if (!status && job->output)
         status = analysis_write_tables(analysis, SUTRA_RESULT(self->memory), RANK_ALL, error);
-    if (!status && job->output && !analysis->no_report && !self->options.against) {
+    if (!status && job->output && !analysis->no_report) {
         uint64_t n_bytes = 0;
         status = sutra_report_write_memory(job->context, self->memory, analysis->results.path, &n_bytes, error);
         job->figures.output_bytes += n_bytes;
