@@ -425,7 +425,7 @@ static void bring_down(struct gpu *gpu, const struct exclusive_columns *c, struc
     gpu_down(gpu, step->exclusive.kind, c->exclusive.kind, c->table.n);
     gpu_down(gpu, left, c->left, c->table.n_threads);
     gpu_down(gpu, &counts, c->anomalies, 1);
-    if (gpu_arrived(gpu)) {
+    if (gpu_arrived(gpu) && left) {
         row_t first = counts.first_replaced < c->table.n ? (row_t)counts.first_replaced : ROW_NONE;
         *step->anomalies = {counts.n_rounded, counts.n_replaced, first, 0};
         compute_on_cpu(gpu, step, left);

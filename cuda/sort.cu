@@ -119,7 +119,7 @@ enum gpu_outcome pieces_sort_keys(struct gpu *gpu, struct sort_keys_step *step) 
         outcome = sort_pieces(gpu, &merge, n, sort_keys_piece, &piece);
     }
     gpu->remarks.overwriting = false;
-    if (outcome == GPU_DONE) {
+    if (outcome == GPU_DONE && merge.keys && merge.other_keys) {
         merge_pieces(&merge, n, piece);
         memcpy(step->keys, merge.keys, n * sizeof *merge.keys);
         memcpy(step->rows, merge.rows, n * sizeof *merge.rows);

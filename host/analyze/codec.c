@@ -218,7 +218,7 @@ void codec_array_bytes(struct codec *codec, void *list, uint64_t *n, size_t size
         buffer_append(codec->out, rows, *n * size);
         return;
     }
-    codec_check(codec, row_size == size && *n <= (uint64_t)(codec->end - codec->at) / size);
+    codec_check(codec, row_size == size && size > 0 && *n <= (uint64_t)(codec->end - codec->at) / size);
     const char *from = codec->failure ? NULL : next_bytes(codec, *n * size);
     rows = !from ? NULL : arena ? arena_take(arena, *n, size) : malloc(*n * size + 1);
     if (from && !rows)

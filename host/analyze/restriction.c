@@ -272,20 +272,19 @@ enum sutra_status restriction_choose(struct sutra_context *context, const struct
 }
 
 enum sutra_status sutra_device_trace_restrict(struct sutra_context *context, struct sutra_device_trace *trace,
-                                              const struct sutra_restriction *given, struct sutra_error *error) {
-    struct sutra_restriction restriction;
+                                              const struct sutra_restriction *restriction, struct sutra_error *error) {
+    struct sutra_restriction own;
     struct selection selection;
     struct op_reading model;
     struct arena arena = {0}, of_model = {0}, scratch = {0};
-    enum sutra_status status = restriction_take(given, &restriction, error);
-    if (status || !restriction_is_part(&restriction))
+    enum sutra_status status = restriction_take(restriction, &own, error);
+    if (status || !restriction_is_part(&own))
         return status;
-    bool needs_model = restriction.name || restriction.category;
+    bool needs_model = own.name || own.category;
     if (needs_model)
         status = op_reading_make(context, trace, 0, &of_model, &scratch, &model, error);
     if (!status)
-        status =
-            restriction_choose(context, trace, &restriction, needs_model ? &model : NULL, &arena, &selection, error);
+        status = restriction_choose(context, trace, &own, needs_model ? &model : NULL, &arena, &selection, error);
     if (!status) {
         device_events_keep(&trace->events, selection.kept);
         event_columns_forget(trace->columns);

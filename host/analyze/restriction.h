@@ -21,7 +21,7 @@ static inline bool restriction_is_part(const struct sutra_restriction *restricti
 }
 
 /* The options of a partial result (encode_options of codec.h). */
-void restriction_encode(const void *restriction, struct buffer *out);
+void restriction_encode(const void *options, struct buffer *out);
 
 /* Selects events of a trace; `model` is the launch model of it, by our rules, or NULL without a name and a category.
  * Errors as of sutra_device_trace_restrict(); warns if no GPU activity is selected. */

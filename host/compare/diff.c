@@ -213,10 +213,11 @@ static enum sutra_status begin_diff(const struct sutra_diff_options *options, st
     enum sutra_status status = options_take(&form, options, taken, error);
     if (status)
         return status;
-    if (taken->compat &&
-        (taken->from_us > 0 || taken->to_us > 0 || taken->name || taken->stream || taken->category || taken->n_renames))
-        return error_set(error, SUTRA_USAGE,
-                         "HTA tables compare all events of a step: select only with --rank and --step");
+    bool selects = taken->from_us > 0 || taken->to_us > 0 || taken->name || taken->stream || taken->category;
+    if (taken->compat && (selects || taken->n_renames)) {
+        error_set(error, SUTRA_USAGE, "HTA tables compare all events of a step: select only with --rank and --step");
+        return SUTRA_USAGE;
+    }
     *made = calloc(1, sizeof **made);
     if (!*made || !result_init(&(*made)->result, diff_table_specs, SUTRA_DIFF_N_TABLES)) {
         free(*made);

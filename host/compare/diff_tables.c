@@ -175,14 +175,14 @@ static int compare_rows(const void *left, const void *right, void *arg) {
 
 static enum sutra_status sort_rows(struct diff_rows *rows, struct sutra_error *error) {
     rows->order = arena_take(rows->arena, rows->n, sizeof *rows->order);
-    enum sutra_status status = arena_status(rows->arena, error);
-    for (uint32_t i = 0; i < rows->n && !status; i++) {
+    if (rows->arena->failed)
+        return error_memory(error);
+    for (uint32_t i = 0; i < rows->n && rows->list; i++) {
         rows->order[i] = i;
         rows->difference += diff_of(rows->whole, rows->list[i].device);
     }
-    if (!status)
-        qsort_r(rows->order, rows->n, sizeof *rows->order, compare_rows, rows);
-    return status;
+    qsort_r(rows->order, rows->n, sizeof *rows->order, compare_rows, rows);
+    return SUTRA_OK;
 }
 
 /* ---- Columns ---- */

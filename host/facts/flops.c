@@ -68,8 +68,8 @@ struct op_flops flops_unknown(const char *why) {
 }
 
 struct op_flops flops_known(const struct flops_case *at, double flops, double bytes, enum flops_unit unit,
-                            uint32_t place) {
-    const struct data_type *type = case_type(at, place);
+                            uint32_t position) {
+    const struct data_type *type = case_type(at, position);
     if (!isfinite(flops) || flops < 0 || bytes < 0 || isinf(bytes))
         return flops_unknown("the FLOPs do not follow from its shapes");
     return (struct op_flops){
@@ -95,13 +95,13 @@ struct op_flops op_flops_gradient(const struct op_kind *kind, const struct op_in
     return flops_attention_gradient(&at);
 }
 
-const struct data_type *case_type(const struct flops_case *at, uint32_t place) {
-    struct input_text type = case_input(at, place).type;
+const struct data_type *case_type(const struct flops_case *at, uint32_t position) {
+    struct input_text type = case_input(at, position).type;
     return type.at ? data_type_find(type.at, type.length) : NULL;
 }
 
-double case_bytes(const struct flops_case *at, uint32_t place) {
-    struct input_text type = case_input(at, place).type;
+double case_bytes(const struct flops_case *at, uint32_t position) {
+    struct input_text type = case_input(at, position).type;
     if (!type.at)
         return NAN;
     if (at->tracelens) {
@@ -144,9 +144,9 @@ static double input_elements(const struct operator_input *input) {
     return input_sum(input, tensor_elements);
 }
 
-double case_read(const struct flops_case *at, uint32_t place) {
-    struct operator_input input = case_input(at, place);
-    return case_bytes(at, place) * (at->tracelens ? input_elements(&input) : input_sum(&input, tensor_stored));
+double case_read(const struct flops_case *at, uint32_t position) {
+    struct operator_input input = case_input(at, position);
+    return case_bytes(at, position) * (at->tracelens ? input_elements(&input) : input_sum(&input, tensor_stored));
 }
 
 bool case_is_true(const struct flops_case *at, uint32_t place) {
@@ -236,12 +236,11 @@ struct op_flops flops_reduce(const struct flops_case *at) {
     /* Bytes of all values of one result. */
     const struct data_type *type = case_type(at, 0);
     double bytes = case_bytes(at, 0);
-    if (traits & INDEX)
+    bool is_long = traits & LONG_SUM && type && type->kind <= ELEMENT_INTEGER;
+    if (traits & INDEX || (is_long && !(traits & TRUTH)))
         bytes = 8;
     else if (traits & TRUTH)
         bytes = 1;
-    else if (traits & LONG_SUM && type && type->kind <= ELEMENT_INTEGER)
-        bytes = 8;
     else if (traits & WITH_INDEX && n_dims > 0)
         bytes += 8;
     else if (traits & TWO_VALUES)
@@ -515,10 +514,9 @@ struct op_flops flops_elementwise(const struct flops_case *at) {
         bool has_dims = input.tensor.n_dims > 0;
         if (!type)
             continue;
-        if (!old || type->kind > old->kind)
-            promoted = type;
-        else if (has_dims == promoted_dims ? type->kind == old->kind && type->bytes > old->bytes
-                                           : has_dims && type->kind == old->kind)
+        bool same_kind = old && type->kind == old->kind;
+        if (!old || type->kind > old->kind ||
+            (same_kind && (has_dims == promoted_dims ? type->bytes > old->bytes : has_dims)))
             promoted = type;
         promoted_dims |= has_dims;
     }

@@ -281,10 +281,10 @@ static row_t list_runs(struct anchors *anchors, const struct align_gap *gap) {
         if (!slot || slot->n_a != 1 || slot->n_b != 1)
             continue;
         row_t length = covered(anchors, anchors->a, a);
-        struct pair_run *last = n ? &anchors->runs[n - 1] : NULL;
+        struct pair_run *last = &anchors->runs[n ? n - 1 : 0];
         if (covered(anchors, anchors->b, slot->b) != length)
             continue; /* equal hashes by chance */
-        if (last && diagonal(last) == (int64_t)a - slot->b && a <= last->a + last->n) {
+        if (n && diagonal(last) == (int64_t)a - slot->b && a <= last->a + last->n) {
             last->n = a + length > last->a + last->n ? a + length - last->a : last->n;
             continue;
         }

@@ -289,8 +289,9 @@ void heat_draw(const struct svg *svg, const void *chart) {
         }
         for (uint64_t row = 0; row < bars->n_rows; row++) {
             double value = value_of(bars, row, i);
+            uint64_t line = row / per_line;
             svg_rectangle(svg, svg_colour(bars->values[i].colour), HEAT_LEFT + (double)(row % per_line) * cell,
-                          top + HEAT_HEAD_HEIGHT + (double)(row / per_line) * cell, cell - 1, cell - 1);
+                          top + HEAT_HEAD_HEIGHT + (double)line * cell, cell - 1, cell - 1);
             out_format(svg_out(svg), " fill-opacity=\"%s\"",
                        shown_decimal(fmax(MIN_OPACITY, value / largest[i]), 2).text);
             chart_data(svg, bars->table, bars->values[i].column, row);

@@ -67,12 +67,14 @@ void grid_draw(const struct svg *svg, const void *chart) {
     uint64_t n_columns = (uint64_t)(int)(svg->width / CELL_WIDTH), n_cells = 0, cell = 0;
     for (uint64_t i = 0; i < grid->n_groups; i++)
         n_cells += grid->groups[i].n_cells;
-    svg_begin(svg, (double)((n_cells + n_columns - 1) / n_columns) * LINE_STEP);
+    uint64_t n_lines = (n_cells + n_columns - 1) / n_columns;
+    svg_begin(svg, (double)n_lines * LINE_STEP);
     for (uint64_t g = 0; g < grid->n_groups; g++) {
         const struct grid_group *group = &grid->groups[g];
         for (uint64_t i = 0; i < group->n_cells; i++, cell++) {
-            uint64_t column = cell % n_columns, n_left = group->n_cells - i, room = n_columns - column;
-            double x = (double)column * CELL_WIDTH, y = (double)(cell / n_columns) * LINE_STEP;
+            uint64_t column = cell % n_columns, line = cell / n_columns;
+            uint64_t n_left = group->n_cells - i, room = n_columns - column;
+            double x = (double)column * CELL_WIDTH, y = (double)line * LINE_STEP;
             if (i == 0 || column == 0) { /* the name and time of the group, above its cells of this line */
                 double width = (double)(n_left < room ? n_left : room) * CELL_WIDTH - 14;
                 struct shown time = shown_figure(group->us, UNIT_US);

@@ -192,7 +192,7 @@ void hta_collectives_init(struct sutra_hta *hta);
 
 /* ranks.c: the partial result of a rank, made with these complete options; a decoded one is the caller's to free, or
  * NULL after a failure. */
-void hta_codec(struct codec *codec, const struct sutra_hta_options *options, struct sutra_hta **hta);
+void hta_codec(struct codec *codec, const struct sutra_hta_options *options, struct sutra_hta **tables);
 
 /* An id for a column of integers; -1 where the id is something else. */
 static inline int64_t column_key(value_key key) {

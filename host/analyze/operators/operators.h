@@ -52,12 +52,12 @@ struct op_host_list {
     const row_t *host;
     row_t n;
 };
-enum sutra_status op_arguments_ask(struct sutra_context *context, const struct op_reading *reading,
+enum sutra_status op_arguments_ask(struct sutra_context *context, const struct op_reading *model,
                                    const struct op_host_list lists[2], struct arena *scratch,
                                    struct sutra_error *error);
 
 /* `arguments` needs op_arguments_free() in any case. */
-enum sutra_status op_arguments_read(struct sutra_context *context, const struct op_reading *reading, const row_t *hosts,
+enum sutra_status op_arguments_read(struct sutra_context *context, const struct op_reading *model, const row_t *hosts,
                                     row_t n, struct arena *arena, struct op_arguments *arguments,
                                     struct sutra_error *error);
 void op_arguments_free(struct op_arguments *arguments);
@@ -70,8 +70,8 @@ struct thread_labels {
     uint32_t *process, *label, *thread;
 };
 
-enum sutra_status thread_labels_read(struct sutra_context *context, const struct op_reading *reading,
-                                     struct arena *arena, struct thread_labels *labels, struct sutra_error *error);
+enum sutra_status thread_labels_read(struct sutra_context *context, const struct op_reading *model, struct arena *arena,
+                                     struct thread_labels *labels, struct sutra_error *error);
 void thread_labels_free(struct thread_labels *labels);
 
 /* ---- Groups ---- */
@@ -172,7 +172,7 @@ void op_table_stream(const struct op_input *input, row_t device, struct sutra_ta
 /* Removes the GPU activity outside of the restriction, and attributes the rest again. Events of the host remain;
  * reading->from and to delimit the restriction. Errors as of sutra_device_trace_restrict(). */
 enum sutra_status op_restrict(struct sutra_context *context, const struct sutra_restriction *restriction,
-                              struct op_reading *reading, struct arena *arena, struct arena *scratch,
+                              struct op_reading *model, struct arena *arena, struct arena *scratch,
                               struct sutra_error *error);
 
 /* Makers of tables. Temporary memory is from the arena and is released. */

@@ -164,16 +164,16 @@ static enum sutra_status link_all(struct link_search *search, struct sutra_error
     return status;
 }
 
-enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_reading *reading,
+enum sutra_status tracelens_links_find(struct sutra_context *context, struct op_reading *model,
                                        const struct event_lists *lists, struct arena *arena, struct arena *scratch,
                                        struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    struct link_search search = {.context = context, .reading = reading, .lists = lists, .scratch = scratch};
+    struct link_search search = {.context = context, .reading = model, .lists = lists, .scratch = scratch};
     enum sutra_status status = event_threads_init(&search.threads) ? SUTRA_OK : error_memory(error);
     if (!status)
         status = link_all(&search, error);
     if (!status)
-        status = call_links_order(reading, search.call, search.device, search.n, arena, error);
+        status = call_links_order(model, search.call, search.device, search.n, arena, error);
     event_threads_free(&search.threads);
     arena_release(scratch, mark);
     return status;
@@ -199,18 +199,17 @@ static bool precedes(const struct host_rows *hosts, row_t row, row_t other) {
     return other == ROW_NONE || hosts->event[row] < hosts->event[other];
 }
 
-enum sutra_status tracelens_gradients(struct sutra_context *context, const struct op_reading *reading,
-                                      const row_t *hosts, row_t n, struct arena *arena, row_t *gradient,
-                                      struct sutra_error *error) {
+enum sutra_status tracelens_gradients(struct sutra_context *context, const struct op_reading *model, const row_t *hosts,
+                                      row_t n, struct arena *arena, row_t *gradient, struct sutra_error *error) {
     static const struct asked_field field = {"Sequence number", ASK_KEY, false};
-    const struct host_rows *rows = &reading->hosts;
+    const struct host_rows *rows = &model->hosts;
     uint32_t *number_of = arena_take(arena, rows->n, sizeof *number_of); /* by row of hosts, or TUPLE_NONE */
     struct tuples numbers = {0};
     struct asked_column column;
     if (arena->failed)
         return error_memory(error);
     enum sutra_status status =
-        event_columns_ask(context, reading->trace, &field, 1, rows->event, rows->n, &column, error);
+        event_columns_ask(context, model->trace, &field, 1, rows->event, rows->n, &column, error);
     for (row_t row = 0; row < rows->n && !status; row++) {
         value_key key = column.key[rows->event[row]];
         bool known = key != KEY_ABSENT && key != KEY_NULL;
@@ -231,7 +230,7 @@ enum sutra_status tracelens_gradients(struct sutra_context *context, const struc
     /* the first operator that evaluates, then the last operator on another thread */
     for (row_t row = 0; row < rows->n; row++) {
         if (number_of[row] == TUPLE_NONE ||
-            !text_compare(reading->strings, host_name(reading, row), TEXT_BEGINS, EVALUATES))
+            !text_compare(model->strings, host_name(model, row), TEXT_BEGINS, EVALUATES))
             continue;
         struct autograd_sequence *sequence = &list[number_of[row]];
         if (precedes(rows, row, sequence->evaluates))

@@ -352,7 +352,7 @@ static enum sutra_status find_recorded_steps(const struct overview *overview, st
             return status;
     }
     steps->list = arena_take(arena, n, sizeof *steps->list);
-    if (scratch->failed || arena->failed)
+    if (scratch->failed || arena->failed || (n > 0 && !begin))
         return error_memory(error);
     return append_tiles(overview, begin, window->n_steps ? window->steps : NULL, n, scratch, steps, error);
 }

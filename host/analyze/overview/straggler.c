@@ -95,7 +95,7 @@ static enum sutra_status report_straggler(const struct job_collectives *job, str
     const struct rank_collectives *rank = ranks[straggler], *other = ranks[waiting];
     double steps = other->n_steps ? other->n_steps : 1, window = window_ns(other);
     double waits = (double)waits_ns[waiting], saving = (double)savings_ns[waiting];
-    int64_t late_start = late_start_ns(job, ranks, first, straggler, waiting);
+    int64_t late_start = first ? late_start_ns(job, ranks, first, straggler, waiting) : 0;
     *finding = (struct overview_finding){.rule = FINDING_STRAGGLER, .win = saving / window * 100};
     finding_add(finding,
                 "Straggler: rank %lld arrives last at %s that all ranks leave together, and rank %lld waits %s of %s"

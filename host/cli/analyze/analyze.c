@@ -251,10 +251,10 @@ static enum sutra_status work(struct analysis *analysis, struct sutra_error *err
     if (status || !job->output)
         return status;
     /* The tables that cover all ranks: of this analysis, of operators, and of HTA. */
-    const struct sutra_result *const results[] = {SUTRA_RESULT(self->overview),
-                                                  SUTRA_RESULT(sutra_overview_operators(self->overview)),
-                                                  SUTRA_RESULT(sutra_overview_hta(self->overview))};
-    for (size_t i = 0; i < COUNT_OF(results) && !status; i++)
+    const struct sutra_result *const results[3] = {SUTRA_RESULT(self->overview),
+                                                   SUTRA_RESULT(sutra_overview_operators(self->overview)),
+                                                   SUTRA_RESULT(sutra_overview_hta(self->overview))};
+    for (size_t i = 0; i < 3 && !status; i++)
         status = analysis_write_tables(analysis, results[i], RANK_ALL, error);
     if (!status && !analysis->no_report)
         status = sutra_report_write_overview(job->context, self->overview, analysis->results.path, &n_bytes, error);
