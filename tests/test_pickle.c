@@ -173,6 +173,25 @@ static void equal_lists_share_items_until_one_grows(void **state) {
                          first_equal_list(&objects, (uint32_t)object_payload(lists[1])));
 }
 
+/* [1, 2, [1, 2], [1, 2], [1, 2], 3, [1, 3]]: the last list has the opcodes of the others, but the memo has changed. */
+static void repeated_opcodes_give_equal_lists_until_the_memo_changes(void **state) {
+    (void)state;
+    object_t root = read_pickle(BYTES("\x80\x02](K\1q\0K\2q\1](h\0h\1e](h\0h\1e](h\0h\1eK\3q\1](h\0h\1ee."), NULL);
+    const object_t *items = items_of(&objects, root);
+    assert_int_equal(container_of(&objects, root)->n, 7);
+    for (size_t i = 2; i < 7; i += i == 4 ? 2 : 1) {
+        assert_int_equal(container_of(&objects, items[i])->n, 2);
+        assert_int_equal(object_small(items_of(&objects, items[i])[0]), 1);
+        assert_int_equal(object_small(items_of(&objects, items[i])[1]), i < 5 ? 2 : 3);
+    }
+    /* The opcodes are repeated, but the list has an item already. */
+    root = read_pickle(BYTES("\x80\x02](K\1q\0K\2q\1](h\0h\1e](h\0h\1e]K\4a(h\0h\1ee."), NULL);
+    items = items_of(&objects, root);
+    assert_int_equal(container_of(&objects, items[4])->n, 3);
+    assert_int_equal(object_small(items_of(&objects, items[4])[0]), 4);
+    read_pickle(BYTES("\x80\x02](K\1q\0K\2q\1](h\0h\1e](h\0h\1"), "p: byte 25: truncated pickle");
+}
+
 static void long_lists_keep_their_order(void **state) {
     (void)state;
     struct buffer bytes = {0};
@@ -264,6 +283,7 @@ int main(void) {
         cmocka_unit_test(integers_have_their_values),
         cmocka_unit_test(last_of_equal_keys_counts),
         cmocka_unit_test(equal_lists_share_items_until_one_grows),
+        cmocka_unit_test(repeated_opcodes_give_equal_lists_until_the_memo_changes),
         cmocka_unit_test(long_lists_keep_their_order),
         cmocka_unit_test(deep_nesting_needs_no_recursion),
         cmocka_unit_test(memo_indices_may_have_gaps),

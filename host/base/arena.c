@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #define SHARED_BLOCK 0
 #elif defined(__has_feature)
@@ -40,6 +42,8 @@ static void *allocate(struct arena *arena, size_t n, size_t size, bool zeroed) {
         if (!__builtin_add_overflow(block_size, sizeof *block, &whole))
             block = zeroed ? calloc(1, whole) : malloc(whole);
         if (block) {
+            if (!zeroed) /* which may stay empty in part */
+                memory_on_large_pages(block, whole);
             *block =
                 (struct arena_block){.older = arena->newest, .size = block_size, .zero_from = zeroed ? 0 : block_size};
             arena->newest = block;

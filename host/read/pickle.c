@@ -80,6 +80,7 @@ void objects_free(struct objects *objects) {
     free(objects->containers);
     free(objects->shapes);
     free(objects->shape_slots);
+    free(objects->shared_lists);
     free(objects->list_slots);
     free(objects->wide);
 }
@@ -234,37 +235,42 @@ static bool enlarge_list_slots(struct objects *objects) {
     return true;
 }
 
+/* Sets the items of an empty list to those of a shared one. */
+static inline void share_list(struct objects *objects, uint32_t number, uint64_t shared) {
+    const struct shared_list *from = &objects->shared_lists[shared];
+    objects->containers[number] = (struct container){from->first, from->n, LIST_SHARED | (uint32_t)shared};
+}
+
 /* Sets the items of an empty list: the items of an equal list, if there is one. */
 static bool fill_list(struct objects *objects, uint32_t number, const object_t *items, size_t n) {
-    struct container *container = &objects->containers[number];
-    uint64_t slot = 0, high = 0, mask = objects->n_list_slots - 1;
+    uint64_t slot = 0, high = 0, mask = objects->n_list_slots - 1, shared = objects->n_shared_lists;
     bool is_shared = n >= SHARED_MIN && n <= SHARED_MAX;
-    container->n = (uint32_t)n;
     if (is_shared) {
         high = hash_bytes(items, n * sizeof *items, 0) & ~(uint64_t)UINT32_MAX;
         for (slot = high >> 32 & mask; objects->list_slots[slot]; slot = (slot + 1) & mask) {
             uint64_t entry = objects->list_slots[slot];
             if ((entry & ~(uint64_t)UINT32_MAX) != high)
                 continue;
-            uint32_t other = (uint32_t)entry - 1;
-            const struct container *equal = &objects->containers[other];
-            if (equal->n == n && equal->shape == (LIST_SHARED | other) &&
-                memcmp(objects->items + equal->first, items, n * sizeof *items) == 0) {
-                container->first = equal->first;
-                container->shape = LIST_SHARED | other;
+            const struct shared_list *equal = &objects->shared_lists[(uint32_t)entry - 1];
+            if (equal->n == n && memcmp(objects->items + equal->first, items, n * sizeof *items) == 0) {
+                share_list(objects, number, (uint32_t)entry - 1);
                 return true;
             }
         }
+        if (!grow(&objects->shared_lists, shared, 1, &objects->shared_lists_capacity, sizeof *objects->shared_lists))
+            return false;
     }
     if (n >= N_MAX || !grow(&objects->items, objects->n_items, n, &objects->items_capacity, sizeof(object_t)))
         return false;
-    container->first = objects->n_items;
-    container->shape = is_shared ? LIST_SHARED | number : (uint32_t)n;
+    objects->containers[number] = (struct container){objects->n_items, (uint32_t)n, (uint32_t)n};
     if (n)
         memcpy(objects->items + objects->n_items, items, n * sizeof *items);
     objects->n_items += n;
     if (is_shared) {
-        objects->list_slots[slot] = high | (number + 1);
+        objects->shared_lists[shared] =
+            (struct shared_list){.first = objects->n_items - n, .n = (uint32_t)n, .container = number};
+        share_list(objects, number, shared);
+        objects->list_slots[slot] = high | (shared + 1);
         if (2 * ++objects->n_shared_lists >= objects->n_list_slots)
             return enlarge_list_slots(objects);
     }
@@ -548,6 +554,20 @@ static const char *const refused[256] = {
     ['p'] = "PUT",         ['g'] = "GET",
 };
 
+/*
+ * The lists of frames of a snapshot repeat in the same order, step by step. So the list that followed the last two
+ * lists the last time, or the last one, is expected again: if its opcodes are the next bytes of the pickle, and no
+ * entry of the memo has changed, then its items are the same, and the opcodes are skipped.
+ */
+#define N_EXPECTED     8192
+#define PREFETCH_BYTES 2048 /* the processor does not read ahead across pages */
+
+struct list_history {
+    uint64_t begin, end;           /* the opcodes that push the items of the list that is read */
+    uint32_t last, before_last;    /* shared lists */
+    uint32_t expected[N_EXPECTED]; /* shared list, by a hash of the last two */
+};
+
 struct machine {
     object_t *stack, *memo;
     uint64_t *marks; /* heights of the stack */
@@ -556,6 +576,8 @@ struct machine {
     struct pair_table sparse;       /* of indices far beyond the number of entries: position in sparse_values */
     object_t *sparse_values;
     uint64_t n_sparse, sparse_capacity;
+    bool is_overwritten; /* an entry of the memo has changed */
+    struct list_history lists;
 };
 
 /* Indices that the column `memo` has room for: pickles number their entries without gaps. */
@@ -582,6 +604,8 @@ static bool memoize_sparse(struct machine *machine, uint64_t slot, object_t valu
             return false;
         entry->number = (uint32_t)machine->n_sparse++;
         machine->n_memo++;
+    } else {
+        machine->is_overwritten = true;
     }
     machine->sparse_values[entry->number] = value;
     return true;
@@ -601,9 +625,44 @@ static bool memoize(struct machine *machine, uint64_t slot, object_t value) {
             return false;
         memset(machine->memo + capacity, 0, (machine->memo_capacity - capacity) * sizeof(object_t));
     }
-    machine->n_memo += machine->memo[slot] == OBJECT_ABSENT;
+    if (machine->memo[slot] == OBJECT_ABSENT)
+        machine->n_memo++;
+    else
+        machine->is_overwritten = true;
     machine->memo[slot] = value;
     return true;
+}
+
+static inline uint32_t *expected_list(struct list_history *lists) {
+    return &lists->expected[(lists->last * 31 ^ lists->before_last) % N_EXPECTED];
+}
+
+/* A list with these items follows the last one. */
+static inline void note_list(struct list_history *lists, struct objects *objects, uint32_t shared) {
+    *expected_list(lists) = shared;
+    objects->shared_lists[lists->last].next = shared;
+    lists->before_last = lists->last;
+    lists->last = shared;
+}
+
+/* Fills an empty list if the next opcodes are those of an expected list. Returns the number of their bytes, or 0. */
+static inline size_t fill_expected(struct machine *m, struct objects *objects, const struct source *source, size_t at,
+                                   object_t list) {
+    const struct container *container = container_of(objects, list);
+    if (m->is_overwritten || object_type(list) != OBJECT_LIST || container->n || !objects->n_shared_lists)
+        return 0;
+    __builtin_prefetch(source->bytes + at + PREFETCH_BYTES);
+    uint32_t candidates[] = {*expected_list(&m->lists), objects->shared_lists[m->lists.last].next};
+    for (size_t i = 0; i < 2; i++) {
+        const struct shared_list *shared = &objects->shared_lists[candidates[i]];
+        if (shared->length && shared->length <= source->size - at &&
+            memcmp(source->bytes + at, source->bytes + shared->at, shared->length) == 0) {
+            share_list(objects, (uint32_t)object_payload(list), candidates[i]);
+            note_list(&m->lists, objects, candidates[i]);
+            return shared->length;
+        }
+    }
+    return 0;
 }
 
 __attribute__((format(printf, 4, 5))) static enum sutra_status
@@ -692,10 +751,14 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             next += 8;
             break;
         case '}': /* EMPTY_DICT */
-            PUSH(objects_dict(objects, NULL, 0));
-            break;
-        case ']': /* EMPTY_LIST */
-            PUSH(objects_list(objects, OBJECT_LIST, NULL, 0));
+        case ']': /* EMPTY_LIST, most often with MEMOIZE */
+            value = opcode == '}' ? objects_dict(objects, NULL, 0) : objects_list(objects, OBJECT_LIST, NULL, 0);
+            PUSH(value);
+            if (next < size && text[next] == 0x94) {
+                next++;
+                if (!memoize(m, m->n_memo, value))
+                    return error_memory(error);
+            }
             break;
         case ')': /* EMPTY_TUPLE */
             PUSH(objects_list(objects, OBJECT_TUPLE, NULL, 0));
@@ -703,6 +766,13 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
         case '(': /* MARK */
             if (m->n_marks == m->marks_capacity && !enlarge(&m->marks, &m->marks_capacity, m->n_marks + 1))
                 return error_memory(error);
+            if ((text[next] == 'h' || text[next] == 'j') && m->n) {
+                if ((n = fill_expected(m, objects, source, next, m->stack[m->n - 1]))) {
+                    next += n;
+                    break;
+                }
+                m->lists.begin = next;
+            }
             m->marks[m->n_marks++] = m->n;
             break;
 
@@ -726,21 +796,39 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
                 return error_memory(error);
             break;
         case 'j': /* LONG_BINGET */
-        case 'h': /* BINGET: with LONG_BINGET most opcodes of a snapshot, and many in a row */
+        case 'h': /* BINGET: with LONG_BINGET most opcodes of a snapshot, many in a row or before an integer */
             NEED_BYTES(opcode == 'j' ? 4u : 1u);
             const object_t *memo = m->memo;
             uint64_t n_memo = m->memo_capacity;
             object_t *to = m->stack + m->n, *stack_end = m->stack + m->capacity;
-            do {
-                first = text[at] == 'j' ? little_endian(text + at + 1, 4) : text[at + 1];
-                value = first < n_memo ? memo[first] : recall_sparse(m, first);
-                if (!value)
-                    return refuse(source, at, error, "pickle memo %zu is not set", first);
-                *to++ = value;
-                at += text[at] == 'j' ? 5 : 2;
-            } while (to < stack_end && at + 5 <= size && (text[at] == 'j' || text[at] == 'h'));
-            m->n = (uint64_t)(to - m->stack);
             next = at;
+            do {
+                if (opcode == 'h' || opcode == 'j') {
+                    first = little_endian(text + next + 1, 4) & (opcode == 'j' ? UINT32_MAX : UINT8_MAX);
+                    value = first < n_memo ? memo[first] : recall_sparse(m, first);
+                    if (!value)
+                        return refuse(source, next, error, "pickle memo %zu is not set", first);
+                    *to++ = value;
+                    next += opcode == 'j' ? 5 : 2;
+                } else if (opcode == 0x8a && text[next + 1] - 1u < 7) { /* LONG1 */
+                    unsigned unused = 64 - 8u * text[next + 1];
+                    *to++ = object_make(OBJECT_INTEGER,
+                                        (uint64_t)((int64_t)(little_endian(text + next + 2, 8) << unused) >> unused));
+                    next += 2u + text[next + 1];
+                } else if (opcode == 'K') { /* BININT1 */
+                    *to++ = object_make(OBJECT_INTEGER, text[next + 1]);
+                    next += 2;
+                } else if (opcode == 'J') { /* BININT */
+                    *to++ = object_make(OBJECT_INTEGER, (uint64_t)(int32_t)little_endian(text + next + 1, 4));
+                    next += 5;
+                } else {
+                    break;
+                }
+                opcode = text[next];
+            } while (to < stack_end && size - next >= 9);
+            m->n = (uint64_t)(to - m->stack);
+            if (m->lists.begin == at)
+                m->lists.end = next;
             break;
 
         case 0x8d: /* BINUNICODE8 */
@@ -862,6 +950,15 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
                 if (!(opcode == 'e' ? objects_extend(objects, value, m->stack + first, n)
                                     : objects_update(objects, value, m->stack + first, n / 2)))
                     return error_memory(error);
+                uint32_t shape = opcode == 'e' ? container_of(objects, value)->shape : 0;
+                if (shape & LIST_SHARED) {
+                    struct shared_list *shared = &objects->shared_lists[shape & ~LIST_SHARED];
+                    if (!shared->length && m->lists.end == at && next - m->lists.begin < UINT32_MAX) {
+                        shared->at = m->lists.begin;
+                        shared->length = (uint32_t)(next - m->lists.begin);
+                    }
+                    note_list(&m->lists, objects, shape & ~LIST_SHARED);
+                }
             }
             if (!value || (m->n == m->capacity && !enlarge(&m->stack, &m->capacity, m->n + 1)))
                 return error_memory(error);

@@ -92,10 +92,18 @@ enum word { OBJECT_WORDS(X) N_WORDS };
 struct container {
     uint64_t first; /* item */
     uint32_t n;
-    uint32_t shape; /* of dicts, or SHAPE_PAIRS; of lists the capacity, or LIST_SHARED and the first equal list */
+    uint32_t shape; /* of dicts, or SHAPE_PAIRS; of lists the capacity, or LIST_SHARED and the shared list */
 };
 
 #define LIST_SHARED ((uint32_t)1 << 31)
+
+/* Items that any number of short lists have in common; they never change. */
+struct shared_list {
+    uint64_t first, at; /* item; offset of the opcodes that push the items, in a pickle */
+    uint32_t n, length; /* items; bytes of these opcodes with APPENDS, or 0: the pickle contains no such bytes */
+    uint32_t container; /* the first list with these items */
+    uint32_t next;      /* the shared list that was read after this one the last time */
+};
 
 /* While a dict grows by parts, its items are keys and values in turn. objects_finish() gives it a shape. */
 #define SHAPE_PAIRS UINT32_MAX
@@ -118,11 +126,12 @@ struct objects {
     struct container *containers;
     struct dict_shape *shapes;
     uint32_t *shape_slots; /* number + 1, or 0 */
-    uint64_t *list_slots;  /* of shared lists: upper half of the hash, and number + 1, or 0 */
+    struct shared_list *shared_lists;
+    uint64_t *list_slots; /* of shared lists: upper half of the hash, and number + 1, or 0 */
     struct wide_value *wide;
     uint64_t n_items, items_capacity, n_shape_keys, shape_keys_capacity, n_wide, wide_capacity;
     uint32_t n_containers, containers_capacity, n_shapes, shapes_capacity, n_shape_slots;
-    uint64_t n_list_slots, n_shared_lists;
+    uint64_t n_list_slots, n_shared_lists, shared_lists_capacity;
     uint32_t recent[RECENT_SHAPES]; /* shapes by a hash of length, first and last key */
     unsigned shape_turn;
     bool has_pairs;
@@ -180,8 +189,10 @@ static inline const object_t *items_of(const struct objects *objects, object_t o
 /* The first list with the items of a short list, or its own number. The first one may have grown since. */
 static inline uint32_t first_equal_list(const struct objects *objects, uint32_t list) {
     uint32_t shape = objects->containers[list].shape;
-    return shape & LIST_SHARED && objects->containers[shape & ~LIST_SHARED].shape == shape ? shape & ~LIST_SHARED
-                                                                                           : list;
+    if (!(shape & LIST_SHARED))
+        return list;
+    uint32_t first = objects->shared_lists[shape & ~LIST_SHARED].container;
+    return objects->containers[first].shape == shape ? first : list;
 }
 
 /* The value of a known key of a dict, or OBJECT_ABSENT. */
