@@ -185,7 +185,8 @@ static struct memory_groups sort_groups(struct sutra_memory *memory, struct memo
 /* ---- Timeline and peak ---- */
 
 /* Checksum of lines "time,allocated,active,reserved", as memory viewers of other programs can compute it. */
-static void checksum_timeline(struct memory_device *device) {
+static void checksum_timeline(void *arg) {
+    struct memory_device *device = arg;
     char text[(1 << 14) + 4 * (NUMBER_TEXT_MAX + 1)], *at = text;
     uint32_t crc = 0;
     const int64_t *columns[] = {device->time_ns, device->allocated, device->active, device->reserved};
@@ -207,12 +208,6 @@ static void checksum_timeline(struct memory_device *device) {
             crc = libdeflate_crc32(crc, text, (size_t)(at - text));
             at = text;
         }
-        device->max_allocated =
-            device->allocated[i] > device->max_allocated || !i ? device->allocated[i] : device->max_allocated;
-        device->max_reserved =
-            device->reserved[i] > device->max_reserved || !i ? device->reserved[i] : device->max_reserved;
-        if (device->active[i] > device->active[device->peak])
-            device->peak = i;
     }
     device->timeline_crc = crc;
 }
@@ -552,7 +547,18 @@ static enum sutra_status fill_layers(struct sutra_memory *memory, struct memory_
 enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_device *device,
                                    const struct memory_facts *facts, struct arena *scratch, struct sutra_error *error) {
     struct arena_mark mark = arena_mark(scratch);
-    checksum_timeline(device);
+    device->max_allocated = device->allocated[0];
+    device->max_reserved = device->reserved[0];
+    for (uint32_t i = 1; i <= device->n_events; i++) {
+        if (device->allocated[i] > device->max_allocated)
+            device->max_allocated = device->allocated[i];
+        if (device->reserved[i] > device->max_reserved)
+            device->max_reserved = device->reserved[i];
+        if (device->active[i] > device->active[device->peak])
+            device->peak = i;
+    }
+    struct aside checksum;
+    aside_begin(&checksum, memory->has_threads, checksum_timeline, device);
     enum sutra_status status = group_peak(memory, device, facts, scratch, error);
     if (!status)
         status = group_lifetimes(memory, device, facts->allocs, scratch, error);
@@ -564,6 +570,7 @@ enum sutra_status memory_summarize(struct sutra_memory *memory, struct memory_de
         status = fill_layers(memory, device, facts->allocs, scratch, error);
     if (!status)
         status = arena_status(scratch, error);
+    aside_end(&checksum);
     arena_release(scratch, mark);
     return status ? status : arena_status(&memory->arena, error);
 }

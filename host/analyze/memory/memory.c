@@ -286,6 +286,7 @@ static enum sutra_status run(struct sutra_context *context, const struct memory_
     made->n_inputs = n_inputs;
     made->is_comparison = options->against != NULL;
     made->has_tables = options->tables;
+    made->has_threads = pool_threads(context->pool) > 1;
     made->n_top = options->n_top ? options->n_top : 10;
     made->inputs = calloc(n_inputs + 1, sizeof *made->inputs);
     bool ok = made->inputs && strings_init(&made->names) &&

@@ -170,7 +170,7 @@ struct sutra_memory {
     struct memory_input *inputs;
     size_t n_inputs;
     bool is_comparison; /* of two inputs */
-    bool has_tables;
+    bool has_tables, has_threads;
     uint64_t n_top;
     uint64_t names_limit; /* limit of bytes of names, up to and including the current input */
     bool names_are_full;

@@ -249,22 +249,25 @@ static enum sutra_status read_category(struct snapshot *s, object_t value, uint3
 
 /* Makes allocations of the events. `live` maps the address of each live one to its row; addresses that are absent have
  * the second part 1. */
-static enum sutra_status match_events(struct snapshot *s, const object_t *list, struct snapshot_events *events,
+static enum sutra_status match_events(struct snapshot *s, const struct snapshot_events *events,
                                       struct memory_device *device, struct pair_table *live,
                                       struct sutra_error *error) {
     struct memory_allocs *a = &s->allocs;
     for (uint32_t i = 0; i < events->n; i++) {
-        object_t event = list[i], action = dict_get(s->objects, event, WORD_ACTION),
+        object_t event = events->list[i], action = dict_get(s->objects, event, WORD_ACTION),
+                 time_value = dict_get(s->objects, event, WORD_TIME_US),
                  address_value = dict_get(s->objects, event, WORD_ADDR),
                  size_value = dict_get(s->objects, event, WORD_SIZE);
-        uint64_t address = 0, size = 0;
+        uint64_t address = 0, size = 0, time_us = 0;
         if (!action)
             return snapshot_malformed(s, error, "event %" PRIu32 " has no \"action\"", i);
         get_unsigned(s, address_value, &address);
         get_unsigned(s, size_value, &size);
-        events->action[i] = action;
-        events->frames[i] = dict_get(s->objects, event, WORD_FRAMES);
-        events->size[i] = (int64_t)size;
+        get_unsigned(s, time_value, &time_us);
+        device->has_time &= time_value != OBJECT_ABSENT;
+        device->time_ns[i + 1] = (int64_t)time_us * 1000;
+        bool is_known = object_type(action) == OBJECT_STRING && object_payload(action) <= UINT8_MAX;
+        events->action[i] = (uint8_t)(is_known ? object_payload(action) : WORD_N_KEYS);
         bool is_alloc = action == object_word(WORD_ALLOC), is_request = action == object_word(WORD_FREE_REQUESTED);
         if (!is_alloc && !is_request && action != object_word(WORD_FREE_COMPLETED)) {
             if (!size_value && (action == object_word(WORD_OOM) || (action >= object_word(WORD_SEGMENT_ALLOC) &&
@@ -288,8 +291,8 @@ static enum sutra_status match_events(struct snapshot *s, const object_t *list, 
             a->end[row] = a->request[row] = EVENT_NONE;
             a->before[row] = 0;
             enum sutra_status status;
-            if ((status = snapshot_describe_frames(s, events->frames[i], &a->frame[row], &a->operator_name[row],
-                                                   &s->alloc_list[row], error)) ||
+            if ((status = snapshot_describe_frames(s, dict_get(s->objects, event, WORD_FRAMES), &a->frame[row],
+                                                   &a->operator_name[row], &s->alloc_list[row], error)) ||
                 (status = read_category(s, dict_get(s->objects, event, WORD_CATEGORY), &a->category[row], error)))
                 return status;
             continue;
@@ -386,18 +389,19 @@ static enum sutra_status make_points(struct snapshot *s, const struct snapshot_e
     counts[0] = 0;
     int64_t reserved = device->segments.reserved;
     for (uint32_t i = 0; i < n; i++) {
-        object_t action = events->action[i];
-        bool allocates = action == object_word(WORD_SEGMENT_ALLOC) || action == object_word(WORD_SEGMENT_MAP);
-        bool frees = action == object_word(WORD_SEGMENT_FREE) || action == object_word(WORD_SEGMENT_UNMAP);
+        enum word action = events->action[i];
+        bool allocates = action == WORD_SEGMENT_ALLOC || action == WORD_SEGMENT_MAP;
+        bool frees = action == WORD_SEGMENT_FREE || action == WORD_SEGMENT_UNMAP;
+        int64_t size = allocates || frees ? size_of_event(s, events, i) : 0;
         counts[i + 1] = counts[i] + allocates;
         if (allocates) {
             device->n_segment_allocs++;
-            device->segment_alloc_bytes += events->size[i];
-            device->reserved[i + 1] = events->size[i];
+            device->segment_alloc_bytes += size;
+            device->reserved[i + 1] = size;
         } else if (frees) {
             device->n_segment_frees++;
-            device->segment_free_bytes += events->size[i];
-            device->reserved[i + 1] = -events->size[i];
+            device->segment_free_bytes += size;
+            device->reserved[i + 1] = -size;
         }
         reserved -= device->reserved[i + 1];
     }
@@ -417,30 +421,18 @@ static enum sutra_status read_device(struct snapshot *s, object_t trace, const o
                                      object_t annotations, uint32_t number, struct memory_device *device,
                                      struct sutra_error *error) {
     const struct objects *o = s->objects;
-    const object_t *list = trace ? items_of(o, trace) : NULL;
-    struct snapshot_events events = {.n = trace ? container_of(o, trace)->n : 0};
+    struct snapshot_events events = {.list = trace ? items_of(o, trace) : NULL,
+                                     .n = trace ? container_of(o, trace)->n : 0};
     uint32_t n = events.n, n_blocks = 0, *segment_allocs;
     snprintf(device->name, sizeof device->name, "cuda:%" PRIu32, number);
     device->step_source = STRING_NONE;
     for (uint32_t i = 0; i < n_segments; i++)
         n_blocks += container_of(o, dict_get(o, segments[i], WORD_BLOCKS))->n;
     events.action = arena_take(s->arena, n, sizeof *events.action);
-    events.frames = arena_take(s->arena, n, sizeof *events.frames);
-    events.size = arena_take(s->arena, n, sizeof *events.size);
-    device->time_ns = arena_zeros(&s->memory->arena, (size_t)n + 1, sizeof *device->time_ns);
-    if (!events.action || !events.frames || !events.size || !device->time_ns)
+    device->time_ns = arena_take(&s->memory->arena, (size_t)n + 1, sizeof *device->time_ns);
+    if (!events.action || !device->time_ns)
         return error_memory(error);
     device->has_time = n > 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t time_us = 0;
-        object_t value = dict_get(o, list[i], WORD_TIME_US);
-        device->has_time &= value != OBJECT_ABSENT;
-        get_unsigned(s, value, &time_us);
-        device->time_ns[i + 1] = (int64_t)time_us * 1000;
-    }
-    for (uint32_t i = 0; i < n && !device->has_time; i++)
-        device->time_ns[i + 1] = (int64_t)i * 1000;
-    device->time_ns[0] = n ? device->time_ns[1] : 0;
 
     /* Allocations: of events, or else of blocks. */
     struct memory_allocs *a = &s->allocs;
@@ -455,7 +447,7 @@ static enum sutra_status read_device(struct snapshot *s, object_t trace, const o
     struct pair_table live = {0};
     enum sutra_status status = pair_table_init(&live) ? SUTRA_OK : error_memory(error);
     if (!status)
-        status = match_events(s, list, &events, device, &live, error);
+        status = match_events(s, &events, device, &live, error);
     if (!status)
         status = read_segments(s, segments, n_segments, device, error);
     if (!status)
@@ -463,11 +455,14 @@ static enum sutra_status read_device(struct snapshot *s, object_t trace, const o
     pair_table_free(&live);
     if (status)
         return status;
+    for (uint32_t i = 0; i < n && !device->has_time; i++)
+        device->time_ns[i + 1] = (int64_t)i * 1000;
+    device->time_ns[0] = n ? device->time_ns[1] : 0;
 
     if ((status = make_points(s, &events, device, &segment_allocs, error)) ||
         (device->has_time && (status = snapshot_find_steps(s, annotations, number, device, error))) ||
         (status = snapshot_find_runs(s, &events, device, error)) ||
-        (status = snapshot_find_ooms(s, list, &events, device, error)))
+        (status = snapshot_find_ooms(s, &events, device, error)))
         return status;
     struct memory_facts facts = {&s->allocs, segment_allocs, snapshot_name_stack, s};
     return memory_summarize(s->memory, device, &facts, s->arena, error);

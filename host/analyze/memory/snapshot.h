@@ -32,10 +32,10 @@ struct snapshot {
     uint32_t *alloc_list; /* container of the frames, or CONTAINER_NONE */
 };
 
-/* One event of the device that is read, as columns. */
+/* The events of the device that is read. */
 struct snapshot_events {
-    object_t *action, *frames;
-    int64_t *size;
+    const object_t *list; /* dicts */
+    uint8_t *action;      /* enum word; other text: WORD_N_KEYS, or a number from N_WORDS on */
     uint32_t n;
 };
 
@@ -68,6 +68,13 @@ static inline bool get_unsigned(const struct snapshot *s, object_t object, uint6
     return s->objects->wide[object_payload(object)].high == 0;
 }
 
+/* Size of an event that check_input() checked; 0: none. */
+static inline int64_t size_of_event(const struct snapshot *s, const struct snapshot_events *events, uint32_t i) {
+    uint64_t size = 0;
+    get_unsigned(s, dict_get(s->objects, events->list[i], WORD_SIZE), &size);
+    return (int64_t)size;
+}
+
 /* A size that may be added to others: check_input() checked the sum. */
 static inline bool get_size(const struct snapshot *s, object_t object, int64_t *value) {
     return get_integer(s, object, value) && *value >= 0;
@@ -94,7 +101,7 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
                                       struct memory_device *device, struct sutra_error *error);
 enum sutra_status snapshot_find_runs(struct snapshot *s, const struct snapshot_events *events,
                                      struct memory_device *device, struct sutra_error *error);
-enum sutra_status snapshot_find_ooms(struct snapshot *s, const object_t *list, const struct snapshot_events *events,
+enum sutra_status snapshot_find_ooms(struct snapshot *s, const struct snapshot_events *events,
                                      struct memory_device *device, struct sutra_error *error);
 
 #endif

@@ -482,8 +482,8 @@ enum sutra_status snapshot_find_steps(struct snapshot *s, object_t annotations, 
 
 /* ---- Frees of segments, out-of-memory events ---- */
 
-static bool frees_segment(object_t action) {
-    return action == object_word(WORD_SEGMENT_FREE) || action == object_word(WORD_SEGMENT_UNMAP);
+static bool frees_segment(enum word action) {
+    return action == WORD_SEGMENT_FREE || action == WORD_SEGMENT_UNMAP;
 }
 
 /* Consecutive frees of segments: of empty_cache(), or before an allocation that failed first (a retry). */
@@ -502,7 +502,7 @@ enum sutra_status snapshot_find_runs(struct snapshot *s, const struct snapshot_e
         struct memory_run *run = &device->runs[device->n_runs++];
 
         /* Is torch.cuda.empty_cache() among the frames? */
-        object_t frames = events->frames[i];
+        object_t frames = dict_get(s->objects, events->list[i], WORD_FRAMES);
         bool is_requested = false;
         if (object_type(frames) > OBJECT_NONE && !is_list(frames))
             return snapshot_malformed(s, error, "\"frames\" is not a list");
@@ -513,10 +513,9 @@ enum sutra_status snapshot_find_runs(struct snapshot *s, const struct snapshot_e
             is_requested = flags & FRAME_EMPTY_CACHE;
         }
         for (end = i; end < n && frees_segment(events->action[end]); end++)
-            run->bytes += events->size[end];
-        object_t next = end < n ? events->action[end] : OBJECT_ABSENT;
-        bool is_retry = next == object_word(WORD_SEGMENT_ALLOC) || next == object_word(WORD_SEGMENT_MAP) ||
-                        next == object_word(WORD_OOM);
+            run->bytes += size_of_event(s, events, end);
+        enum word next = end < n ? events->action[end] : WORD_N_KEYS;
+        bool is_retry = next == WORD_SEGMENT_ALLOC || next == WORD_SEGMENT_MAP || next == WORD_OOM;
         run->kind = is_requested ? "empty_cache" : is_retry ? "retry" : "other";
         run->event = i;
         run->n_segments = end - i;
@@ -551,18 +550,18 @@ static void change_frame_total(struct frame_totals *h, uint32_t name, int64_t by
     peak_tree_set(&h->tree, slot, h->counts[slot] ? h->bytes[slot] : -1);
 }
 
-static enum sutra_status fill_oom(struct snapshot *s, const object_t *list, const struct snapshot_events *events,
-                                  uint32_t i, struct memory_device *device, struct frame_totals *h, bool is_last,
+static enum sutra_status fill_oom(struct snapshot *s, const struct snapshot_events *events, uint32_t i,
+                                  struct memory_device *device, struct frame_totals *h, bool is_last,
                                   struct sutra_error *error) {
     struct memory_oom *oom = &device->ooms[device->n_ooms++];
-    object_t free_value = dict_get(s->objects, list[i], WORD_DEVICE_FREE);
+    object_t event = events->list[i], free_value = dict_get(s->objects, event, WORD_DEVICE_FREE);
     uint32_t unused;
-    free_value = free_value ? free_value : dict_get(s->objects, list[i], WORD_ADDR);
+    free_value = free_value ? free_value : dict_get(s->objects, event, WORD_ADDR);
     if (free_value && (!get_integer(s, free_value, &oom->device_free) || llabs(oom->device_free) > (int64_t)1 << 60))
         return snapshot_malformed(s, error, "event %" PRIu32 " has no valid device_free", i);
     oom->event = i;
     oom->time_ns = device->time_ns[i + 1];
-    oom->requested = events->size[i];
+    oom->requested = size_of_event(s, events, i);
     oom->active = device->active[i + 1];
     oom->reserved = device->reserved[i + 1];
     oom->largest_free_block = is_last ? device->segments.largest_free_block : -1;
@@ -577,20 +576,20 @@ static enum sutra_status fill_oom(struct snapshot *s, const object_t *list, cons
     }
     for (uint32_t k = 0; k < oom->n_frames; k++)
         peak_tree_set(&h->tree, h->slot[oom->largest_frames[k].name], oom->largest_frames[k].bytes);
-    return snapshot_describe_frames(s, events->frames[i], &oom->frame, &oom->operator_name, &unused, error);
+    return snapshot_describe_frames(s, dict_get(s->objects, event, WORD_FRAMES), &oom->frame, &oom->operator_name,
+                                    &unused, error);
 }
 
 /* Repeats the events to sum live bytes by frame at each out-of-memory event: O(log frames) for each event. */
-enum sutra_status snapshot_find_ooms(struct snapshot *s, const object_t *list, const struct snapshot_events *events,
+enum sutra_status snapshot_find_ooms(struct snapshot *s, const struct snapshot_events *events,
                                      struct memory_device *device, struct sutra_error *error) {
     const struct memory_allocs *a = &s->allocs;
     uint32_t n_ooms = 0, last_change = 0;
     for (uint32_t i = 0; i < events->n; i++) {
-        object_t action = events->action[i];
-        n_ooms += action == object_word(WORD_OOM);
-        if (action == object_word(WORD_ALLOC) || action == object_word(WORD_FREE_COMPLETED) ||
-            action == object_word(WORD_SEGMENT_ALLOC) || action == object_word(WORD_SEGMENT_MAP) ||
-            frees_segment(action))
+        enum word action = events->action[i];
+        n_ooms += action == WORD_OOM;
+        if (action == WORD_ALLOC || action == WORD_FREE_COMPLETED || action == WORD_SEGMENT_ALLOC ||
+            action == WORD_SEGMENT_MAP || frees_segment(action))
             last_change = i;
     }
     if (!n_ooms)
@@ -625,10 +624,9 @@ enum sutra_status snapshot_find_ooms(struct snapshot *s, const object_t *list, c
         enum sutra_status status;
         if (freed[i] != EVENT_NONE)
             change_frame_total(&h, a->frame[freed[i]], a->size[freed[i]], false);
-        if (events->action[i] == object_word(WORD_OOM) &&
-            (status = fill_oom(s, list, events, i, device, &h, i >= last_change, error)))
+        if (events->action[i] == WORD_OOM && (status = fill_oom(s, events, i, device, &h, i >= last_change, error)))
             return status;
-        if (events->action[i] != object_word(WORD_ALLOC))
+        if (events->action[i] != WORD_ALLOC)
             continue;
         while (a->begin[next] != i + 1)
             next++;
