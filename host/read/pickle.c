@@ -648,8 +648,8 @@ static inline void note_list(struct list_history *lists, struct objects *objects
 /* Fills an empty list if the next opcodes are those of an expected list. Returns the number of their bytes, or 0. */
 static inline size_t fill_expected(struct machine *m, struct objects *objects, const struct source *source, size_t at,
                                    object_t list) {
-    const struct container *container = container_of(objects, list);
-    if (m->is_overwritten || object_type(list) != OBJECT_LIST || container->n || !objects->n_shared_lists)
+    if (object_type(list) != OBJECT_LIST || container_of(objects, list)->n || !objects->n_shared_lists ||
+        m->is_overwritten)
         return 0;
     __builtin_prefetch(source->bytes + at + PREFETCH_BYTES);
     uint32_t candidates[] = {*expected_list(&m->lists), objects->shared_lists[m->lists.last].next};

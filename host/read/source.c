@@ -702,6 +702,19 @@ void source_give_back(const struct source *source, size_t from, size_t to) {
         madvise((char *)source->mapping + first, end - first, MADV_DONTNEED);
 }
 
+void source_map_pages(void *arg) {
+#ifdef MADV_POPULATE_READ
+    const struct source *source = arg;
+    const size_t step = (size_t)2 << 20;
+    for (size_t at = 0; source->mapping && at < source->size; at += step)
+        if (madvise((char *)source->mapping + at, source->size - at < step ? source->size - at : step,
+                    MADV_POPULATE_READ))
+            return;
+#else
+    (void)arg;
+#endif
+}
+
 void source_close(struct source *source) {
     drop_bytes(source);
     free(source->name);

@@ -104,6 +104,9 @@ enum sutra_status source_replace(struct source *source, struct buffer *bytes, st
 /* Returns the pages of a mapped file between these bytes to the system; they are mapped again on access. */
 void source_give_back(const struct source *source, size_t from, size_t to);
 
+/* Maps the pages of a plain file, in ascending order: for a background thread while another one reads the bytes. */
+void source_map_pages(void *source);
+
 void source_close(struct source *source);
 
 /* An error at a byte of the source; counts the lines up to there. */

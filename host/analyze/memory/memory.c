@@ -250,9 +250,16 @@ static enum sutra_status read_input(struct sutra_context *context, struct sutra_
     if (status)
         return status;
     switch (find_format(&source)) {
-    case FORMAT_SNAPSHOT:
+    case FORMAT_SNAPSHOT: {
+        struct aside mapping;
+        bool maps_pages = memory->has_threads && source.mapping;
+        if (maps_pages)
+            aside_begin(&mapping, true, source_map_pages, &source);
         status = memory_read_snapshot(context, memory, input, &source, error);
+        if (maps_pages)
+            aside_end(&mapping);
         break;
+    }
     case FORMAT_KINETO:
         status = memory_read_kineto(context, memory, input, &source, error);
         break;
