@@ -2,6 +2,7 @@
  * codec.c - implements codec.h.
  */
 #include "analyze/codec.h"
+#include "base/shared.h"
 
 #include <libdeflate.h>
 #include <stddef.h>
@@ -77,7 +78,7 @@ const char *partial_result_open(struct codec *codec, const char *bytes, size_t s
     const struct result_header wanted = header_of(kind);
     struct result_header header = {.format = 0};
     *shard = (struct codec_shard){0};
-    memcpy(&header, bytes, size < sizeof header ? size : sizeof header);
+    memcpy(&header, bytes, MIN(size, sizeof header));
     if (size < sizeof header || !is_partial_result(bytes, size))
         return "truncated, or not a partial result";
     *shard = header.shard;

@@ -214,8 +214,8 @@ static void find_members(struct group_check *g) {
             size_t rank = find_rank(g->ranks, g->n_ranks, call_at(c, match, k)->rank);
             if (rank == SIZE_MAX)
                 continue;
-            first[rank] = match->number < first[rank] ? match->number : first[rank];
-            last[rank] = match->number > last[rank] ? match->number : last[rank];
+            first[rank] = MIN(match->number, first[rank]);
+            last[rank] = MAX(match->number, last[rank]);
         }
     }
     g->begin = INT64_MIN;
@@ -223,8 +223,8 @@ static void find_members(struct group_check *g) {
     for (size_t i = 0; i < g->n_ranks; i++) {
         if (first[i] > last[i])
             continue; /* a member without collectives lacks all of them */
-        g->begin = first[i] > g->begin ? first[i] : g->begin;
-        g->end = last[i] < g->end ? last[i] : g->end;
+        g->begin = MAX(first[i], g->begin);
+        g->end = MIN(last[i], g->end);
     }
 }
 
@@ -254,8 +254,8 @@ static const struct collective_call *most_common(const struct checker *c, const 
 
 static void describe(const struct checker *c, const struct collective_call *call, char *text, size_t size) {
     const struct strings *strings = &c->calls->strings;
-    snprintf(text, size, "%.40s of %" PRId64 " %.20s", strings_text(strings, call->what),
-             call->n_in > call->n_out ? call->n_in : call->n_out, strings_text(strings, call->type));
+    snprintf(text, size, "%.40s of %" PRId64 " %.20s", strings_text(strings, call->what), MAX(call->n_in, call->n_out),
+             strings_text(strings, call->type));
 }
 
 /* Whether a rank runs this collective at a neighboring number, and the collective of that number at this one. */
@@ -432,8 +432,8 @@ static void check_messages(const struct checker *c, const struct collective_matc
             different = n_different++ ? different : match;
         }
     }
-    rank_list_add(&ranks, matches->from < matches->to ? matches->from : matches->to);
-    rank_list_add(&ranks, matches->from < matches->to ? matches->to : matches->from);
+    rank_list_add(&ranks, MIN(matches->from, matches->to));
+    rank_list_add(&ranks, MAX(matches->from, matches->to));
     const char *group = group_name(c, matches->group), *rank_text = rank_list_text(&ranks);
     if (unmatched)
         report(c, check_at(c, CHECK_WARNING, "unmatched message", rank_text, unmatched, call_at(c, unmatched, 0)),

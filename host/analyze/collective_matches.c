@@ -254,7 +254,7 @@ static row_t keep_ascending(struct anchor *anchors, row_t n, row_t *tails, row_t
 /* Finds and pairs the anchors of a range. */
 static row_t find_anchors(const struct align_side *side, const struct align_span *span, struct arena *arena,
                           struct anchor **anchors) {
-    row_t n_a = span->common_end - span->common, n_b = span->call_end - span->call, min = n_a < n_b ? n_a : n_b;
+    row_t n_a = span->common_end - span->common, n_b = span->call_end - span->call, min = MIN(n_a, n_b);
     *anchors = arena_take(arena, min, sizeof **anchors);
     struct indexed_token *a = arena_take(arena, n_a, sizeof *a), *b = arena_take(arena, n_b, sizeof *b);
     row_t *tails = arena_take(arena, min, sizeof *tails), *previous = arena_take(arena, min, sizeof *previous);

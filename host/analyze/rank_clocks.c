@@ -48,8 +48,8 @@ struct collective_moments collective_moments_of(const struct job_collectives *jo
         } else if (start > moments.before_ns) {
             moments.before_ns = start;
         }
-        moments.first_end_ns = end < moments.first_end_ns ? end : moments.first_end_ns;
-        moments.last_end_ns = end > moments.last_end_ns ? end : moments.last_end_ns;
+        moments.first_end_ns = MIN(end, moments.first_end_ns);
+        moments.last_end_ns = MAX(end, moments.last_end_ns);
         if (duration < moments.transfer_ns) {
             moments.transfer_ns = duration;
             moments.shortest = i;
@@ -307,7 +307,7 @@ static void set_clock(const struct clock_edge *edge, const struct rank_clock *fr
     clock->drift = 1 - (1 - edge->drift) * (1 - from->drift);
     clock->first_ns = edge->first_ns;
     clock->last_ns = edge->last_ns;
-    clock->spread_ns = edge->spread_ns > from->spread_ns ? edge->spread_ns : from->spread_ns;
+    clock->spread_ns = MAX(edge->spread_ns, from->spread_ns);
     clock->by_messages = edge->rough || from->by_messages;
     clock->n = edge->n;
 }
@@ -408,8 +408,8 @@ int64_t rank_clock_time(const struct rank_clock *clock, int64_t ns) {
 bool rank_clock_is_off(const struct rank_clock *clock) {
     int64_t first = moment_size(moment_minus(clock->first_ns, rank_clock_time(clock, clock->first_ns)));
     int64_t last = moment_size(moment_minus(clock->last_ns, rank_clock_time(clock, clock->last_ns)));
-    int64_t spread = clock->spread_ns > END_NS ? clock->spread_ns : END_NS;
-    return (first > last ? first : last) / RANK_CLOCK_CLEARLY > spread;
+    int64_t spread = MAX(clock->spread_ns, END_NS);
+    return MAX(first, last) / RANK_CLOCK_CLEARLY > spread;
 }
 
 uint64_t rank_clocks_impossible(const struct collective_calls *calls, const struct collective_matches *matches,
@@ -429,7 +429,7 @@ uint64_t rank_clocks_impossible(const struct collective_calls *calls, const stru
                 int64_t start = off ? rank_clock_time(clock, call->start_ns) : call->start_ns;
                 int64_t end = off ? rank_clock_time(clock, call->end_ns) : call->end_ns;
                 if (pass == 0)
-                    last_start = start > last_start ? start : last_start;
+                    last_start = MAX(start, last_start);
                 else
                     n_impossible += moment_minus(last_start, end) > tolerance_ns;
             }
@@ -448,7 +448,7 @@ bool *rank_clocks_set(const struct collective_calls *calls, const struct collect
         set[i] = rank_clock_is_off(&clocks[i]);
     if (n_impossible) {
         n_impossible[0] = before;
-        n_impossible[1] = after > before ? before : after;
+        n_impossible[1] = MIN(after, before);
     }
     return set;
 }

@@ -124,8 +124,8 @@ static void list_streams(const struct filter *f, char *list, size_t size) {
     *list = '\0';
     for (size_t i = 0; i < n && length + 40 < size; i++) {
         const char *text = values_text(&f->context->values, found[i], number, &text_length);
-        length += (size_t)snprintf(list + length, size - length, "%s%.*s", i ? ", " : "",
-                                   (int)(text_length < 30 ? text_length : 30), text);
+        length +=
+            (size_t)snprintf(list + length, size - length, "%s%.*s", i ? ", " : "", (int)MIN(text_length, 30), text);
     }
     snprintf(list + length, size - length, "%s", more ? ", ..." : n == 0 ? "none" : "");
 }

@@ -7,6 +7,7 @@
 
 #include "arrow/makers.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "link/link.h"
 #include "read/device_trace.h"
@@ -228,7 +229,7 @@ static enum sutra_status make_args(const struct event_source *source, const stru
     struct asked_field fields[ASK_MAX];
     struct asked_column columns[ASK_MAX];
     for (size_t first = 0; first < options->n_args; first += ASK_MAX) {
-        size_t n = options->n_args - first < ASK_MAX ? options->n_args - first : ASK_MAX;
+        size_t n = MIN(options->n_args - first, ASK_MAX);
         for (size_t i = 0; i < n; i++)
             fields[i] = (struct asked_field){options->args[first + i], ASK_PLACE, false};
         enum sutra_status status =

@@ -2,6 +2,7 @@
  * arena.c - blocks in a chain, newest first; a release frees the blocks that are newer than the mark.
  */
 #include "base/arena.h"
+#include "base/shared.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -59,7 +60,7 @@ static void *allocate(struct arena *arena, size_t n, size_t size, bool zeroed) {
     char *piece = (char *)block->bytes + block->used;
     if (zeroed && block->used < block->zero_from) {
         size_t dirty = block->zero_from - block->used;
-        memset(piece, 0, dirty < bytes ? dirty : bytes);
+        memset(piece, 0, MIN(dirty, bytes));
     }
     block->used += bytes;
     if (block->zero_from < block->used)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/shared.h"
 
 /* Grows by at least half, so that appending costs O(1) per byte. */
 char *buffer_grow(struct buffer *buffer, size_t extra) {
@@ -88,5 +89,5 @@ uint64_t memory_peak_rss(void) {
 uint64_t memory_peak(const struct memory_watch *watch, uint64_t n_mapped_bytes) {
     uint64_t peak_rss = memory_peak_rss(), apart = watch->shared_at_start + n_mapped_bytes;
     uint64_t bound = peak_rss > apart ? peak_rss - apart : 0;
-    return bound > watch->peak_anonymous ? bound : watch->peak_anonymous;
+    return MAX(bound, watch->peak_anonymous);
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 
 static size_t size_of(const void *sized) {
     size_t size;
@@ -25,7 +26,7 @@ enum sutra_status options_take(const struct options_form *form, const void *give
                              "struct %s: byte %zu is set, which needs a later version of this library", form->name, i);
     memset(taken, 0, form->size);
     if (given)
-        memcpy(taken, given, size < form->size ? size : form->size);
+        memcpy(taken, given, MIN(size, form->size));
     memcpy(taken, &form->size, sizeof form->size);
     return SUTRA_OK;
 }
@@ -34,7 +35,7 @@ void report_give(void *report, const void *ours, size_t size) {
     size_t wanted = report ? size_of(report) : 0, head = sizeof wanted;
     if (wanted <= head)
         return;
-    size_t known = wanted < size ? wanted : size;
+    size_t known = MIN(wanted, size);
     memcpy((char *)report + head, (const char *)ours + head, known - head);
     memset((char *)report + known, 0, wanted - known);
 }

@@ -1,5 +1,6 @@
 /*
- * shared.h - functions that the CPU and the CUDA engine both compile (SHARED), binary search, comparison for qsort().
+ * shared.h - functions that the CPU and the CUDA engine both compile (SHARED), minimum and maximum, binary search,
+ * comparison for qsort().
  */
 #ifndef BASE_SHARED_H
 #define BASE_SHARED_H
@@ -12,6 +13,26 @@
 #else
 #define SHARED static inline
 #endif
+
+/* The smaller and the larger of two numbers in their common type; the second one if they are equal or not ordered. Each
+ * argument is evaluated once. */
+#define MIN(a, b)                                                                                                      \
+    __extension__({                                                                                                    \
+        __typeof__(0 ? (a) : (b)) min_a = (a), min_b = (b);                                                            \
+        min_a < min_b ? min_a : min_b;                                                                                 \
+    })
+#define MAX(a, b)                                                                                                      \
+    __extension__({                                                                                                    \
+        __typeof__(0 ? (a) : (b)) max_a = (a), max_b = (b);                                                            \
+        max_a > max_b ? max_a : max_b;                                                                                 \
+    })
+
+/* The number nearest to x in [low, high]; `low` if low > high. */
+#define CLAMP(x, low, high)                                                                                            \
+    __extension__({                                                                                                    \
+        __typeof__(0 ? (x) : 0 ? (low) : (high)) clamp_x = (x), clamp_low = (low), clamp_high = (high);                \
+        clamp_x<clamp_low ? clamp_low : clamp_x> clamp_high ? clamp_high : clamp_x;                                    \
+    })
 
 /*
  * ---- Binary search: the first index for which a condition is false that is true for all smaller indices ----

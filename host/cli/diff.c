@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "cli/analyze/analysis.h"
 #include "cli/terminal.h"
 #include "sutra/diff.h"
@@ -95,7 +96,7 @@ static uint64_t steps_needed(const struct sutra_diff *diff, const struct sutra_d
         return 2;
     double variance = a.reals[0] * a.reals[0] + b.reals[0] * b.reals[0];
     double margin = fmax(fabs(growth_us), limit_us - growth_us); /* NaN: the other one */
-    double n_ranks = (double)(summary->n_ranks[0] < summary->n_ranks[1] ? summary->n_ranks[0] : summary->n_ranks[1]);
+    double n_ranks = (double)MIN(summary->n_ranks[0], summary->n_ranks[1]);
     return (uint64_t)fmin(ceil((floor(4 * variance / (margin * margin)) + 1) / n_ranks), STEPS_MAX);
 }
 
@@ -289,7 +290,7 @@ static void print_rest(uint64_t n) {
 static void print_named(const struct sutra_table *table, const char *title, uint32_t key) {
     const char *names[N_TOP];
     struct shortened shorts[N_TOP];
-    uint64_t n = rows_that_differ(table, key), n_shown = n < N_TOP ? n : N_TOP;
+    uint64_t n = rows_that_differ(table, key), n_shown = MIN(n, N_TOP);
     if (!n)
         return;
     printf("\n%s\n", title);
@@ -423,7 +424,7 @@ static void print_markdown_steps(const struct sutra_table *table, bool has_steps
 static void print_markdown_kernels(const struct sutra_table *table, uint32_t key) {
     const char *names[N_TOP];
     struct shortened shorts[N_TOP];
-    uint64_t n = rows_that_differ(table, key), n_shown = n < N_TOP ? n : N_TOP;
+    uint64_t n = rows_that_differ(table, key), n_shown = MIN(n, N_TOP);
     if (!n)
         return;
     printf("\n| kernel, per step | B - A | change | calls |\n|---|--:|--:|---|\n");

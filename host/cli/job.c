@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/shared.h"
 #include "cli/job.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
@@ -119,7 +120,7 @@ static unsigned count_usable_cpus(void) {
     if (sched_getaffinity(0, sizeof set, &set) != 0)
         return 1;
     int n = CPU_COUNT(&set);
-    return n < 1 ? 1 : n > 256 ? 256 : (unsigned)n;
+    return (unsigned)CLAMP(n, 1, 256);
 }
 
 void job_start(struct job *job) {

@@ -121,9 +121,9 @@ uint64_t trace_list_largest(const struct trace_list *list, size_t n) {
     uint64_t largest = 0;
     for (size_t i = 0; i < list->n; i++) {
         uint64_t n_bytes = path_size(list->paths[i]);
-        largest = n_bytes > largest ? n_bytes : largest;
+        largest = MAX(n_bytes, largest);
     }
-    return largest * (n < list->n ? n : list->n);
+    return largest * MIN(n, list->n);
 }
 
 static bool read_variable(const char *name, uint64_t *value) {

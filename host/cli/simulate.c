@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/link.h"
@@ -250,12 +251,12 @@ static void print_path(const struct sutra_simulation *simulation) {
 
 static void print_names(const struct simulate_job *simulate) {
     uint64_t n = sutra_simulation_n_names(simulate->simulation), end = sutra_simulation_time_ns(simulate->simulation);
-    uint64_t n_shown = simulate->n_sensitivity > N_NAMES ? simulate->n_sensitivity : N_NAMES;
+    uint64_t n_shown = MAX(simulate->n_sensitivity, N_NAMES);
     unsigned width = NAME_WIDTH + screen_columns_more();
     const char *names[N_SHOWN];
     struct shortened shorts[N_SHOWN];
-    n_shown = n_shown < N_SHOWN ? n_shown : N_SHOWN;
-    n_shown = n_shown < n ? n_shown : n;
+    n_shown = MIN(n_shown, N_SHOWN);
+    n_shown = MIN(n_shown, n);
     for (uint64_t i = 0; i < n_shown; i++)
         names[i] = name_at(simulate->simulation, i).name;
     short_names(names, n_shown, width, shorts);
@@ -672,7 +673,7 @@ static int simulate(struct job *job) {
 
     if (simulate->sensitivity) {
         uint64_t n = sutra_simulation_n_names(simulate->simulation);
-        simulate->n_sensitivity = n < N_SENSITIVITY ? n : N_SENSITIVITY;
+        simulate->n_sensitivity = MIN(n, N_SENSITIVITY);
     }
     int exit_code = SUTRA_OK;
     if (simulate->format)

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "base/shared.h"
 #include "cli/paths.h"
 #include "cli/terminal.h"
 #include "text/strings.h"
@@ -91,7 +92,7 @@ unsigned screen_columns(void) {
     struct winsize size;
     if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < COLUMNS_MIN)
         return COLUMNS_MIN;
-    return size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX;
+    return (unsigned)MIN(size.ws_col, COLUMNS_MAX);
 }
 
 unsigned screen_columns_more(void) {

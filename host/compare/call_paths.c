@@ -450,9 +450,9 @@ static enum sutra_status make_trees(struct path_steps *steps, struct sutra_error
             row_t row = steps->host_order[i];
             n += 2 + (is_call(reading, row) ? reading->links.first[row + 1] - reading->links.first[row] : 0);
         }
-        largest = n > largest ? n : largest;
+        largest = MAX(n, largest);
     }
-    row_t n = largest < ROW_LIMIT ? (row_t)largest : ROW_LIMIT;
+    row_t n = (row_t)MIN(largest, ROW_LIMIT);
     steps->tree.nodes = arena_take(&work->scratch, n, sizeof *steps->tree.nodes);
     steps->until = arena_take(&work->scratch, n, sizeof *steps->until);
     bool ok = !work->scratch.failed;

@@ -7,6 +7,7 @@
 #include "analyze/collective_calls.h"
 #include "analyze/collective_matches.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "compare/sums.h"
 #include "text/names.h"
@@ -92,7 +93,7 @@ static uint32_t text_in(struct part_work *work, const struct collective_calls *c
 static uint32_t collective_key_of(struct part_work *work, const struct collective_calls *calls,
                                   const struct collective_call *call) {
     uint32_t what = text_in(work, calls, call->what), type = text_in(work, calls, call->type);
-    int64_t n = call->n_in > call->n_out ? call->n_in : call->n_out;
+    int64_t n = MAX(call->n_in, call->n_out);
     if (what == STRING_NONE || type == STRING_NONE)
         return TUPLE_NONE;
     return ledger_key(&work->side->ledgers[LEDGER_COLLECTIVES],
@@ -150,7 +151,7 @@ static struct ledger_sum *sum_of(const struct part *whole, int side, const struc
     for (int i = 0; i < 2; i++)
         texts[i] = strings_find(&whole->texts, strings_text(&calls->strings, names[i]),
                                 strings_length(&calls->strings, names[i]));
-    const int64_t n = call->n_in > call->n_out ? call->n_in : call->n_out;
+    const int64_t n = MAX(call->n_in, call->n_out);
     const uint32_t number =
         tuples_find(&ledger->keys, (struct tuple){{texts[0], texts[1], n, calls->groups[call->group].size}});
     return number == TUPLE_NONE ? NULL : &ledger->sums[number];
@@ -162,7 +163,7 @@ static void add_waits(const struct part *whole, int side, const struct collectiv
     int64_t shortest = INT64_MAX;
     for (row_t i = 0; i < match->n; i++) {
         const int64_t ns = duration_of(collective_match_call(calls, matches, match, i));
-        shortest = ns < shortest ? ns : shortest;
+        shortest = MIN(ns, shortest);
     }
     for (row_t i = 0; i < match->n; i++) {
         const struct collective_call *call = collective_match_call(calls, matches, match, i);
@@ -397,7 +398,7 @@ static enum sutra_status add_hosts(struct part_work *work, const struct attribut
         sum->host += hosts->stop[row] - hosts->start[row];
         row_t above = hosts->around[row];
         if (above != ROW_NONE && key_of[above] != TUPLE_NONE) {
-            int64_t end = hosts->stop[above] < hosts->stop[row] ? hosts->stop[above] : hosts->stop[row];
+            int64_t end = MIN(hosts->stop[above], hosts->stop[row]);
             ledgers[LEDGER_OPERATORS].sums[key_of[above]].host -= end - hosts->start[row];
         }
     }

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "context/context.h"
 #include "cuda/engine_cuda.h"
 #include "sutra/device.h"
@@ -143,7 +144,7 @@ enum sutra_status sutra_context_create(const struct sutra_context_options *optio
     if (n_threads == 0) { /* one per CPU that this process may use */
         cpu_set_t set;
         int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-        n_threads = n < 1 ? 1 : n > THREADS_MAX ? THREADS_MAX : (unsigned)n;
+        n_threads = (unsigned)CLAMP(n, 1, THREADS_MAX);
     }
     if (n_threads > THREADS_MAX)
         status =

@@ -111,7 +111,7 @@ static int compare_ids(const struct values *odd, value_key a, value_key b) {
     struct value left = values_at(odd, a), right = values_at(odd, b);
     if (left.type != right.type)
         return left.type < right.type ? -1 : 1;
-    int order = memcmp(left.text, right.text, left.length < right.length ? left.length : right.length);
+    int order = memcmp(left.text, right.text, MIN(left.length, right.length));
     return order ? order : (left.length > right.length) - (left.length < right.length);
 }
 

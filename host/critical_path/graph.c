@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "critical_path/graph.h"
 #include "critical_path/hubs.h"
@@ -47,7 +48,7 @@ static uint32_t grown(uint32_t capacity, uint32_t limit) {
     uint64_t wanted = (uint64_t)capacity + capacity / 2 + 1024;
     if (capacity >= limit)
         return 0;
-    return wanted < limit ? (uint32_t)wanted : limit;
+    return (uint32_t)MIN(wanted, limit);
 }
 
 static bool resize_pairs(struct graph *graph, row_t capacity) {
@@ -234,7 +235,7 @@ static void measure_distance(const struct graph *graph, struct longest *longest,
         best = distance;
         longest->edge[node] = edge + 1;
     }
-    longest->distance[node] = best >= 0 ? best : 0;
+    longest->distance[node] = MAX(best, 0);
     if (!(best >= 0))
         longest->edge[node] = 0;
 }

@@ -128,7 +128,7 @@ bool graph_count_edges(const struct graph *graph, struct arena *scratch, uint64_
 
 static void pull(struct hub_tree *tree, uint32_t at) {
     uint32_t left = tree->min_missing[2 * at], right = tree->min_missing[2 * at + 1];
-    tree->min_missing[at] = (left < right ? left : right) - tree->removed[at];
+    tree->min_missing[at] = MIN(left, right) - tree->removed[at];
 }
 
 void hub_tree_alloc(struct hub_tree *tree, const struct hubs *hubs, const double *distance, struct arena *arena) {

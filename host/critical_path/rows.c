@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "critical_path/path.h"
 #include "facts/launches.h"
@@ -178,7 +179,7 @@ static int count_selections(const struct path_work *work, const struct path_rows
         return call == ROW_NONE ? begins_inside(rows, window, event) : is_inside(rows, window, call);
     }
     if (name_has(rows, event, NAME_STREAM_WAIT))
-        return calls->all[event] > 1 ? calls->all[event] : 1;
+        return MAX(calls->all[event], 1);
     return calls->inside[event];
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "facts/collectives.h"
 #include "facts/op_inputs.h"
 
@@ -75,13 +76,13 @@ bool collective_sizes_differ(const char *name) {
 }
 
 int64_t collective_elements(enum comm_kind kind, int64_t n_in, int64_t n_out, int64_t n_ranks) {
-    int64_t larger = n_in > n_out ? n_in : n_out, smaller = n_in < n_out ? n_in : n_out, total;
+    int64_t larger = MAX(n_in, n_out), smaller = MIN(n_in, n_out), total;
     if (kind == COMM_ALL_GATHER)
         return n_out > 0 ? n_out : larger;
     if ((kind != COMM_GATHER && kind != COMM_SCATTER) || smaller <= 0 ||
         __builtin_mul_overflow(smaller, n_ranks, &total))
         return larger;
-    return total > larger ? total : larger;
+    return MAX(total, larger);
 }
 
 double collective_bus_share(enum comm_kind kind, int64_t n_ranks) {

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "facts/gpu_peaks.h"
 #include "read/document.h"
 #include "text/strings.h"
@@ -149,10 +150,6 @@ size_t device_limits_read(const struct sutra_device_trace *trace, struct device_
     return n;
 }
 
-static double smaller(double a, double b) {
-    return a < b ? a : b;
-}
-
 /* Blocks of a kernel that are resident on a multiprocessor simultaneously. */
 static double resident_blocks(const struct device_limits *limits, const struct kernel_shape *shape) {
     int64_t version = limits->major * 10 + limits->minor;
@@ -162,16 +159,16 @@ static double resident_blocks(const struct device_limits *limits, const struct k
     else if (version == 89 || limits->major == 11 || limits->major == 12)
         max_blocks = 24;
     double warps = ceil(shape->threads / NVIDIA_WARP);
-    double blocks = smaller(max_blocks, floor((double)limits->threads / NVIDIA_WARP / warps));
+    double blocks = MIN(max_blocks, floor((double)limits->threads / NVIDIA_WARP / warps));
     if (shape->registers > 0) {
         double of_warp = ceil(shape->registers * NVIDIA_WARP / REGISTER_UNIT) * REGISTER_UNIT;
         double fit = floor((double)limits->registers / of_warp / WARPS_AT_A_TIME) * WARPS_AT_A_TIME;
-        blocks = smaller(blocks, floor(fit / warps));
+        blocks = MIN(blocks, floor(fit / warps));
     }
     double unit = limits->major >= 8 ? SHARED_UNIT : SHARED_UNIT_OLD;
     double shared = shape->shared_memory + (limits->major >= 8 ? SHARED_RESERVED : 0);
     if (shared > 0)
-        blocks = smaller(blocks, floor((double)limits->shared_memory / (ceil(shared / unit) * unit)));
+        blocks = MIN(blocks, floor((double)limits->shared_memory / (ceil(shared / unit) * unit)));
     return blocks;
 }
 
@@ -186,7 +183,7 @@ struct kernel_occupancy occupancy_of(const struct device_limits *limits, const s
     if (!(blocks > 0))
         return occupancy;
     occupancy.limit = blocks * shape->threads / (double)limits->threads;
-    occupancy.occupied = smaller(blocks, each) * shape->threads / (double)limits->threads;
+    occupancy.occupied = MIN(blocks, each) * shape->threads / (double)limits->threads;
     occupancy.waves = each / blocks;
     return occupancy;
 }

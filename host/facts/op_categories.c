@@ -498,7 +498,7 @@ static const struct op_kind kinds[] = {
 /* Below, at or above 0 as memcmp(), the shorter one first. */
 static int name_compare(const char *a, const char *name, size_t length) {
     size_t n = strlen(a);
-    int order = memcmp(a, name, n < length ? n : length);
+    int order = memcmp(a, name, MIN(n, length));
     return order ? order : (n > length) - (n < length);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/shared.h"
 #include "facts/op_inputs.h"
 #include "text/quantities.h"
 
@@ -280,7 +281,7 @@ bool op_inputs_parse(struct op_inputs_parser *parser, const struct op_input_text
                              .has_strides = strides.present};
     const uint32_t lengths[] = {made.n_shapes, made.n_strides, made.n_types, made.n_values};
     for (int i = 0; i < 4; i++)
-        made.n = lengths[i] > made.n ? lengths[i] : made.n;
+        made.n = MAX(lengths[i], made.n);
     struct operator_input *list = resize_zeroed(&parser->inputs, made.n, sizeof *list);
     struct input_tensor *members = resize_zeroed(&parser->members, shapes.n_members, sizeof *members);
     if (!list || !members || parser->numbers.failed || parser->shapes.failed)

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "columns/hash_tables.h"
 #include "facts/launches.h"
@@ -102,7 +103,7 @@ static enum sutra_status find_range(struct selection_choice *choice, struct sutr
             category_roles(events, choice->roles, event) & CATEGORY_SYNC)
             continue;
         int64_t start = start_of(choice, event), n;
-        trace_start = start < trace_start ? start : trace_start;
+        trace_start = MIN(start, trace_start);
         if (kind != SELECTED_NOTE || !wish->step)
             continue;
         uint32_t name = events->name[event];
@@ -117,8 +118,8 @@ static enum sutra_status find_range(struct selection_choice *choice, struct sutr
             found = true;
         } else if (integer_parse(number, strlen(number), &n)) {
             has_steps = true;
-            first_step = n < first_step ? n : first_step;
-            last_step = n > last_step ? n : last_step;
+            first_step = MIN(n, first_step);
+            last_step = MAX(n, last_step);
         }
     }
     if (wish->step && !found && !has_steps)

@@ -5,6 +5,7 @@
  * reductions, norms. The table of models contains the positions of the inputs that a model reads.
  */
 #include "facts/tracelens_params.h"
+#include "base/shared.h"
 
 #include <string.h>
 
@@ -162,7 +163,7 @@ static void add_types(const struct params_case *at, struct model_params *params,
 static void add_type_pair(const struct params_case *at, struct model_params *params, const char *name, uint32_t place) {
     const uint32_t places[] = {place, place + 1};
     uint32_t n = at->inputs->n_types > place ? at->inputs->n_types - place : 0;
-    add_types(at, params, name, places, n < 2 ? n : 2);
+    add_types(at, params, name, places, MIN(n, 2));
 }
 
 static int64_t dim_of(const struct params_case *at, uint32_t place, uint32_t dim) {
@@ -341,7 +342,7 @@ static void params_resize(const struct params_case *at, struct model_params *par
     int64_t numbers[RANK_MAX], shape[RANK_MAX] = {0};
     bool pads = at->kind->tracelens == FORMULA_PAD;
     struct input_tensor x = input_at(at, 0).tensor;
-    uint32_t n = read_numbers(at, 1, numbers), n_dims = x.n_dims < RANK_MAX ? x.n_dims : RANK_MAX, n_shape = n_dims;
+    uint32_t n = read_numbers(at, 1, numbers), n_dims = MIN(x.n_dims, RANK_MAX), n_shape = n_dims;
     /* The shape of the result: by edges, innermost first, or by a size in space. */
     for (uint32_t i = 0; i < n_dims; i++)
         shape[i] = x.dims[i];
@@ -350,7 +351,7 @@ static void params_resize(const struct params_case *at, struct model_params *par
     for (uint32_t i = 0; !pads && i < n && i + 2 < RANK_MAX; i++)
         shape[2 + i] = numbers[i];
     if (!pads)
-        n_shape = n + 2 < RANK_MAX ? n + 2 : RANK_MAX;
+        n_shape = MIN(n + 2, RANK_MAX);
     add_shape(at, params, "param: input_shape", 0);
     add_tuple(params, "param: output_shape", shape, n_shape);
     if (pads) {

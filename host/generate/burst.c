@@ -9,6 +9,7 @@
  */
 #include "generate/burst.h"
 #include "base/memory.h"
+#include "base/shared.h"
 #include "generate/generator.h"
 #include "generate/operators.h"
 
@@ -86,7 +87,7 @@ bool job_member_make(struct job_member *member, const struct generate_job_option
 uint32_t job_member_neighbours(const struct job_member *member) {
     const struct generate_job_options *job = member->job;
     uint32_t left = job->n_ranks - member->rank / job->ranks_per_host * job->ranks_per_host;
-    return left < job->ranks_per_host ? left : job->ranks_per_host;
+    return MIN(left, job->ranks_per_host);
 }
 
 static void write_group(struct output *output, uint32_t name, const char *description, uint32_t first, uint32_t n) {
@@ -200,8 +201,8 @@ static void settle_group(struct job_member *members, uint64_t i, uint32_t first,
                          int64_t *ends, struct collective_ends *all) {
     int64_t begun = INT64_MIN;
     for (uint32_t rank = first; rank < first + n; rank++) {
-        int64_t start = members[rank].ready[i] > clocks[rank] ? members[rank].ready[i] : clocks[rank];
-        begun = start > begun ? start : begun;
+        int64_t start = MAX(members[rank].ready[i], clocks[rank]);
+        begun = MAX(start, begun);
     }
     int64_t end = all->list[all->n] = begun + members[first].launched[i].duration;
     for (uint32_t rank = first; rank < first + n; rank++) {
@@ -314,15 +315,11 @@ static uint32_t pick_stream(struct generator *generator, enum launch_kind kind) 
     return random_below(&generator->random, 8) > 0 ? 0 : random_below(&generator->random, n_streams);
 }
 
-static int64_t later(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* The end, and the time at which the stream is free, are known after collectives_settle(). */
 static void plan_collective(struct generator *generator, struct launch *launch) {
     int64_t *clock = &generator->stream_clock[launch->stream];
     int64_t ready = launch->end + random_time(generator, 1000, 4000, 1);
-    launch->gpu_start = later(ready, *clock);
+    launch->gpu_start = MAX(ready, *clock);
     launch->gpu_end = collective_end(generator->member, ready, launch->gpu_start);
     if (generator->pass == PASS_COLLECTIVES)
         return;
@@ -335,8 +332,8 @@ static void plan_gpu_op(struct generator *generator, struct launch *launch) {
     int64_t *clock = &generator->stream_clock[launch->stream];
     int64_t begin = launch->end + random_time(generator, 1000, 4000, 1);
     int64_t duration = random_time(generator, 700, 1400, gpu_rows[launch->row].median_us);
-    begin = later(begin, launch->has_wait ? generator->stream_end[0] : 0);
-    launch->gpu_start = later(begin, *clock);
+    begin = MAX(begin, launch->has_wait ? generator->stream_end[0] : 0);
+    launch->gpu_start = MAX(begin, *clock);
     launch->gpu_end = launch->gpu_start + (int64_t)((double)duration * generator->options->gpu_scale);
     generator->stream_end[launch->stream] = launch->gpu_end;
     *clock = launch->gpu_end + random_between(&generator->random, 200, 900);
@@ -348,7 +345,7 @@ static int64_t synchronized_end(const struct generator *generator, const struct 
     int64_t end = launch->gpu_end;
     if (generator->options->sync == GENERATE_SYNC_DEVICE)
         for (uint32_t i = 0; i < generator->options->n_streams - (generator->member ? 1 : 0); i++)
-            end = later(end, generator->stream_end[i]);
+            end = MAX(end, generator->stream_end[i]);
     return end;
 }
 
@@ -356,11 +353,11 @@ static int64_t synchronized_end(const struct generator *generator, const struct 
 static int64_t plan_sync(const struct generator *generator, struct launch *launch) {
     int64_t clock = launch->end;
     if (gpu_rows[launch->row].is_blocking)
-        clock = later(clock, launch->gpu_end + 700);
+        clock = MAX(clock, launch->gpu_end + 700);
     if (!launch->has_sync)
         return clock;
     launch->sync_ts = clock + (generator->options->sync == GENERATE_SYNC_EVENT ? 900 : 0);
-    launch->sync_end = later(launch->sync_ts + 400, synchronized_end(generator, launch) + 300);
+    launch->sync_end = MAX(launch->sync_ts + 400, synchronized_end(generator, launch) + 300);
     return launch->sync_end;
 }
 

@@ -8,6 +8,7 @@
  *                                              synchronization of a job's ranks
  */
 #include "generate/generator.h"
+#include "base/shared.h"
 
 #define N_FORWARD   48
 #define N_OPTIMIZER 32
@@ -160,7 +161,7 @@ void play_sync(struct generator *generator) {
     generator->next_correlation += CORRELATIONS_OF_LAUNCH;
     *clock += 2500;
     int64_t end = generator->stream_end[collective_stream(generator)];
-    *stream = *stream > end ? *stream : end;
+    *stream = MAX(*stream, end);
 }
 
 void play_steps(struct generator *generator) {

@@ -256,8 +256,8 @@ static struct host_clock clock_of_host(int64_t host, const struct rank_clock *cl
     made.offset_ns = sorted[n / 2].offset_ns;
     for (row_t i = 0; i < n; i++) {
         int64_t apart = moment_size(moment_minus(clocks[i].offset_ns, made.offset_ns));
-        apart = apart > clocks[i].spread_ns ? apart : clocks[i].spread_ns;
-        made.spread_ns = apart > made.spread_ns ? apart : made.spread_ns;
+        apart = MAX(apart, clocks[i].spread_ns);
+        made.spread_ns = MAX(apart, made.spread_ns);
     }
     return made;
 }

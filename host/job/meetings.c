@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 
 #include "base/error.h"
 #include "base/shared.h"
@@ -106,8 +105,8 @@ static void find_starts(struct meetings_search *search) {
         search->origin_ns[r] = to_job_time(search, r, job->ranks[r].start.origin_ns);
         if (!job->ranks[r].start.is_told)
             continue;
-        search->base_ns = search->origin_ns[r] < search->base_ns ? search->origin_ns[r] : search->base_ns;
-        last_ns = end_ns > last_ns ? end_ns : last_ns;
+        search->base_ns = MIN(search->origin_ns[r], search->base_ns);
+        last_ns = MAX(end_ns, last_ns);
     }
     if (search->base_ns == INT64_MAX)
         search->base_ns = last_ns = 0;
@@ -120,7 +119,7 @@ static void find_starts(struct meetings_search *search) {
                                    .per_stream = job->per_stream,
                                    .has_start = start->is_told && start->has_ops && search->start_us[r] > 0,
                                    .first_node = start->first_node,
-                                   .start_us = search->start_us[r] > 0 ? (uint64_t)search->start_us[r] : 0,
+                                   .start_us = (uint64_t)MAX(search->start_us[r], 0),
                                    .ahead_us = microseconds(apart(start->origin_ns, search->origin_ns[r]))};
     }
 }
@@ -205,8 +204,8 @@ static void add_node(struct meetings_search *search, row_t i, const struct meeti
     *node = *as;
     node->node = call->node;
     node->bytes = n > 0 && (uint64_t)n < UINT64_MAX / 64 ? (uint64_t)n * bytes : 0;
-    node->duration_us = duration_us > 0 ? (uint64_t)duration_us : 0;
-    node->run_ns = (uint64_t)kernel_ns < node->duration_us * 1000 ? (uint64_t)kernel_ns : node->duration_us * 1000;
+    node->duration_us = (uint64_t)MAX(duration_us, 0);
+    node->run_ns = MIN((uint64_t)kernel_ns, node->duration_us * 1000);
     node->has_before = !search->job->per_stream && search->has_before[r];
     node->before = search->before[r];
     search->has_before[r] = true;

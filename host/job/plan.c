@@ -319,7 +319,7 @@ static enum sutra_status read_row(struct job_plan *plan, char *line, const char 
                           number);
     if (pair.rank >= RANK_LIMIT)
         return error_file(error, SUTRA_DATA, table, "line %" PRIu64 ": rank %.*s is out of range (0 to %d)", number,
-                          (int)(host - line < 40 ? host - line : 40), line, RANK_LIMIT - 1);
+                          (int)MIN(host - line, 40), line, RANK_LIMIT - 1);
     *host++ = *device++ = 0;
     device[strcspn(device, "\t")] = 0;
     enum sutra_status status = read_head(plan, host, &pair.host, error);

@@ -2,6 +2,7 @@
  * rank_job.c - implements rank_job.h.
  */
 #include "job/rank_job.h"
+#include "base/shared.h"
 
 #include <inttypes.h>
 #ifdef __GLIBC__
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -242,7 +242,7 @@ enum sutra_status rank_job_run(const struct job_plan *plan, const struct rank_jo
                                struct sutra_error *error) {
     struct rank_workers workers = {.plan = plan, .options = options, .memory_percent = FIRST_MEMORY_PERCENT};
     unsigned n_threads = options->context.n_threads;
-    unsigned n_workers = plan->n_pairs < n_threads ? (unsigned)plan->n_pairs : n_threads;
+    unsigned n_workers = (unsigned)MIN(plan->n_pairs, n_threads);
     if (n_workers == 0)
         return SUTRA_OK;
     workers.n_workers = n_workers;

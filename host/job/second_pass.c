@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "base/threads.h"
 #include "job/job.h"
 #include "job/rank_job.h"
@@ -234,8 +234,8 @@ enum sutra_status second_pass_run(struct job_whole *whole, const struct second_p
         largest = MAX(largest, whole->ranks[i].file_bytes);
     if (options->memory)
         n_workers = MIN(n_workers, options->memory / largest / MEMORY_PER_BYTE);
-    n_workers = MIN(MIN(n_workers, whole->n_ranks), RANK_WORKERS_MAX);
-    n_workers = MAX(n_workers, 1);
+    n_workers = MIN(n_workers, whole->n_ranks);
+    n_workers = CLAMP(n_workers, 1, RANK_WORKERS_MAX);
     struct pool *pool = pool_create((unsigned)n_workers);
     if (!pool)
         return error_set(error, SUTRA_SYSTEM, "cannot start %u threads", (unsigned)n_workers);

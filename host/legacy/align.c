@@ -59,7 +59,7 @@ static uint64_t first_column(const struct gap_table *table, uint64_t i) {
 
 static uint64_t last_column(const struct gap_table *table, uint64_t i) {
     uint64_t last = i * table->gap.n_b / table->gap.n_a + table->half;
-    return last < table->gap.n_b ? last : table->gap.n_b;
+    return MIN(last, table->gap.n_b);
 }
 
 static uint32_t parent_token(const struct call_tree *tree, row_t position) {
@@ -153,7 +153,7 @@ static void fill_gap(const struct call_tree *a, const struct call_tree *b, struc
     uint64_t max_half = CELLS_MAX / 2 / ((uint64_t)gap.n_a + 1), slope = gap.n_b / gap.n_a + 1;
     if (is_long)
         table.half = max_half < SPAN + slope ? max_half + slope : SPAN + slope;
-    table.width = 2 * table.half + 1 < (uint64_t)gap.n_b + 1 ? 2 * table.half + 1 : (uint64_t)gap.n_b + 1;
+    table.width = MIN(2 * table.half + 1, (uint64_t)gap.n_b + 1);
     table.row = arena_zeros(arena, table.width, sizeof *table.row);
     table.above = arena_zeros(arena, table.width, sizeof *table.above);
     table.run = arena_zeros(arena, table.width, 1);
@@ -296,7 +296,7 @@ static row_t list_runs(struct anchors *anchors, const struct align_gap *gap) {
 /* The number of pairs of a run that follow another run on both sides. */
 static int64_t count_new_pairs(const struct pair_run *previous, const struct pair_run *run) {
     int64_t over_a = (int64_t)previous->a + previous->n - run->a, over_b = (int64_t)previous->b + previous->n - run->b;
-    int64_t over = over_a > over_b ? over_a : over_b;
+    int64_t over = MAX(over_a, over_b);
     return over > 0 ? (int64_t)run->n - over : run->n;
 }
 
@@ -400,7 +400,7 @@ struct gap_filling {
 static void fill_block(void *arg, size_t block) {
     struct gap_filling *filling = arg;
     struct arena scratch = {0};
-    size_t begin = block * BLOCK, end = begin + BLOCK < filling->n ? begin + BLOCK : filling->n;
+    size_t begin = block * BLOCK, end = MIN(begin + BLOCK, filling->n);
     for (size_t i = begin; i < end; i++)
         fill_gap(filling->a, filling->b, filling->gaps[i], &scratch, filling->match);
     if (scratch.failed)
@@ -434,7 +434,7 @@ static void drop_wrong_parents(const struct call_tree *a, const struct call_tree
         row_t below = pairs_between(pairs_a, i, a->last[i]);
         row_t min_below = pairs_between(pairs_b, k, b->last[k]), max_below = pairs_between(pairs_b, k, b->reach[k]);
         row_t differ = below > max_below ? below - max_below : min_below > below ? min_below - below : 0;
-        row_t agree = below < max_below ? below : max_below;
+        row_t agree = MIN(below, max_below);
         if (differ > agree)
             match[i] = ROW_NONE;
     }

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/shared.h"
 #include "legacy/host_ops.h"
 #include "legacy/output.h"
 #include "read/document.h"
@@ -94,7 +95,7 @@ struct name_reading {
 static void read_block(void *arg, size_t block) {
     const struct name_reading *reading = arg;
     const struct host_side *side = reading->side;
-    size_t begin = block * BLOCK, end = begin + BLOCK < side->trace->nodes.n ? begin + BLOCK : side->trace->nodes.n;
+    size_t begin = block * BLOCK, end = MIN(begin + BLOCK, side->trace->nodes.n);
     struct node_places places;
     for (row_t node = (row_t)begin; node < end; node++) {
         node_places_read(side->trace, node, &places);

@@ -109,7 +109,7 @@ struct call_tree sibling_lists_flatten(const struct sibling_lists *lists, row_t 
 /* Selects the partner of each host thread: repeatedly the best pair of the remaining threads, the first of equal ones.
  * common[]: operators in common of each host thread and device thread. */
 static void choose_partners(const uint64_t *common, row_t n_host, row_t n_threads, row_t *partner, uint8_t *used) {
-    for (row_t rounds = n_host < n_threads ? n_host : n_threads; rounds > 0; rounds--) {
+    for (row_t rounds = MIN(n_host, n_threads); rounds > 0; rounds--) {
         row_t best_host = ROW_NONE, best = 0;
         for (row_t h = 0; h < n_host; h++)
             for (row_t t = 0; t < n_threads; t++) {
@@ -162,7 +162,7 @@ static void order_threads(const struct call_tree *host, uint32_t thread_token, c
             uint64_t n_common = 0;
             for (uint32_t k = 0; k < n_tokens; k++) {
                 uint32_t count = counts[(size_t)t * n_tokens + k];
-                n_common += count < host_counts[k] ? count : host_counts[k];
+                n_common += MIN(count, host_counts[k]);
             }
             common[(size_t)h * n_threads + t] = n_common;
         }

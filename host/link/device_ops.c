@@ -20,6 +20,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "context/context.h"
 #include "facts/names.h"
@@ -226,7 +227,7 @@ static enum sutra_status make_markers(struct op_build *build) {
         else
             position = count_begun_by(cpu->ts, cpu->n, start);
         number_put(ts, n_markers, start);
-        before[n_markers] = before[n_markers - 1] > position ? before[n_markers - 1] : position;
+        before[n_markers] = MAX(before[n_markers - 1], position);
         n_markers++;
     }
     /* Markers are on tid 0, which gets a new number if no CPU operator has it. */

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "context/context.h"
 #include "link/et_plus.h"
 #include "link/link.h"
@@ -316,7 +317,7 @@ static bool cut_pieces(struct writing *writing) {
                 bytes = 0;
             }
             uint64_t n_fitting = (NODES_PIECE_BYTES - bytes) / each + 1;
-            row_t n_added = n_fitting < n - entry ? (row_t)n_fitting : n - entry;
+            row_t n_added = (row_t)MIN(n_fitting, n - entry);
             entry += n_added;
             bytes += n_added * each;
         }

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "context/context.h"
 #include "facts/names.h"
@@ -62,8 +63,8 @@ static void range_add(struct rf_range *range, value_key rf) {
     range->n_ids += rf != 0;
     if (rf == 0 || !key_is_integer(rf))
         return;
-    range->low = rf < range->low ? rf : range->low;
-    range->high = rf > range->high ? rf : range->high;
+    range->low = MIN(rf, range->low);
+    range->high = MAX(rf, range->high);
 }
 
 static const struct rf_range no_range = {.low = INT64_MAX, .high = INT64_MIN};

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "columns/hash_tables.h"
 #include "match/call_tree.h"
@@ -51,8 +52,8 @@ enum sutra_status cpu_tensor_groups(void *pool, struct tensor_groups_step *step,
         }
         if (first->number == STORAGE_NONE)
             first->number = storage;
-        uint32_t smaller = first->number < storage ? first->number : storage;
-        uint32_t larger = first->number < storage ? storage : first->number;
+        uint32_t smaller = MIN(first->number, storage);
+        uint32_t larger = MAX(first->number, storage);
         leader[larger] = storage_leader(leader[larger], smaller);
         leader[smaller] = storage_leader(leader[smaller], smaller);
     }

@@ -231,8 +231,8 @@ static bool find_points(struct arena *arena, struct sweep *sweep) {
 
 /* The smallest value of a node none of whose cells has more than `limit`. */
 static uint32_t min_end_of(const struct node *node, uint32_t limit) {
-    uint32_t smallest = node->min_end < node->first_end ? node->min_end : node->first_end;
-    return smallest < limit ? smallest : limit;
+    uint32_t smallest = MIN(node->min_end, node->first_end);
+    return MIN(smallest, limit);
 }
 
 /* Computes the largest values of a node, and the smallest, from its children. */
@@ -242,14 +242,14 @@ static void pull(struct sweep *sweep, size_t at) {
     if (high.first_end == low.first_end) {
         high.length += low.length;
         high.n_merged += low.n_merged;
-        high.next_end = high.next_end > low.next_end ? high.next_end : low.next_end;
+        high.next_end = MAX(high.next_end, low.next_end);
     } else {
         if (high.first_end < low.first_end) {
             struct node other = high;
             high = low;
             low = other;
         }
-        high.next_end = high.next_end > low.first_end ? high.next_end : low.first_end;
+        high.next_end = MAX(high.next_end, low.first_end);
     }
     high.min_end = min_end;
     sweep->nodes[at] = high;
@@ -313,7 +313,7 @@ static void lay_over(struct sweep *sweep, size_t at, size_t low, size_t high) {
 static size_t find_cell(const struct sweep *sweep, size_t at, size_t low, size_t high, uint32_t limit, size_t from,
                         uint32_t end, bool covered) {
     const struct node *node = &sweep->nodes[at];
-    limit = node->first_end < limit ? node->first_end : limit;
+    limit = MIN(node->first_end, limit);
     if (high < from || (covered ? min_end_of(node, limit) > end : limit <= end))
         return sweep->n_leaves;
     if (low == high)
@@ -352,7 +352,7 @@ static struct number subtract_in_order(const struct sweep *sweep, row_t k, uint6
             if (sweep->last[j] <= end)
                 remaining_subtract(&left, task_start(task, sweep->position[j]), task_end(task, sweep->position[j]));
     }
-    *n_inspected += n_searching < n_each ? n_searching : n_each;
+    *n_inspected += MIN(n_searching, n_each);
     remaining_close(&left);
     return left.rest;
 }

@@ -22,6 +22,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/numbers.h"
 #include "match/intervals.h"
 #include "match/steps.h"
@@ -132,7 +133,7 @@ static enum sutra_status cover_each(const int64_t *start, const int64_t *end, ro
         uint64_t sum = 0;
         int64_t covered = n_rows ? start[rows[0]] : 0;
         for (row_t i = 0; i < n_rows; i++) {
-            int64_t from = start[rows[i]] > covered ? start[rows[i]] : covered;
+            int64_t from = MAX(start[rows[i]], covered);
             if (end[rows[i]] <= from)
                 continue;
             sum += (uint64_t)end[rows[i]] - (uint64_t)from;
@@ -394,5 +395,5 @@ double moments_deviation(const struct moments *moments, double scale) {
         !__builtin_mul_overflow(sum, sum, &squared))
         return sqrt((double)(scaled - squared) / (n * (n - 1)) / (scale * scale));
     double rest = (double)moments->squares - (double)sum / n * (double)sum;
-    return sqrt((rest > 0 ? rest : 0) / (n - 1)) / scale;
+    return sqrt(MAX(rest, 0) / (n - 1)) / scale;
 }

@@ -23,8 +23,8 @@ static bool choose_tables(struct key_index *index, const value_key *keys, row_t 
     uint64_t n_integers = 0, n_near = 0, end = 0, max_direct = (uint64_t)n * DIRECT_PER_KEY + DIRECT_MORE;
     for (row_t i = 0; i < n; i++) {
         if (key_is_integer(keys[i])) {
-            smallest = keys[i] < smallest ? keys[i] : smallest;
-            largest = keys[i] > largest ? keys[i] : largest;
+            smallest = MIN(keys[i], smallest);
+            largest = MAX(keys[i], largest);
             n_integers++;
         } else {
             uint64_t entry = (uint64_t)keys[i] - (uint64_t)INT64_MIN;
@@ -116,7 +116,7 @@ enum sutra_status key_index_build(struct key_index *index, const struct engine *
             index->rows[n_different++] = index->rows[i];
             continue;
         }
-        repeated = index->rows[i] < repeated ? index->rows[i] : repeated;
+        repeated = MIN(index->rows[i], repeated);
         if (choice == KEY_LAST)
             index->rows[n_different - 1] = index->rows[i];
     }

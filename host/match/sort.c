@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "match/steps.h"
 
 #define DIGIT_BITS     11
@@ -124,7 +125,7 @@ static row_t count_late(const uint64_t *keys, row_t n) {
     row_t n_late = 0;
     for (row_t i = 0; i < n; i++) {
         n_late += keys[i] < largest;
-        largest = keys[i] < largest ? largest : keys[i];
+        largest = MAX(keys[i], largest);
     }
     return n_late;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "columns/traces.h"
 #include "read/device_trace.h"
@@ -385,7 +386,7 @@ static void append_event(struct event_part *part, const struct event_row *values
     events->flags[row] = values->flags;
     for (int value = 0; value < EVENT_N_VALUES && events->notes_places; value++) {
         size_t at = values->value_at[value], from_text = at ? at - text : 0;
-        events->places[row].at[value] = (uint16_t)(from_text < VALUE_FAR ? from_text : VALUE_FAR);
+        events->places[row].at[value] = (uint16_t)MIN(from_text, VALUE_FAR);
     }
     if (events->ahead & AHEAD_IDS)
         events->id[row] = values->id.at ? field_key(&part->part.fields, values->id) : values->id_key;

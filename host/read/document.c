@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "read/document.h"
 #include "read/repair.h"
@@ -70,7 +71,7 @@ static void find_part(void *arg, size_t number) {
             n += count_beginnings(parts, sample, sample + SAMPLE_BYTES);
         }
         double expected = 1.125 * (double)n * (double)size / (double)n_sampled + 64;
-        parts->expected[number] = expected < ROW_LIMIT ? (row_t)expected : ROW_LIMIT;
+        parts->expected[number] = (row_t)MIN(expected, ROW_LIMIT);
     }
     parts->begins[number] = SIZE_MAX;
     for (const char *found = text + at; (found = memmem(found, (size_t)(text + end - found), first, parts->beginning));
@@ -88,8 +89,8 @@ bool document_cut(struct document_parts *parts, bool one) {
     size_t threads = pool_threads(parts->context->pool);
     if (parts->beginning && threads > 1) { /* enough parts to keep all threads busy and to show progress */
         size_t size = parts->document->source.size - parts->open, limit = size / parts->context->part_bytes + 1;
-        parts->n = 8 * threads > size >> 25 ? 8 * threads : size >> 25;
-        parts->n = parts->n < limit ? parts->n : limit;
+        parts->n = MAX(8 * threads, size >> 25);
+        parts->n = MIN(parts->n, limit);
     }
     parts->begins = malloc(parts->n * sizeof *parts->begins);
     parts->expected = calloc(parts->n, sizeof *parts->expected);
@@ -560,7 +561,7 @@ struct json_place document_member_of(const struct document *document, size_t at,
 
 bool nodes_have_durations(const char *bytes, size_t size) {
     static const char *const marks[] = {"\"exclusive_dur\"", "\"dur\""};
-    size_t n = size < LINKED_BYTES ? size : LINKED_BYTES;
+    size_t n = MIN(size, LINKED_BYTES);
     return memmem(bytes, n, marks[0], strlen(marks[0])) || memmem(bytes, n, marks[1], strlen(marks[1]));
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "read/device_trace.h"
 #include "read/document.h"
@@ -292,7 +293,7 @@ static bool read_new(struct column_request *request, struct strings *strings) {
     bool ok = true;
     size_t most = (size_t)PARTS_PER_THREAD * pool_threads(request->pool);
     request->n_parts = request->n_events / EVENTS_A_PART + 1;
-    request->n_parts = request->n_parts < most ? request->n_parts : most;
+    request->n_parts = MIN(request->n_parts, most);
     request->parts = calloc(request->n_parts, sizeof *request->parts);
     if (!request->parts)
         return false;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "read/json.h"
 #include "text/strings.h"
 
@@ -281,7 +282,7 @@ enum sutra_status walk_error(const struct json_walker *walker, struct sutra_erro
     unsigned char c = (unsigned char)source->bytes[at];
     if (walker->expected == valid_string && c == '"')
         return source_error(source, error, at, "this string is not closed before the end of the file");
-    if (utf8_check(source->bytes + at, rest < 4 ? rest : 4) == 0)
+    if (utf8_check(source->bytes + at, MIN(rest, 4)) == 0)
         return source_error(source, error, at, "byte 0x%02x is not valid UTF-8", c);
     if (walker->expected != valid_string)
         return source_error(source, error, at, "malformed JSON: %s was expected", walker->expected);

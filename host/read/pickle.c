@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "columns/hash_tables.h"
 #include "read/json.h"
@@ -43,8 +44,8 @@ static const struct {
 static bool grow(void *column, uint64_t n, uint64_t extra, uint64_t *capacity, size_t size) {
     if (*capacity - n >= extra)
         return true;
-    uint64_t wanted = n + extra < 2 * *capacity ? 2 * *capacity : n + extra;
-    wanted = wanted < 1024 ? 1024 : wanted;
+    uint64_t wanted = MAX(n + extra, 2 * *capacity);
+    wanted = MAX(wanted, 1024);
     if (!column_resize(column, wanted, size))
         return false;
     *capacity = wanted;
@@ -306,7 +307,7 @@ static uint64_t extend(struct objects *objects, struct container *container, uin
         return 0;
     bool is_last = container->first + capacity == objects->n_items;
     if (!is_last && container->n)
-        wanted = wanted < 2 * (uint64_t)container->n ? 2 * (uint64_t)container->n : wanted;
+        wanted = MAX(wanted, 2 * (uint64_t)container->n);
     uint64_t extra = is_last ? wanted - capacity : wanted;
     if (!grow(&objects->items, objects->n_items, extra, &objects->items_capacity, sizeof(object_t)))
         return 0;
@@ -584,8 +585,8 @@ struct machine {
 #define DENSE_MEMO(n_entries) (2 * (n_entries) + 1024)
 
 static bool enlarge(void *column, uint64_t *capacity, uint64_t wanted) {
-    wanted = wanted < 2 * *capacity ? 2 * *capacity : wanted;
-    wanted = wanted < 1024 ? 1024 : wanted;
+    wanted = MAX(wanted, 2 * *capacity);
+    wanted = MAX(wanted, 1024);
     if (!column_resize(column, wanted, sizeof(uint64_t)))
         return false;
     *capacity = wanted;
@@ -691,7 +692,7 @@ static inline uint64_t little_endian(const unsigned char *bytes, size_t n) {
 /* LONG1 and LONG4. */
 static object_t read_long(struct objects *objects, const unsigned char *bytes, size_t n) {
     uint64_t sign = n && bytes[n - 1] >> 7 ? UINT64_MAX : 0;
-    uint64_t low = little_endian(bytes, n < 8 ? n : 8), high = n > 8 ? little_endian(bytes + 8, n - 8) : sign;
+    uint64_t low = little_endian(bytes, MIN(n, 8)), high = n > 8 ? little_endian(bytes + 8, n - 8) : sign;
     if (n < 8)
         low |= sign << 8 * n;
     else if (n > 8 && n < 16)

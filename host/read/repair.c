@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "read/json.h"
 #include "read/repair.h"
 #include "text/numbers.h"
@@ -180,7 +181,7 @@ static bool step_back(const struct trace_repair *repair, size_t *at, char c) {
 /* Length of the key whose opening quote is at `at`, if a colon follows it; SIZE_MAX: no key. */
 static size_t key_length(const struct trace_repair *repair, size_t at) {
     const char *text = repair->text + at;
-    size_t n = 1, limit = repair->size - at < KEY_MAX ? repair->size - at : KEY_MAX;
+    size_t n = 1, limit = MIN(repair->size - at, KEY_MAX);
     if (at >= repair->size || *text != '"')
         return SIZE_MAX;
     while (n < limit && text[n] != '"' && (unsigned char)text[n] >= ' ')
@@ -306,7 +307,7 @@ static size_t next_quote(struct trace_repair *repair, size_t at) {
     repair->quote_from = at;
     while (at < repair->size && repair->text[at] != '"')
         at += repair->text[at] == '\\' ? 2 : 1;
-    return repair->quote = at < repair->size ? at : repair->size;
+    return repair->quote = MIN(at, repair->size);
 }
 
 /* Whether a quote inside a string begins the next key: the string should have ended before the comma. `first`: the
@@ -761,7 +762,7 @@ static bool repair_object(struct trace_repair *repair) {
 
 /* An array without a trace, at repair->at, becomes a trace. */
 static void wrap_array(struct trace_repair *repair) {
-    size_t first = skip_spaces(repair, repair->at + 1), n = repair->size - first < 4096 ? repair->size - first : 4096;
+    size_t first = skip_spaces(repair, repair->at + 1), n = MIN(repair->size - first, 4096);
     bool nodes =
         memmem(repair->text + first, n, "\"ctrl_deps\"", 11) || memmem(repair->text + first, n, "\"op_schema\"", 11);
     edit(repair, repair->at, 0, nodes ? "{\"nodes\": " : "{\"traceEvents\": ", SUTRA_REPAIR_ARRAY);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "columns/hash.h"
 #include "read/document.h"
 #include "read/event_columns.h"
@@ -66,8 +67,8 @@ static inline uint32_t cached_inputs_intern(struct inputs_cache *cache, struct f
         int i = __builtin_ctz(left);
         size_t value_end = places[i].at + event_place_length(text, places[i]);
         found.first = places[i].at < found.at ? i : found.first;
-        found.at = places[i].at < found.at ? places[i].at : found.at;
-        end = value_end > end ? value_end : end;
+        found.at = MIN(places[i].at, found.at);
+        end = MAX(value_end, end);
     }
     found.length = end - found.at;
     if (found.length < 16)

@@ -22,6 +22,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "read/source.h"
 
@@ -31,10 +32,6 @@
 #define EXPANSION_MAX   1000
 #define EXPANSION_SMALL ((size_t)16 << 20)
 
-static size_t min_limit(size_t a, uint64_t b) {
-    return b < a ? (size_t)b : a;
-}
-
 /* The user's limit, or if it is 0 half of the memory that this process may use: of the machine, of its control group
  * (version 2), and a quarter of its address space, since buffers grow by doubling. */
 static size_t input_limit(uint64_t user_limit) {
@@ -42,17 +39,17 @@ static size_t input_limit(uint64_t user_limit) {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t limit = SIZE_MAX / 2;
     if (user_limit)
-        return min_limit(limit, user_limit);
+        return MIN(limit, user_limit);
     if (pages > 0 && page > 0)
-        limit = min_limit(limit, (uint64_t)pages * (uint64_t)page / 2);
+        limit = MIN(limit, (uint64_t)pages * (uint64_t)page / 2);
     unsigned long long group_bytes = 0;
     FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
     if (file && fscanf(file, "%llu", &group_bytes) == 1) /* not "max" */
-        limit = min_limit(limit, group_bytes / 2);
+        limit = MIN(limit, group_bytes / 2);
     if (file)
         fclose(file);
     if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-        limit = min_limit(limit, space.rlim_cur / 4);
+        limit = MIN(limit, space.rlim_cur / 4);
     return limit;
 }
 
@@ -61,7 +58,7 @@ static size_t expanded_limit(size_t size, uint64_t user_limit) {
     if (user_limit)
         return input_limit(user_limit);
     size_t expanded = size < SIZE_MAX / EXPANSION_MAX ? size * EXPANSION_MAX : SIZE_MAX;
-    return min_limit(input_limit(0), expanded < EXPANSION_SMALL ? EXPANSION_SMALL : expanded);
+    return MIN(input_limit(0), MAX(expanded, EXPANSION_SMALL));
 }
 
 /* ---- Gzip by libdeflate (complete members; the output grows until a member fits) and zstd as a stream ---- */
@@ -103,9 +100,9 @@ enum sutra_status gzip_decompress(const char *name, const char *bytes, size_t si
         if (size >= 4)
             memcpy(&stated, bytes + size - 4, 4);
         size_t room = at ? size : stated / DEFLATE_RATIO_MAX <= size ? (size_t)stated + SOURCE_PADDING : 4 * size;
-        for (room = room < 4096 ? 4096 : room;; room *= 2) {
+        for (room = MAX(room, 4096);; room *= 2) {
             size_t made = 0, left = limit - out->length;
-            room = room < left ? room : left;
+            room = MIN(room, left);
             char *to = buffer_reserve(out, room);
             result = LIBDEFLATE_INSUFFICIENT_SPACE;
             if (!to)
@@ -184,7 +181,7 @@ static void gzip_rest(const char *bytes, size_t size, uint64_t most, struct buff
     bool more = done == out->length && at < size && out->length < limit;
     limit -= out->length;
     for (size_t room = 4 * (size - at) + 4096; more; room *= 2) {
-        room = room < limit ? room : limit;
+        room = MIN(room, limit);
         char *to = buffer_reserve(out, room);
         if (!to)
             break;
@@ -458,7 +455,7 @@ struct file_kind file_kind(const char *bytes, size_t size) {
             return kinds[i].kind;
     }
     if (size >= sizeof SQLITE_MAGIC && memcmp(bytes, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0) {
-        size_t i = 0, n = size < SQLITE_BYTES ? size : SQLITE_BYTES;
+        size_t i = 0, n = MIN(size, SQLITE_BYTES);
         while (!memmem(bytes, n, databases[i].table, strlen(databases[i].table)))
             i++;
         return databases[i].kind;
@@ -733,7 +730,7 @@ enum sutra_status source_error(const struct source *source, struct sutra_error *
     error_file(error, SUTRA_DATA, source->name, "%s", message);
     error->offset = offset;
     error->line = 1;
-    const char *at = source->bytes, *end = source->bytes + (offset < source->size ? offset : source->size);
+    const char *at = source->bytes, *end = source->bytes + MIN(offset, source->size);
     while ((at = memchr(at, '\n', (size_t)(end - at)))) {
         error->line++;
         at++;

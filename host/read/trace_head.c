@@ -3,6 +3,7 @@
  * process.
  */
 #include "read/trace_head.h"
+#include "base/shared.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,7 +93,7 @@ static int64_t integer_here(const struct head_text *text) {
 /* The decimal number at the text, or 0. */
 static double decimal_here(const struct head_text *text) {
     char digits[40];
-    size_t left = (size_t)(text->end - text->at), n = left < sizeof digits - 1 ? left : sizeof digits - 1;
+    size_t left = (size_t)(text->end - text->at), n = MIN(left, sizeof digits - 1);
     memcpy(digits, text->at, n);
     digits[n] = 0;
     return *digits == '"' ? 0 : strtod(digits, NULL);

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/shared.h"
 #include "report/charts.h"
 
 #define CELL_WIDTH  168.0
@@ -76,7 +77,7 @@ void grid_draw(const struct svg *svg, const void *chart) {
             uint64_t n_left = group->n_cells - i, room = n_columns - column;
             double x = (double)column * CELL_WIDTH, y = (double)line * LINE_STEP;
             if (i == 0 || column == 0) { /* the name and time of the group, above its cells of this line */
-                double width = (double)(n_left < room ? n_left : room) * CELL_WIDTH - 14;
+                double width = (double)MIN(n_left, room) * CELL_WIDTH - 14;
                 struct shown time = shown_figure(group->us, UNIT_US);
                 struct name name = group->name;
                 name.by_end = true;

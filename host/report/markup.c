@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/shared.h"
 #include "facts/names.h"
 #include "report/markup.h"
 #include "text/strings.h"
@@ -290,5 +291,5 @@ void markup_title(struct markup *markup, struct name name) {
     }
     markup_name(markup, name);
     size_t written = markup->out.out.length - before;
-    markup->title_room -= written < markup->title_room ? written : markup->title_room;
+    markup->title_room -= MIN(written, markup->title_room);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "report/markup.h"
 #include "report/page.h"
 #include "sutra/sutra.h"
@@ -84,7 +85,7 @@ static bool same(const char *a, const char *b) {
 
 static void set_words(struct heading *heading, const char *name, size_t length) {
     size_t room = sizeof heading->words - 1;
-    length = length < room ? length : room;
+    length = MIN(length, room);
     for (size_t i = 0; i < length; i++)
         heading->words[i] = name[i] == '_' ? ' ' : name[i];
     heading->words[length] = '\0';
@@ -173,7 +174,7 @@ static bool read_page(struct pages *pages, const char *folder, int kind) {
     bool is_page = !fstat(file, &found) && S_ISREG(found.st_mode) && found.st_size <= PAGE_BYTES_MAX;
     if (is_page && (to = buffer_reserve(text, (size_t)found.st_size + 1))) {
         ssize_t got = 1;
-        for (size_t n = (size_t)found.st_size; text->length < n && got > 0; text->length += got > 0 ? (size_t)got : 0)
+        for (size_t n = (size_t)found.st_size; text->length < n && got > 0; text->length += (size_t)MAX(got, 0))
             got = read(file, to + text->length, n - text->length);
         to[text->length] = '\0';
     }
@@ -591,7 +592,7 @@ bool page_bars(struct page *page, struct bars bars, uint64_t n_most, const struc
     page_check(page, bars.table);
     bool squares = n_most == RANKS_AS_BARS && bars.n_labels == 1 && bars.table->n_rows > RANKS_AS_BARS;
     uint64_t most = squares ? HEAT_ROWS_MAX : n_most;
-    bars.n_rows = bars.table->n_rows < most ? bars.table->n_rows : most;
+    bars.n_rows = MIN(bars.table->n_rows, most);
     while (bars.row_colours && bars.n_rows > 1 &&
            !(table_get_real(bars.table, bars.values[0].column, bars.n_rows - 1) > 0))
         bars.n_rows--; /* rows descend; a row without time needs no bar */

@@ -172,7 +172,7 @@ static void write_row(struct page *page, const struct sutra_table *table, const 
 void page_table(struct page *page, const struct sutra_table *table, const char *caption, const char *file) {
     struct text_out *out = &page->markup.out;
     struct column_views views;
-    uint64_t most = page->n_rows ? page->n_rows : PAGE_ROWS_MAX, n = table->n_rows < most ? table->n_rows : most;
+    uint64_t most = page->n_rows ? page->n_rows : PAGE_ROWS_MAX, n = MIN(table->n_rows, most);
     page->filled = true;
     set_views(page, table, n, &views);
     bool collapsed = page->charted || n > PAGE_ROWS_OPEN || views.n_shown > PAGE_COLUMNS_OPEN;

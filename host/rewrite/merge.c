@@ -17,6 +17,7 @@
 #include "analyze/rank_clocks.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "facts/selection.h"
 #include "rewrite/merge.h"
@@ -98,14 +99,14 @@ static void share_offset(struct merge_rank **ranks, size_t n) {
     int64_t median = ranks[(n - 1) / 2]->offset_ns;
     for (size_t i = 0; i < n; i++) {
         int64_t distance = moment_size(moment_minus(ranks[i]->offset_ns, median));
-        max_distance = distance > max_distance ? distance : max_distance;
-        max_residual = ranks[i]->residual_ns > max_residual ? ranks[i]->residual_ns : max_residual;
+        max_distance = MAX(distance, max_distance);
+        max_residual = MAX(ranks[i]->residual_ns, max_residual);
     }
     if ((double)max_distance > RANK_CLOCK_CLEARLY * (double)max_residual)
         return;
     for (size_t i = 0; i < n; i++) {
         int64_t distance = moment_size(moment_minus(ranks[i]->offset_ns, median));
-        ranks[i]->residual_ns = distance > ranks[i]->residual_ns ? distance : ranks[i]->residual_ns;
+        ranks[i]->residual_ns = MAX(distance, ranks[i]->residual_ns);
         ranks[i]->offset_ns = median;
     }
 }
@@ -118,7 +119,7 @@ static bool share_clocks(struct sutra_merged *merged, const struct rank_clock *c
     struct merge_rank **of_host = arena_take(&merged->tasks.arena, n, sizeof(struct merge_rank *));
     for (size_t i = 0; i < n; i++) {
         int64_t n_devices = rank_at(merged, tasks->order[i])->n_devices;
-        per_host = n_devices > per_host ? n_devices : per_host;
+        per_host = MAX(n_devices, per_host);
     }
     for (size_t first = 0, end; first < n && of_host; first = end) {
         int64_t host = tasks->list[tasks->order[first]].rank / per_host;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "facts/names.h"
 #include "facts/times.h"
 #include "read/document.h"
@@ -83,7 +84,7 @@ bool merge_arrows_write(struct sutra_merged *merged) {
         int64_t ns = INT64_MIN;
         for (row_t i = 0; i < n; i++) {
             const char *phase = i == 0 ? "\"s\"" : i + 1 < n ? "\"t\"" : "\"f\", \"bp\": \"e\"";
-            ns = stops[i].point->ns > ns ? stops[i].point->ns : ns;
+            ns = MAX(stops[i].point->ns, ns);
             write_stop(merged, &text, &stops[i], ns, stops[0].call->what, phase, id);
         }
         out_step(&text);
@@ -189,7 +190,7 @@ static bool list_processes(const struct device_events *events, const struct lane
         struct merge_process *process = &lanes->processes[entry->number];
         if (lane->on_cpu && !lanes->on_gpu[i])
             process->kind = MERGE_CPU;
-        process->event = event < process->event ? event : process->event;
+        process->event = MIN(event, process->event);
         lanes->process[i] = entry->number;
     }
     pair_table_free(&known);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "read/document.h"
 #include "read/repair.h"
 #include "read/source.h"
@@ -79,7 +80,7 @@ enum sutra_status sutra_repair_parse(struct sutra_context *context, const char *
 
 static void fill_piece(const void *arg, size_t number, struct buffer *out) {
     const struct source *source = arg;
-    size_t from = number * PIECE_BYTES, left = source->size - from, n = left < PIECE_BYTES ? left : PIECE_BYTES;
+    size_t from = number * PIECE_BYTES, left = source->size - from, n = MIN(left, PIECE_BYTES);
     buffer_append(out, source->bytes + from, n);
     source_give_back(source, from, from + n);
 }

@@ -343,7 +343,7 @@ static bool is_kernel(const struct node_graph *graph, row_t slot) {
 static uint64_t weight_of(const struct node_graph *graph, row_t slot) {
     uint64_t duration_us = graph->plus->nodes.duration_us[graph->message[slot]];
     const uint64_t most = (uint64_t)1 << 40; /* twelve days: sums keep within 64 bits */
-    return duration_us == 0 ? 1 : duration_us < most ? duration_us : most;
+    return duration_us == 0 ? 1 : MIN(duration_us, most);
 }
 
 static struct input_text input_text_of(struct et_text text) {
@@ -370,7 +370,7 @@ static bool measure(const struct node_graph *graph, struct op_inputs_parser *par
 static void measure_task(void *arg, size_t task) {
     struct operations_search *search = arg;
     struct op_inputs_parser parser = {0};
-    size_t end = (task + 1) * TASK_OPERATORS < search->n_workers ? (task + 1) * TASK_OPERATORS : search->n_workers;
+    size_t end = MIN((task + 1) * TASK_OPERATORS, search->n_workers);
     for (size_t i = task * TASK_OPERATORS; i < end && !search->no_memory[task]; i++)
         search->no_memory[task] = !measure(search->graph, &parser, &search->workers[i]);
     op_inputs_parser_free(&parser);

@@ -40,7 +40,7 @@ static struct info_call call_of(const struct et_nodes *nodes, row_t row, struct 
     else
         type = nodes->type[row] == ET_COMM_SEND ? SENDS : RECEIVES;
     et_integer(nodes, row, ET_NAME_COMM_SIZE, &size);
-    return (struct info_call){type, strings_intern(groups, name.bytes, name.length), size > 0 ? (uint64_t)size : 0};
+    return (struct info_call){type, strings_intern(groups, name.bytes, name.length), (uint64_t)MAX(size, 0)};
 }
 
 static const char *call_name(int64_t type) {
@@ -90,8 +90,8 @@ static enum sutra_status find_traffic(const struct et_nodes *nodes, struct arena
             row->count++;
             if (__builtin_add_overflow(row->bytes, calls[k].bytes, &row->bytes))
                 row->bytes = UINT64_MAX;
-            row->bytes_least = calls[k].bytes < row->bytes_least ? calls[k].bytes : row->bytes_least;
-            row->bytes_most = calls[k].bytes > row->bytes_most ? calls[k].bytes : row->bytes_most;
+            row->bytes_least = MIN(calls[k].bytes, row->bytes_least);
+            row->bytes_most = MAX(calls[k].bytes, row->bytes_most);
         }
         info->n_traffic = n_rows;
     }
@@ -131,8 +131,8 @@ enum sutra_status sutra_et_info(struct sutra_context *context, struct sutra_et *
     ours.us_least = nodes->n ? UINT64_MAX : 0;
     for (row_t row = 0; row < nodes->n; row++) {
         uint64_t us = nodes->duration_us[row];
-        ours.us_least = us < ours.us_least ? us : ours.us_least;
-        ours.us_most = us > ours.us_most ? us : ours.us_most;
+        ours.us_least = MIN(us, ours.us_least);
+        ours.us_most = MAX(us, ours.us_most);
         if (__builtin_add_overflow(ours.us_total, us, &ours.us_total))
             ours.us_total = UINT64_MAX;
     }

@@ -253,8 +253,8 @@ static enum sutra_status refuse_cycle(const struct search *search, row_t on, str
             struct et_text name = nodes->name[graph->message[search->stack[i].slot]];
             size_t n = strlen(text);
             snprintf(text + n, sizeof text - n, "%" PRIu64 " '%.*s' -(%s)-> ",
-                     nodes->id[graph->message[search->stack[i].slot]], (int)(name.length < 24 ? name.length : 24),
-                     name.bytes, kind_of(graph, search->stack[i].slot, next));
+                     nodes->id[graph->message[search->stack[i].slot]], (int)MIN(name.length, 24), name.bytes,
+                     kind_of(graph, search->stack[i].slot, next));
         } else if (i - first == NAMED - 1)
             strncat(text, "... -> ", sizeof text - strlen(text) - 1);
     }
@@ -305,8 +305,8 @@ struct id_rows {
 static bool rows_begin(struct id_rows *rows, const struct et_nodes *nodes, struct arena *arena) {
     uint64_t min_id = UINT64_MAX, max_id = 0;
     for (row_t row = 0; row < nodes->n; row++) {
-        min_id = nodes->id[row] < min_id ? nodes->id[row] : min_id;
-        max_id = nodes->id[row] > max_id ? nodes->id[row] : max_id;
+        min_id = MIN(nodes->id[row], min_id);
+        max_id = MAX(nodes->id[row], max_id);
     }
     *rows = (struct id_rows){.first = min_id};
     if (nodes->n == 0 || (max_id - min_id) / 4 >= nodes->n)
@@ -433,7 +433,7 @@ enum sutra_status et_lengths_find(const struct et_nodes *nodes, const struct et_
             lengths->n_levels = depth + 1;
         for (uint64_t k = graph->down.first[row]; k < graph->down.first[row + 1]; k++) {
             row_t below = graph->down.rows[k];
-            end_us[below] = end_us[below] > end_us[row] ? end_us[below] : end_us[row];
+            end_us[below] = MAX(end_us[below], end_us[row]);
             level[below] = level[below] > depth ? level[below] : depth + 1;
         }
     }

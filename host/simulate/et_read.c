@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "read/document.h"
 #include "read/source.h"
 #include "read/trace_head.h"
@@ -406,7 +407,7 @@ static bool next_message(struct file_cursor *cursor, bool first, struct wire *me
         cursor->file->cut_at = at;
     if (length == 0 && !first)
         cursor->file->empty_at = at;
-    *message = wire_over(wire->at, length < left ? length : left);
+    *message = wire_over(wire->at, MIN(length, left));
     wire->at = message->end;
     return length > 0 || first;
 }
@@ -468,7 +469,7 @@ static void read_part(const struct et_parts *parts, struct et_part *part, row_t 
         wire_varint(&wire, &length);
         length &= UINT32_MAX;
         uint64_t left = (uint64_t)(wire.end - wire.at);
-        struct wire message = wire_over(wire.at, length < left ? length : left);
+        struct wire message = wire_over(wire.at, MIN(length, left));
         wire.at = message.end;
         read_node(&part->reader, message);
         if (part->reader.fault)
@@ -539,7 +540,7 @@ static void first_fault(const struct source *source, const char *fault, uint64_t
     if (is_json(source)) {
         /* Name the kind of JSON and the command that converts it to an .et file. */
         struct trace_head head;
-        trace_head_look(source->bytes, source->size < HEAD_BYTES ? source->size : HEAD_BYTES, &head);
+        trace_head_look(source->bytes, MIN(source->size, HEAD_BYTES), &head);
         const char *name = source->name;
         if (et_lines_look_like(source->bytes, source->size))
             error_file(
@@ -688,7 +689,7 @@ bool et_may_begin(const char *bytes, size_t size) {
     if (!wire_varint(&file, &length))
         return false;
     size_t left = (size_t)(file.end - file.at);
-    message = wire_over(file.at, length < left ? length : left);
+    message = wire_over(file.at, MIN(length, left));
     while (wire_next(&message, &field))
         if (field.number > 2 && may_be_json(bytes, size)) /* some JSON parses as unknown fields */
             return false;

@@ -27,7 +27,7 @@ void et_timeline_prepare(const struct et_nodes *plain, struct timeline_input *in
         row_t row = plain_row(plain, kernels->id[k]);
         if (row != ROW_NONE && plain->type[row] != ET_COMP)
             kernels->traits[k] |= KERNEL_COMMUNICATES;
-        most = kernels->id[k] > most ? kernels->id[k] : most;
+        most = MAX(kernels->id[k], most);
     }
     if (input->ops.n && input->ops.id[input->ops.n - 1] > most)
         most = input->ops.id[input->ops.n - 1];
@@ -148,7 +148,7 @@ static bool find_first_parts(struct timeline_making *making) {
 /* The weight of a part of a kernel. */
 static uint64_t part_weight(const struct timeline_nodes *timeline, row_t at_row) {
     double run_ns = timeline->run_us[at_row] * 1000;
-    return run_ns >= 1 ? (uint64_t)run_ns : 1;
+    return (uint64_t)MAX(run_ns, 1);
 }
 
 static bool measure_parts(struct timeline_making *making) {

@@ -167,7 +167,7 @@ static double share_of(double us, double total) {
 static void write_shares(const struct sutra_full_report *report, struct text_out *text) {
     const char *names[N_SHARES];
     struct shortened shorts[N_SHARES];
-    uint64_t n = report->n_shares < N_SHARES ? report->n_shares : N_SHARES;
+    uint64_t n = MIN(report->n_shares, N_SHARES);
     for (uint64_t i = 0; i < n; i++)
         names[i] = report->shares[i].name ? report->shares[i].name : "";
     short_names(names, n, NAME_WIDTH, shorts);
@@ -195,7 +195,7 @@ static void write_shares(const struct sutra_full_report *report, struct text_out
 static void write_slacks(const struct sutra_full_report *report, struct text_out *text) {
     const char *names[N_SHARES];
     struct shortened shorts[N_SHARES];
-    uint64_t n = report->n_slack_names < N_SHARES ? report->n_slack_names : N_SHARES;
+    uint64_t n = MIN(report->n_slack_names, N_SHARES);
     for (uint64_t i = 0; i < n; i++)
         names[i] = report->slack_names[i].name;
     if (n == 0)

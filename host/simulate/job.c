@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "simulate/convert.h"
 #include "simulate/et_format.h"
 #include "simulate/rank_graph.h"
@@ -129,7 +130,7 @@ enum sutra_status astra_files_write(struct sutra_context *context, const char *f
 
 enum sutra_status sutra_converted_write_astra(struct sutra_context *context, const struct sutra_converted *converted,
                                               const char *folder, uint32_t n_ranks, struct sutra_error *error) {
-    uint32_t n_known = converted->groups.n_world > 2 ? converted->groups.n_world : 2;
+    uint32_t n_known = MAX(converted->groups.n_world, 2);
     const struct astra_files files = {.groups = &converted->groups, .n_ranks = n_ranks > 1 ? n_ranks : n_known};
     return write_files(context, &files, folder, error);
 }

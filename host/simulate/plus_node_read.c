@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "columns/hash.h"
 #include "facts/collectives.h"
 #include "read/document.h"
@@ -64,7 +65,7 @@ static void append_repr_decoded(struct python_text *text, const char *raw, size_
 /* Copies a string that repr() only quotes; false: other strings. */
 static inline bool copy_if_plain(char *to, const char *raw, size_t length) {
     for (size_t i = 0; i < length; i += SCAN_BYTES)
-        if (!copy_plain(to + i, raw + i, length - i < SCAN_BYTES ? length - i : SCAN_BYTES))
+        if (!copy_plain(to + i, raw + i, MIN(length - i, SCAN_BYTES)))
             return false;
     return !memchr(raw, '\'', length);
 }

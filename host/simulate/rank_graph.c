@@ -178,7 +178,7 @@ static bool describe_nodes(struct rank_graph *graph, const struct et_nodes *node
 
 static uint64_t count_or(const struct et_nodes *nodes, row_t node, enum et_name name) {
     int64_t value = et_integer_or(nodes, node, name, 0);
-    return value > 0 ? (uint64_t)value : 0;
+    return (uint64_t)MAX(value, 0);
 }
 
 static enum comm_kind recorded_kind(const struct et_nodes *nodes, row_t node) {
@@ -207,7 +207,7 @@ static bool list_transfers(struct rank_graph *graph, const struct et_nodes *node
         graph->transfers[graph->n_transfers++] =
             (struct transfer){.node = i,
                               .kind = recorded_kind(nodes, node),
-                              .n_ranks = n_ranks < UINT32_MAX ? (uint32_t)n_ranks : UINT32_MAX,
+                              .n_ranks = (uint32_t)MIN(n_ranks, UINT32_MAX),
                               .bytes = count_or(nodes, node, ET_NAME_MEETING_BYTES)};
     }
     return graph->transfers;

@@ -17,6 +17,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/rows.h"
 #include "simulate/replay.h"
 
@@ -47,7 +48,7 @@ bool replay_slack(const struct replay_graph *graph, const struct replay_times *t
         uint64_t *next = &next_begin[graph->resource[node]], latest_end = *next;
         for (uint64_t w = graph->first_waiter[node]; w < graph->first_waiter[node + 1]; w++) {
             uint64_t b = latest_begin(times, slack_ns, graph->waiters[w]);
-            latest_end = latest_end < b ? latest_end : b;
+            latest_end = MIN(latest_end, b);
         }
         slack_ns[node] = latest_end - times->end_ns[node];
         *next = latest_begin(times, slack_ns, node);

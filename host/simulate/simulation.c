@@ -89,8 +89,8 @@ static bool find_matches(struct sutra_simulation *simulation) {
             }
             match->n++;
             match->wait_ns += times->run_ns[i] - start_ns;
-            match->start_ns = start_ns < match->start_ns ? start_ns : match->start_ns;
-            match->end_ns = times->end_ns[i] > match->end_ns ? times->end_ns[i] : match->end_ns;
+            match->start_ns = MIN(start_ns, match->start_ns);
+            match->end_ns = MAX(times->end_ns[i], match->end_ns);
             if (start_ns > match->last_ns) {
                 match->last_ns = start_ns;
                 match->last = node;
@@ -218,7 +218,7 @@ static enum sutra_status set_durations(struct sutra_simulation *simulation,
         const struct rank_graph *graph = &simulation->graphs[r];
         for (row_t i = 0; i < graph->n; i++) {
             simulation->wait_ns[r][i] = options->no_launch_latency ? 0 : graph->dur_ns[i] - graph->run_ns[i];
-            simulation->run_ns[r][i] = (uint64_t)(run_ns[r][i] < 4e18 ? run_ns[r][i] : 4e18);
+            simulation->run_ns[r][i] = (uint64_t)MIN(run_ns[r][i], 4e18);
         }
     }
     return SUTRA_OK;
@@ -238,7 +238,7 @@ static struct replay_times *alloc_times(const struct sutra_simulation *simulatio
 static uint64_t simulation_end_ns(const struct replay_times *times, uint32_t n) {
     uint64_t end = 0;
     for (uint32_t r = 0; r < n; r++)
-        end = times[r].finish_ns > end ? times[r].finish_ns : end;
+        end = MAX(times[r].finish_ns, end);
     return end;
 }
 
@@ -530,7 +530,7 @@ static void simulate_without_name(void *arg, size_t i) {
 enum sutra_status sutra_simulation_what_if(struct sutra_context *context, struct sutra_simulation *simulation,
                                            uint64_t n, struct sutra_error *error) {
     struct sensitivity_task task = {.simulation = simulation, .pool = context->pool};
-    uint64_t n_names = n < simulation->n_by_name ? n : simulation->n_by_name;
+    uint64_t n_names = MIN(n, simulation->n_by_name);
     stage_begin(context, "sensitivity", n_names);
     pool_run(context->pool, n_names, simulate_without_name, &task);
     stage_end(context);

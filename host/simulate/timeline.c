@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/numbers.h"
 #include "columns/rows.h"
 #include "simulate/timeline.h"
@@ -398,7 +399,7 @@ static void set_kernel_node(const struct timeline_work *work, row_t place, row_t
     nodes->role[place] = NODE_KERNEL;
     nodes->of[place] = kernel;
     nodes->start[place] = start;
-    nodes->duration_us[place] = duration > 0 ? (uint64_t)duration : 0;
+    nodes->duration_us[place] = (uint64_t)MAX(duration, 0);
     nodes->run_us[place] = fmax(0, end - fmax(start, work->input->kernels.start[kernel]));
 }
 

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "simulate/timeline.h"
 
 /* A cut may be this much later than the start of a kernel. */
@@ -79,7 +80,7 @@ static row_t launching_node(const struct readying *readying, row_t kernel) {
     row_t first = times_below(chain->cut, chain->n, kernels->launch_start[kernel]);
     row_t up_to_end = times_up_to(chain->cut, chain->n, kernels->launch_end[kernel]);
     row_t before_start = times_below(chain->cut, chain->n, kernels->start[kernel]);
-    row_t last = up_to_end < before_start ? up_to_end : before_start;
+    row_t last = MIN(up_to_end, before_start);
     if (first >= chain->n)
         return chain->n - 1;
     return last > first + 1 ? last - 1 : first;
@@ -265,7 +266,7 @@ static void add_node(struct chaining *chaining, enum timeline_role role, row_t o
     if (chain->is_first[i])
         chaining->is_used[op] = true;
     chain->start[i] = chaining->now;
-    chain->duration_us[i] = duration > 0 ? (uint64_t)duration : 0;
+    chain->duration_us[i] = (uint64_t)MAX(duration, 0);
     chain->cut[i] = fmax(time, last_cut(chaining));
     chain->first_wait[++chain->n] = chaining->n_waits;
     chaining->now = fmax(chaining->now, time);

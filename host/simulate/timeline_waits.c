@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "columns/rows.h"
 #include "simulate/timeline.h"
 
@@ -258,7 +259,7 @@ static bool wait_for_copies(struct waits_making *making, struct timeline_report 
     if (work->arena->failed)
         return false;
     for (row_t k = 0; k < kernels->n; k++)
-        thread[k] = kernels->launch_thread[k] < n_threads ? kernels->launch_thread[k] : n_threads;
+        thread[k] = MIN(kernels->launch_thread[k], n_threads);
     rows_bucket(making->queues->by_launch, kernels->n, thread, n_threads + 1, first_of, launched);
     for (row_t k = 0; k < kernels->n; k++) {
         row_t op = making->queues->launch_op[k];

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/shared.h"
 #include "text/doubles.h"
 #include "text/numbers.h"
 
@@ -93,7 +94,7 @@ static size_t write_fixed(const char *digits, size_t n, int point, char *out) {
         memcpy(to, digits, n);
         return (size_t)(to - out) + n;
     }
-    size_t whole = (size_t)point < n ? (size_t)point : n;
+    size_t whole = MIN((size_t)point, n);
     memcpy(to, digits, whole);
     memset(to + whole, '0', (size_t)point - whole);
     to += point;

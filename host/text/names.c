@@ -29,7 +29,7 @@ struct reduced {
 
 static void add(struct reduced *reduced, const char *text, size_t length) {
     size_t room = KERNEL_NAME_MAX - 1 - reduced->length;
-    length = length < room ? length : room;
+    length = MIN(length, room);
     memcpy(reduced->text + reduced->length, text, length);
     reduced->length += length;
     reduced->text[reduced->length] = '\0';
@@ -102,7 +102,7 @@ struct component {
 
 /* The word, with the previous one if the word is generic: "gemvx::kernel". */
 static struct name_span specific_word(struct name_span path, struct name_span word) {
-    struct name_span rest = {word.begin + (length_of(word) > 6 ? 6 : length_of(word)), word.end};
+    struct name_span rest = {word.begin + MIN(length_of(word), 6), word.end};
     bool generic = begins_with(word, "kernel") || begins_with(word, "Kernel");
     while (generic && rest.begin < rest.end)
         generic = isdigit((unsigned char)*rest.begin++);
@@ -429,10 +429,6 @@ bool kernel_name_reduce(const char *name, char text[KERNEL_NAME_MAX]) {
 #define PREFIX_MIN      3
 #define PREFIX_DISTANCE 2
 
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b) {
     uint8_t cost[WORD_MAX + 1][WORD_MAX + 1];
     for (size_t i = 0; i <= n_a; i++)
@@ -442,10 +438,11 @@ static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b) {
     for (size_t i = 1; i <= n_a; i++)
         for (size_t j = 1; j <= n_b; j++) {
             size_t change = (size_t)cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            size_t best = smaller(change, 1 + smaller(cost[i - 1][j], cost[i][j - 1]));
+            size_t best = (size_t)MIN(cost[i - 1][j], cost[i][j - 1]) + 1;
+            best = MIN(best, change);
             bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
             if (swapped)
-                best = smaller(best, cost[i - 2][j - 2] + (size_t)1);
+                best = MIN(best, cost[i - 2][j - 2] + (size_t)1);
             cost[i][j] = (uint8_t)best;
         }
     return cost[n_a][n_b];
@@ -461,7 +458,7 @@ void nearest_try(struct nearest *nearest, const char *candidate) {
     if (n_typed <= WORD_MAX && n_candidate <= WORD_MAX && difference < nearest->distance)
         found = distance(nearest->typed, n_typed, candidate, n_candidate);
     if (n_typed >= PREFIX_MIN && strncmp(nearest->typed, candidate, n_typed) == 0)
-        found = smaller(found, PREFIX_DISTANCE);
+        found = MIN(found, PREFIX_DISTANCE);
     if (found >= nearest->distance || found >= n_candidate)
         return;
     nearest->distance = found;
@@ -471,10 +468,6 @@ void nearest_try(struct nearest *nearest, const char *candidate) {
 #define DOTS      2 /* columns of ".." */
 #define WIDTH_MIN 8
 #define REST_MIN  12 /* columns of the differing part, before the beginning gets more than half */
-
-static unsigned clamp_width(unsigned width) {
-    return width < WIDTH_MIN ? WIDTH_MIN : width > SHORT_COLUMNS ? SHORT_COLUMNS : width;
-}
 
 /* Adds characters up to a column; returns where the rest begins. */
 static const char *fill(struct shortened *shortened, const char *text, unsigned width) {
@@ -513,13 +506,13 @@ static void fill_cut(struct shortened *shortened, const char *text, unsigned wid
 
 struct shortened short_text(const char *text, unsigned width) {
     struct shortened shortened = {0};
-    fill_cut(&shortened, text, clamp_width(width));
+    fill_cut(&shortened, text, CLAMP(width, WIDTH_MIN, SHORT_COLUMNS));
     return shortened;
 }
 
 struct shortened short_path(const char *path, unsigned width) {
     struct shortened shortened = {0};
-    width = clamp_width(width);
+    width = CLAMP(width, WIDTH_MIN, SHORT_COLUMNS);
     const char *at = path + strlen(path);
     unsigned n = 0;
     struct visible_character character;
@@ -543,7 +536,7 @@ struct shortened short_path(const char *path, unsigned width) {
 
 struct shortened short_name(const char *name, unsigned width) {
     char reduced[KERNEL_NAME_MAX];
-    bool shorter = columns_of(name) > clamp_width(width) && kernel_name_reduce(name, reduced);
+    bool shorter = columns_of(name) > CLAMP(width, WIDTH_MIN, SHORT_COLUMNS) && kernel_name_reduce(name, reduced);
     return short_text(shorter ? reduced : name, width);
 }
 
@@ -639,7 +632,7 @@ static void find_differences(struct entry *entries, size_t n) {
         while (a[common] && a[common] == b[common])
             common++;
         for (size_t k = i - 1; k <= i; k++)
-            entries[k].from = common > entries[k].from ? common : entries[k].from;
+            entries[k].from = MAX(common, entries[k].from);
     }
     for (size_t i = 0; i < n; i++)
         entries[i].from = begin_of_word(entries[i].text, entries[i].from);
@@ -666,7 +659,7 @@ void short_names(const char *const *names, size_t n, unsigned width, struct shor
     size_t *first = calloc(n + 1, sizeof *first);
     char(*reduced)[KERNEL_NAME_MAX] = calloc(n + 1, sizeof *reduced);
     bool ok = entries && first && reduced;
-    width = clamp_width(width);
+    width = CLAMP(width, WIDTH_MIN, SHORT_COLUMNS);
     for (size_t i = 0; i < n; i++) {
         shorts[i] = short_name(names[i], width);
         if (!ok)

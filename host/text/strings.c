@@ -339,7 +339,7 @@ const char *visible_read(const char *at, struct visible_character *character) {
     if (n > 1)
         utf8_read(at, &code_point);
     if (first < 0x20 || first == 0x7f || (first >= 0x80 && n < 2) || is_wide_control(code_point)) {
-        unsigned n_escaped = n > 1 ? n : 1;
+        unsigned n_escaped = MAX(n, 1);
         character->n_bytes = (unsigned)escape_all(at, n_escaped, character->bytes);
         character->n_columns = character->n_bytes;
         return at + n_escaped;
@@ -483,7 +483,7 @@ static inline size_t decode_plain(const char *raw, size_t length, char *out) {
         uint64_t mask = copy_step(raw + i, out + i);
         if (mask) {
             i += (size_t)__builtin_ctzll(mask) / STEP_BITS;
-            return i < length ? i : length;
+            return MIN(i, length);
         }
     }
     return length;

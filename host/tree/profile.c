@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "read/document.h"
 #include "tree/profile.h"
@@ -282,7 +283,7 @@ static void read_all(struct event_reader *reader, size_t array) {
         size_t at = walker.at;
         walk_value(&walker);
         uint64_t capacity = (uint64_t)profile->capacity + profile->capacity / 2 + 1024;
-        capacity = capacity > ROW_LIMIT ? ROW_LIMIT : capacity;
+        capacity = MIN(capacity, ROW_LIMIT);
         bool full = profile->n == profile->capacity;
         if (full && (profile->n >= ROW_LIMIT || !profile_reserve(profile, (row_t)capacity)))
             out_of_memory(reader);

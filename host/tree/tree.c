@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "columns/numbers.h"
 #include "columns/row.h"
@@ -51,10 +52,10 @@ static void sum_times(struct sutra_tree *tree) {
             tree->device_self[parent] += tree->device_self[i];
         if (thread[parent] != thread[i] || !tree->host[i])
             continue;
-        int64_t from = start[parent] > start[i] ? start[parent] : start[i];
-        int64_t to = end[parent] < end[i] ? end[parent] : end[i];
+        int64_t from = MAX(start[parent], start[i]);
+        int64_t to = MIN(end[parent], end[i]);
         int64_t left = tree->host_self[parent] - (to > from ? to - from : 0);
-        tree->host_self[parent] = left > 0 ? left : 0;
+        tree->host_self[parent] = MAX(left, 0);
     }
 }
 

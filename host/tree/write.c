@@ -32,6 +32,7 @@
  */
 #include <string.h>
 
+#include "base/shared.h"
 #include "text/names.h"
 #include "text/quantities.h"
 #include "tree/tree.h"
@@ -267,7 +268,7 @@ static void write_line(const struct tree_page *page, row_t i) {
     uint32_t n_columns = page->options->n_columns, max_depth = 200;
     if (n_columns)
         max_depth = n_columns > TIMES_COLUMNS + NAME_MIN ? (n_columns - TIMES_COLUMNS - NAME_MIN) / 2 : 0;
-    uint32_t depth = tree->depth[i] < max_depth ? tree->depth[i] : max_depth;
+    uint32_t depth = MIN(tree->depth[i], max_depth);
     write_us_column(text, tree->host[i]);
     write_us_column(text, tree->host_self[i]);
     write_us_column(text, tree->device[i]);
@@ -297,7 +298,7 @@ static void write_root(struct tree_page *page, row_t k) {
     while (k < end) {
         row_t i = tree->preorder[k];
         bool deep = page->options->max_depth && tree->depth[i] >= page->options->max_depth;
-        double us = (double)(tree->host[i] > tree->device[i] ? tree->host[i] : tree->device[i]) / 1e3;
+        double us = (double)MAX(tree->host[i], tree->device[i]) / 1e3;
         if (!deep && !(us < page->options->min_us)) {
             if (count_line(page))
                 write_line(page, i);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/shared.h"
 #include "columns/strings.h"
 #include "read/document.h"
 #include "text/numbers.h"
@@ -77,7 +78,7 @@ bool document_frame(const struct document *document, bool empty, struct buffer *
 void trace_copy_to(const struct sutra_device_trace *trace, struct text_out *text, size_t *from, size_t to) {
     const size_t limit = 1 << 20;
     while (*from < to) {
-        size_t n = to - *from < limit ? to - *from : limit;
+        size_t n = MIN(to - *from, limit);
         buffer_append(&text->out, trace->document.source.bytes + *from, n);
         *from += n;
         out_step(text);

@@ -49,8 +49,8 @@ static enum sutra_status sum_work(struct collective_part *part, struct sutra_con
             n_untimed++;
             continue;
         }
-        part->first_ns = start_ns < part->first_ns ? start_ns : part->first_ns;
-        part->last_ns = end_ns > part->last_ns ? end_ns : part->last_ns;
+        part->first_ns = MIN(start_ns, part->first_ns);
+        part->last_ns = MAX(end_ns, part->last_ns);
         if (!is_copy && classes[name] == DEVICE_COMPUTE + 1)
             part->compute_ns += (double)moment_minus(end_ns, start_ns);
     }
@@ -232,8 +232,8 @@ static enum sutra_status collective_ranks_make(struct sutra_collectives *of, str
         if (!part || part->first_ns > part->last_ns)
             continue;
         int64_t begin = set_time(of, i, part->first_ns), end = set_time(of, i, part->last_ns);
-        first = begin < first ? begin : first;
-        last = end > last ? end : last;
+        first = MIN(begin, first);
+        last = MAX(end, last);
     }
     of->first_ns = first == INT64_MAX ? 0 : first;
     of->summary.span_us = first > last ? 0 : microseconds(moment_minus(last, first));
@@ -308,8 +308,8 @@ struct collective_time collective_time_of(const struct sutra_collectives *of, co
     int64_t n_in = CALL_UNKNOWN, n_out = CALL_UNKNOWN, bytes;
     for (row_t i = 0; i < match->n; i++) {
         const struct collective_call *call = collective_match_call(&of->calls, &of->matches, match, i);
-        n_in = call->n_in > n_in ? call->n_in : n_in;
-        n_out = call->n_out > n_out ? call->n_out : n_out;
+        n_in = MAX(call->n_in, n_in);
+        n_out = MAX(call->n_out, n_out);
     }
     unsigned size = collective_type_bytes(strings_text(&of->calls.strings, first->type));
     int64_t n = collective_elements(time.kind, n_in, n_out, time.n_members);
@@ -336,7 +336,7 @@ static enum sutra_status analyze_all(struct sutra_collectives *of, struct sutra_
         if (!collective_calls_append(&of->calls, &part->calls))
             return error_memory(error);
         collective_calls_free(&part->calls);
-        of->first_ns = part->first_ns < of->first_ns ? part->first_ns : of->first_ns;
+        of->first_ns = MIN(part->first_ns, of->first_ns);
         of->link_gb_per_s = part->link_gb_per_s > 0 ? part->link_gb_per_s : of->link_gb_per_s;
         int64_t n = part->n_devices; /* a process that sees one device does not know the number of devices */
         of->ranks_per_host = n > of->ranks_per_host && (n > 1 || of->tasks.n == 1) ? n : of->ranks_per_host;

@@ -394,7 +394,7 @@ struct kind_sums {
 static void add_row(struct kind_sums *sums, const struct kind_row *row) {
     sums->n++;
     sums->n_messages += row->is_message;
-    sums->bytes += row->bytes > 0 ? (double)row->bytes : 0;
+    sums->bytes += (double)MAX(row->bytes, 0);
     sums->transfer_ns += (double)row->transfer_ns;
     sums->skew_ns += (double)row->skew_ns;
     sums->max_skew_ns = fmax(sums->max_skew_ns, (double)row->skew_ns);
@@ -457,7 +457,7 @@ static void add_group_totals(const struct sutra_collectives *of, const struct ki
         add_row(&sums, &rows[i]);
         run = i > 0 && rows[i].last_rank == rows[i - 1].last_rank ? run + 1 : 1;
         max_rank = run > max_last ? rows[i].last_rank : max_rank;
-        max_last = run > max_last ? run : max_last;
+        max_last = MAX(run, max_last);
     }
     const struct collective_group *group = &of->calls.groups[rows->group];
     collective_table_string(of, table, group->name);

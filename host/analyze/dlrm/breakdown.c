@@ -94,7 +94,7 @@ static bool gather(struct breaking *breaking, struct tuples *streams) {
             /* Sets a label's level; a label nested too deep counts for its last ancestor within the limit. */
             row_t parent = breaking->tree->forest.parent[node];
             unsigned level = parent == ROW_NONE ? 0 : breaking->level[parent] + 1u;
-            breaking->level[node] = (uint16_t)(level < LEVELS_MAX ? level : LEVELS_MAX);
+            breaking->level[node] = (uint16_t)MIN(level, LEVELS_MAX);
             breaking->label[node] = level < LEVELS_MAX ? node : breaking->label[parent];
             node++;
         }

@@ -119,7 +119,7 @@ static void find_roots(const struct dlrm_work *work, value_key main_tid, struct 
         forest->n_crossing += (at.low > 0 && number_compare(number_at(host->end, roots[at.low - 1]), start) > 0);
         if (lists->labels != LIST_NONE && tid[host->event[i]] != main_tid) {
             row_t label = first_reaching(host, lists, lists->labels, start, end);
-            found = label < own ? label : own; /* none is the largest row */
+            found = MIN(label, own); /* none is the largest row */
         }
         host->parent[i] = ROW_NONE;
         host->root[i] = found == ROW_NONE ? i : found;

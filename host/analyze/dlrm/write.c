@@ -9,6 +9,7 @@
 #include "analyze/dlrm/overheads.h"
 #include "analyze/dlrm/write.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "read/json.h"
 #include "write/text.h"
 
@@ -647,7 +648,7 @@ static enum sutra_status write_file(const struct target *target, const char *nam
 /* Joins a prefix, a word of the user or the trace, and a suffix; replaces characters invalid in file names. */
 static char *file_name(const char *prefix, const char *word, size_t length, const char *suffix) {
     char *name = NULL;
-    if (asprintf(&name, "%s%.*s%s", prefix, (int)(length < 200 ? length : 200), word, suffix) < 0)
+    if (asprintf(&name, "%s%.*s%s", prefix, (int)MIN(length, 200), word, suffix) < 0)
         return NULL;
     for (char *c = name; *c; c++)
         if (*c == '/' || (unsigned char)*c < ' ')

@@ -43,7 +43,7 @@ static struct tuple thread_of(const struct annotated *annotated, row_t event) {
 
 /* An event with a duration below 0 ends at its start. */
 static int64_t end_of(const struct hta_rows *rows, row_t event) {
-    return rows->start[event] + (rows->dur[event] > 0 ? rows->dur[event] : 0);
+    return rows->start[event] + MAX(rows->dur[event], 0);
 }
 
 static enum sutra_status sort_annotations(struct annotated *annotated, struct arena *arena, struct sutra_error *error) {

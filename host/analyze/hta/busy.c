@@ -75,7 +75,7 @@ static enum sutra_status make_series(const struct hta_input *input, struct tuple
         for (row_t i = merged.first[device]; i < merged.first[device + 1]; i++)
             for (int64_t at = merged.start[i] - begin, to = merged.end[i] - begin, next; at < to; at = next) {
                 next = (at / length + 1) * length;
-                busy[at / length] += (to < next ? to : next) - at;
+                busy[at / length] += MIN(to, next) - at;
             }
         for (int i = 0; i < N_BINS && begin + i * length < last_end; i++) {
             table_real(table, us_of(begin + i * length));

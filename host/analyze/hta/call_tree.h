@@ -12,6 +12,7 @@
 #define ANALYZE_HTA_CALL_TREE_H
 
 #include "analyze/hta/hta.h"
+#include "base/shared.h"
 #include "columns/hash_tables.h"
 
 struct hta_call_tree {
@@ -42,7 +43,7 @@ bool call_tree_has(const struct hta_input *input, row_t event);
 
 /* The end of a row; a row with a duration below 0 ends at its start. */
 static inline int64_t hta_end(const struct hta_rows *rows, row_t event) {
-    return rows->start[event] + (rows->dur[event] > 0 ? rows->dur[event] : 0);
+    return rows->start[event] + MAX(rows->dur[event], 0);
 }
 
 #endif

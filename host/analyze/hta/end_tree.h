@@ -10,16 +10,13 @@
 #define ANALYZE_HTA_END_TREE_H
 
 #include "base/arena.h"
+#include "base/shared.h"
 #include "columns/row.h"
 
 struct end_tree {
     size_t size;     /* leaves: a power of 2 above n */
     int64_t *latest; /* end in each node's range */
 };
-
-static inline int64_t later_end(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
 
 /* False: out of memory. */
 static inline bool end_tree_make(struct end_tree *tree, struct arena *arena, const int64_t *ends, row_t n) {
@@ -32,7 +29,7 @@ static inline bool end_tree_make(struct end_tree *tree, struct arena *arena, con
     for (size_t i = 0; i < tree->size; i++)
         tree->latest[tree->size + i] = i < n ? ends[i] : INT64_MIN;
     for (size_t i = tree->size; --i > 0;)
-        tree->latest[i] = later_end(tree->latest[2 * i], tree->latest[2 * i + 1]);
+        tree->latest[i] = MAX(tree->latest[2 * i], tree->latest[2 * i + 1]);
     return true;
 }
 
@@ -52,7 +49,7 @@ static inline void end_tree_remove(struct end_tree *tree, row_t interval) {
     size_t node = tree->size + interval;
     tree->latest[node] = INT64_MIN;
     for (node /= 2; node > 0; node /= 2)
-        tree->latest[node] = later_end(tree->latest[2 * node], tree->latest[2 * node + 1]);
+        tree->latest[node] = MAX(tree->latest[2 * node], tree->latest[2 * node + 1]);
 }
 
 #endif

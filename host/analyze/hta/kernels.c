@@ -13,6 +13,7 @@
 
 #include "analyze/hta/hta.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "match/steps.h"
 
 /*
@@ -70,7 +71,7 @@ struct name_row {
 };
 
 static int compare_text(const char *a, size_t n_a, const char *b, size_t n_b) {
-    int order = memcmp(a, b, n_a < n_b ? n_a : n_b);
+    int order = memcmp(a, b, MIN(n_a, n_b));
     return order ? order : (n_a > n_b) - (n_a < n_b);
 }
 
@@ -146,7 +147,7 @@ static enum sutra_status add_with_others(const struct sutra_hta_options *options
         bool above = !rows[i].is_kept && (running[i] > limit || i >= n_kept);
         bool named_others = rows[i].length == strlen(OTHERS) && memcmp(rows[i].name, OTHERS, strlen(OTHERS)) == 0;
         wide_t total = rows[i].durs.sum; /* clipped to 64 bits */
-        total = total > INT64_MAX ? INT64_MAX : total < INT64_MIN ? INT64_MIN : total;
+        total = CLAMP(total, INT64_MIN, INT64_MAX);
         struct moments one = {0};
         moments_add(above || named_others ? &others : &one, (int64_t)total);
         if (one.n)

@@ -59,7 +59,7 @@ static int compare_patterns(const void *left, const void *right, void *arg) {
     const struct pattern *b = &patterns->list[*(const uint32_t *)right];
     if (a->n != b->n)
         return a->n > b->n ? -1 : 1;
-    size_t length = a->length < b->length ? a->length : b->length;
+    size_t length = MIN(a->length, b->length);
     int order = memcmp(patterns->texts.bytes + a->text, patterns->texts.bytes + b->text, length);
     return order ? order : (a->length > b->length) - (a->length < b->length);
 }
@@ -421,7 +421,7 @@ static enum sutra_status find_roots(struct sequences *sequences, struct arena *a
             continue;
         bool launched = rows->stream[event] > 0 && link != ROW_NONE && link != 0;
         int32_t depth = launched && sequences->depth[link] != DEPTH_NONE ? sequences->depth[link] + 1 : DEPTH_NONE;
-        sequences->min_depth = depth < sequences->min_depth ? depth : sequences->min_depth;
+        sequences->min_depth = MIN(depth, sequences->min_depth);
     }
     if (sequences->min_depth >= 0)
         call_tree_visit(&sequences->tree, visit_root, sequences);

@@ -15,6 +15,7 @@
 
 #include "analyze/hta/hta.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/hash_tables.h"
 #include "facts/launches.h"
 
@@ -70,8 +71,8 @@ static void add_length(struct queue_series *series, double length, double from, 
     first = first < QUEUE_STRETCHES ? first : QUEUE_STRETCHES - 1;
     last = last < QUEUE_STRETCHES ? last : QUEUE_STRETCHES - 1;
     for (uint32_t i = first; i <= last; i++) {
-        series->mean[i] += length * ((to < i + 1 ? to : i + 1) - (from > i ? from : i));
-        series->most[i] = length > series->most[i] ? length : series->most[i];
+        series->mean[i] += length * (MIN(to, i + 1) - MAX(from, i));
+        series->most[i] = MAX(length, series->most[i]);
     }
 }
 
@@ -81,8 +82,8 @@ bool queue_list_add(struct queue_list *list, int64_t rank, const struct queue_ti
     bool ok = true;
     series.rank = rank;
     for (row_t i = 0; i < times->n; i++) {
-        begin = times->ns[i] < begin ? times->ns[i] : begin;
-        last = times->ns[i] > last ? times->ns[i] : last;
+        begin = MIN(times->ns[i], begin);
+        last = MAX(times->ns[i], last);
     }
     double begin_us = us_of(begin), end_us = us_of(last);
     double scale = end_us > begin_us ? QUEUE_STRETCHES / (end_us - begin_us) : 0;
@@ -91,7 +92,7 @@ bool queue_list_add(struct queue_list *list, int64_t rank, const struct queue_ti
     for (row_t first = 0, end; first < times->n && ok; first = end) {
         int64_t longest = 0;
         for (end = first; end < times->n && times->lane[end] == times->lane[first]; end++)
-            longest = times->length[end] > longest ? times->length[end] : longest;
+            longest = MAX(times->length[end], longest);
         series.stream = times->streams[times->lane[first]];
         series.longest = (double)longest;
         uint32_t at = index_for(list, &series);
@@ -462,8 +463,8 @@ static void add_blocked(struct sutra_hta *hta, const struct hta_rows *rows, cons
     int64_t ns = 0, last_ns = 0, last_stream = 0, first = INT64_MAX, latest = INT64_MIN;
     for (row_t i = 0; i < rows->n; i++) {
         int64_t start = rows->start[rows->list[i]];
-        first = start < first ? start : first;
-        latest = start > latest ? start : latest;
+        first = MIN(start, first);
+        latest = MAX(start, latest);
     }
     int64_t duration = rows->n ? latest - first : 0; /* as HTA: from the first start of a row to the last start */
     bool full = false, any = false;

@@ -14,6 +14,7 @@
 #include "analyze/ranks.h"
 #include "base/error.h"
 #include "base/options.h"
+#include "base/shared.h"
 #include "facts/times.h"
 
 /* ---- Partial results ---- */
@@ -198,7 +199,7 @@ static void add_sums(struct sutra_hta_summary *all, const struct sutra_hta_summa
     all->other_wait_us += one->other_wait_us;
     all->launch_us += one->launch_us;
     all->delay_median_us += one->n_launches ? one->delay_median_us * (double)one->n_launches : 0;
-    all->n_steps = one->n_steps > all->n_steps ? one->n_steps : all->n_steps;
+    all->n_steps = MAX(one->n_steps, all->n_steps);
 }
 
 /* Sums the summaries of all ranks. */

@@ -18,6 +18,7 @@
 
 #include "analyze/hta/hta.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "facts/times.h"
 #include "text/numbers.h"
 
@@ -112,7 +113,7 @@ static int64_t find_cut(const struct row_reading *reading) {
         if (rows->state[event] & HTA_GPU)
             continue;
         int64_t at = rows->start[event] + (reading->options->last_step ? rows->dur[event] + 1 : 0);
-        cut = at > cut ? at : cut;
+        cut = MAX(at, cut);
     }
     if (cut > INT64_MIN || reading->options->hta_version == SUTRA_HTA_VERSION_0_5)
         return cut;

@@ -69,8 +69,8 @@ static bool collect_spans(struct hta_stragglers *stragglers, const struct sutra_
             if (first == INT64_MAX || !has_step(stragglers, step))
                 continue;
             in_range[n++] = step;
-            stragglers->first_ns = first < stragglers->first_ns ? first : stragglers->first_ns;
-            stragglers->last_ns = last > stragglers->last_ns ? last : stragglers->last_ns;
+            stragglers->first_ns = MIN(first, stragglers->first_ns);
+            stragglers->last_ns = MAX(last, stragglers->last_ns);
         }
     stragglers->n_steps_with_rows = sort_distinct(in_range, n);
     return true;
@@ -83,7 +83,7 @@ bool stragglers_take(struct hta_stragglers *stragglers, const struct sutra_hta *
     for (size_t i = 0; i < n_ranks; i++) {
         n += ranks[i]->collectives.n_rows;
         n_spans += ranks[i]->spans.n_rows;
-        stragglers->base_ns = ranks[i]->base < stragglers->base_ns ? ranks[i]->base : stragglers->base_ns;
+        stragglers->base_ns = MIN(ranks[i]->base, stragglers->base_ns);
     }
     stragglers->list = arena_take(arena, n, sizeof *stragglers->list);
     if (!stragglers->list || !strings_init(&stragglers->strings))
@@ -246,7 +246,7 @@ uint64_t stragglers_list(const struct hta_stragglers *stragglers, uint64_t n_can
         suspects[i] = (struct suspect){all[i], marks[i],
                                        n_ranks == n && !stragglers->compat ? stragglers->metric[i].start_ns : 0};
     qsort(suspects, n_ranks, sizeof *suspects, compare_suspects);
-    uint64_t n_listed = n_ranks < n_candidates ? n_ranks : n_candidates;
+    uint64_t n_listed = MIN(n_ranks, n_candidates);
     for (uint64_t i = 0; i < n_listed; i++)
         ranks[i] = suspects[i].rank;
     return n_listed;
@@ -310,7 +310,7 @@ static void add_lateness(const struct rank_collective *list, uint64_t n, struct 
         of_rank->n++;
         of_rank->n_last += i == shortest && late_ns > 0;
         of_rank->late_ns += late_ns;
-        of_rank->max_late_ns = late_ns > of_rank->max_late_ns ? late_ns : of_rank->max_late_ns;
+        of_rank->max_late_ns = MAX(late_ns, of_rank->max_late_ns);
         of_rank->wait_ns += list[i].dur_ns - list[shortest].dur_ns;
     }
 }
@@ -433,8 +433,8 @@ enum sutra_status hta_spans(const struct hta_input *input, struct arena *arena, 
         if (!span)
             continue;
         span->has_rows = true;
-        span->first = rows->start[event] < span->first ? rows->start[event] : span->first;
-        span->last = end > span->last ? end : span->last;
+        span->first = MIN(rows->start[event], span->first);
+        span->last = MAX(end, span->last);
     }
     for (uint32_t i = 0; i < spans.numbers.n && ok; i++) {
         table_integer(&hta->spans, spans.numbers.list[i].part[0]);

@@ -3,6 +3,7 @@
  */
 #include "analyze/launches/busy.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "match/steps.h"
 
 enum sutra_status merge_busy_intervals(const struct op_reading *model, const uint8_t *classes, const uint8_t *counts,
@@ -19,8 +20,8 @@ enum sutra_status merge_busy_intervals(const struct op_reading *model, const uin
         row_t i = devices->by_start[k];
         if (classes[i] == DEVICE_NO_WORK || (counts && !counts[i]))
             continue;
-        start[n] = devices->start[i] > from ? devices->start[i] : from;
-        end[n] = devices->stop[i] < to ? devices->stop[i] : to;
+        start[n] = MAX(devices->start[i], from);
+        end[n] = MIN(devices->stop[i], to);
         class[n] = classes[i];
         n += start[n] < end[n];
     }
@@ -60,8 +61,8 @@ enum sutra_status timeline_measure(const struct op_reading *model, const uint8_t
     for (row_t i = 0; i < devices->n; i++) {
         if (devices->class[i] == DEVICE_NO_WORK || (counts && !counts[i]))
             continue;
-        first = devices->start[i] < first ? devices->start[i] : first;
-        last = devices->stop[i] > last ? devices->stop[i] : last;
+        first = MIN(devices->start[i], first);
+        last = MAX(devices->stop[i], last);
     }
     int64_t busy = sum_states(&states, COMPUTE | COMMUNICATION | COPY, 0), total = first <= last ? last - first : 0;
     *times = (struct timeline_times){.compute = sum_states(&states, COMPUTE, 0),

@@ -15,6 +15,7 @@
 #include "analyze/launches/launches.h"
 #include "analyze/operators/operators.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "base/threads.h"
 #include "columns/column.h"
 #include "columns/hash_tables.h"
@@ -57,7 +58,7 @@ static enum sutra_status select_ticks(struct sutra_context *context, struct op_r
     }
     int exponent;
     frexp(max_us, &exponent);
-    model->ticks_per_us = ldexp(1, TICK_BITS - (exponent > 0 ? exponent : 0));
+    model->ticks_per_us = ldexp(1, TICK_BITS - MAX(exponent, 0));
     return SUTRA_OK;
 }
 
@@ -464,7 +465,7 @@ static enum sutra_status attribute(struct op_reading *model, struct arena *arena
         wide_t sum = 0;
         for (row_t k = charges->first[i]; k < charges->first[i + 1]; k++) {
             int64_t start = devices->start[charges->device[k]], stop = devices->stop[charges->device[k]];
-            int64_t from = start > last_end ? start : last_end;
+            int64_t from = MAX(start, last_end);
             sum += stop - start;
             busy += stop > from ? stop - from : 0;
             last_end = stop > from ? stop : last_end;

@@ -81,7 +81,7 @@ int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b) {
     if (a == b)
         return 0;
     size_t length_a = strings_length(names, a), length_b = strings_length(names, b);
-    int order = memcmp(strings_text(names, a), strings_text(names, b), length_a < length_b ? length_a : length_b);
+    int order = memcmp(strings_text(names, a), strings_text(names, b), MIN(length_a, length_b));
     return order ? order : (length_a > length_b) - (length_a < length_b);
 }
 
@@ -90,7 +90,7 @@ int memory_compare_names(const struct strings *names, uint32_t a, uint32_t b) {
 static uint32_t better(const struct peak_tree *tree, uint32_t a, uint32_t b) {
     if (tree->values[a] != tree->values[b])
         return tree->values[a] > tree->values[b] ? a : b;
-    return a < b ? a : b;
+    return MIN(a, b);
 }
 
 bool peak_tree_init(struct peak_tree *tree, struct arena *arena, uint32_t n) {
@@ -447,7 +447,7 @@ static enum sutra_status find_growth(struct sutra_memory *memory, struct memory_
         if (!allocs->before[i])
             rows[first[allocs->frame[i]]++] = i;
     int64_t floor = device->active[device->peak] / 1000;
-    floor = floor > GROWTH_BYTES_MIN ? floor : GROWTH_BYTES_MIN;
+    floor = MAX(floor, GROWTH_BYTES_MIN);
     uint32_t n_found = 0;
     for (uint32_t name = 0, from = 0; name < n_names; from = first[name++]) {
         if (first[name] - from < n_steps - 2)
@@ -535,7 +535,7 @@ static enum sutra_status fill_layers(struct sutra_memory *memory, struct memory_
         int64_t *bytes = layers->bytes[layer_of[allocs->frame[i]] - 1];
         uint32_t end = allocs->end[i] == EVENT_NONE ? layers->n : bins_before(layers, allocs->end[i] + 1);
         uint32_t begin = bins_before(layers, allocs->begin[i]);
-        bytes[begin < end ? begin : end] += allocs->size[i];
+        bytes[MIN(begin, end)] += allocs->size[i];
         bytes[end] -= allocs->size[i];
     }
     for (uint32_t i = 0; i < layers->n_layers; i++)

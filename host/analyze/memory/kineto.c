@@ -160,7 +160,7 @@ static enum sutra_status list_events(struct kineto *k, struct sutra_error *error
                             : category == annotation_category ? RANGE_ANNOTATION
                                                               : RANGE_PYTHON;
         ranges->start_ns[row] = exact_start_ns(k->trace, &k->times, i);
-        ranges->end_ns[row] = ranges->start_ns[row] + (dur_ns > 0 ? dur_ns : 0);
+        ranges->end_ns[row] = ranges->start_ns[row] + MAX(dur_ns, 0);
     }
     return SUTRA_OK;
 }
@@ -269,7 +269,7 @@ static enum sutra_status sweep_threads(struct kineto *k, struct sutra_error *err
     int64_t *memory_ns = arena_take(k->arena, n_memory, sizeof *memory_ns);
     row_t *order = arena_take(k->arena, n, sizeof *order),
           *memory_order = arena_take(k->arena, n_memory, sizeof *order);
-    uint64_t *keys = arena_take(k->arena, n > n_memory ? n : n_memory, sizeof *keys);
+    uint64_t *keys = arena_take(k->arena, MAX(n, n_memory), sizeof *keys);
     struct enclosing *stack = arena_take(k->arena, n, sizeof *stack);
     int64_t *stack_end_ns = arena_take(k->arena, n, sizeof *stack_end_ns);
     k->enclosing = arena_take(k->arena, n_memory, sizeof *k->enclosing);

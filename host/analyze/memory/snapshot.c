@@ -15,6 +15,7 @@
 
 #include "analyze/memory/snapshot.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "read/pickle.h"
 
 #define DEVICES_MAX    1024
@@ -123,7 +124,7 @@ static enum sutra_status add_segment(const struct snapshot *s, object_t segment,
     get_size(s, dict_get(o, segment, WORD_TOTAL_SIZE), &total);
     state->n_segments++;
     state->reserved += total;
-    state->largest_segment = total > state->largest_segment ? total : state->largest_segment;
+    state->largest_segment = MAX(total, state->largest_segment);
     for (uint32_t i = 0; i < n; i++) {
         object_t of = dict_get(o, items[i], WORD_STATE);
         get_size(s, dict_get(o, items[i], WORD_SIZE), &size);
@@ -136,7 +137,7 @@ static enum sutra_status add_segment(const struct snapshot *s, object_t segment,
             state->internal += size - requested;
         } else if (of == object_word(WORD_INACTIVE)) {
             inactive += size;
-            state->largest_free_block = size > state->largest_free_block ? size : state->largest_free_block;
+            state->largest_free_block = MAX(size, state->largest_free_block);
         } else {
             state->pending_free += size;
         }

@@ -7,6 +7,7 @@
 
 #include "analyze/memory/memory.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "write/text.h"
 
 /*
@@ -60,7 +61,7 @@ static void add_groups_json(struct memory_writing *w, const char *key, const cha
 }
 
 static uint64_t top(const struct memory_writing *w, uint64_t n) {
-    return n < w->memory->n_top ? n : w->memory->n_top;
+    return MIN(n, w->memory->n_top);
 }
 
 static void add_top(struct memory_writing *w, const char *key, const char *name, const struct memory_groups *groups) {
@@ -227,8 +228,7 @@ static void add_ooms_json(struct memory_writing *w, const struct memory_device *
             add_name(w, oom->frame);
             add_key(w, "operator");
             add_name(w, oom->operator_name);
-            add_groups_json(w, "holders", "frame", oom->largest_frames, oom->n_frames < n_top ? oom->n_frames : n_top,
-                            oom->live_bytes);
+            add_groups_json(w, "holders", "frame", oom->largest_frames, MIN(oom->n_frames, n_top), oom->live_bytes);
         }
         out_add(w->text, "}");
         out_step(w->text);

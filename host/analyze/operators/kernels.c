@@ -10,6 +10,7 @@
 #include "analyze/launches/arguments.h"
 #include "analyze/operators/operators.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "read/event_columns.h"
 #include "text/names.h"
@@ -319,8 +320,8 @@ static void add_durations(const struct work_tables *from, struct sutra_table *ta
             bin++;
         counts[bin]++;
         ticks[bin] += length;
-        first = bin < first ? bin : first;
-        last = bin > last ? bin : last;
+        first = MIN(bin, first);
+        last = MAX(bin, last);
     }
     for (unsigned bin = first; bin < N_BINS && bin <= last; bin++) {
         table_integer(table, from->input->options.rank);

@@ -10,6 +10,7 @@
 #include "analyze/launches/busy.h"
 #include "analyze/operators/operators.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "match/steps.h"
 
@@ -248,7 +249,7 @@ static enum sutra_status group_hosts(struct name_table *table, struct arena *are
         sum->total += stop - start;
         sum->self += stop - start;
         if (enclosing != ROW_NONE) { /* not self time of the enclosing operator: the time in which both run */
-            int64_t end = hosts->stop[enclosing] < stop ? hosts->stop[enclosing] : stop;
+            int64_t end = MIN(hosts->stop[enclosing], stop);
             table->hosts[*group_of(table, enclosing)].self -= end - start;
         }
     }

@@ -15,6 +15,7 @@
 #include "analyze/operators/tracelens_sheets.h"
 #include "analyze/table.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/column.h"
 #include "columns/hash_tables.h"
 #include "facts/launches.h"
@@ -298,7 +299,7 @@ static void add_histogram(const struct kernel_table *from, struct sutra_table *t
     int64_t counts[HISTOGRAM_BINS] = {0};
     for (row_t i = 0; i < from->n; i++) {
         double us = op_dur_us(from->reading, from->device[i]);
-        min = us < min ? us : min;
+        min = MIN(us, min);
         max = us < SHORT_US && us > max ? us : max;
     }
     if (min >= SHORT_US)

@@ -7,6 +7,7 @@
 
 #include "analyze/overview/findings.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "match/steps.h"
 #include "text/names.h"
 
@@ -77,7 +78,7 @@ static enum sutra_status measure_launches(struct diagnosis *d, struct sutra_erro
             measures->n_graph += is_graph && is_kernel;
             measures->n_graph_launches += is_graph && (k == 0 || devices->call[launched[k - 1]] != call);
         }
-        last_end = devices->stop[i] > last_end ? devices->stop[i] : last_end;
+        last_end = MAX(devices->stop[i], last_end);
     }
     return SUTRA_OK;
 }
@@ -107,7 +108,7 @@ static enum sutra_status measure_host(struct diagnosis *d, struct sutra_error *e
     if (status)
         return status;
     if (median < INT64_MAX / LONG_LAUNCH_MEDIANS)
-        long_call = median * LONG_LAUNCH_MEDIANS > LONG_LAUNCH_NS ? median * LONG_LAUNCH_MEDIANS : LONG_LAUNCH_NS;
+        long_call = MAX(median * LONG_LAUNCH_MEDIANS, LONG_LAUNCH_NS);
 
     /* A launching thread that synchronizes or loads is inactive; a thread that synchronizes, or whose launch waits for
      * space, is blocked. */
@@ -438,7 +439,7 @@ void findings_order(struct overview_findings *findings, double busy_percent) {
             list[k] = list[k - 1];
             list[k - 1] = swapped;
         }
-    findings->n = n < FINDINGS_MOST ? n : FINDINGS_MOST;
+    findings->n = MIN(n, FINDINGS_MOST);
 }
 
 enum sutra_status findings_make(struct sutra_context *context, const struct op_reading *model,

@@ -180,8 +180,8 @@ static enum sutra_status make_host_ancestors(const struct host_rows *hosts, stru
 }
 
 static bool covers(const struct host_rows *hosts, row_t row, int64_t begin, int64_t end) {
-    int64_t from = hosts->start[row] > begin ? hosts->start[row] : begin;
-    int64_t to = hosts->stop[row] < end ? hosts->stop[row] : end;
+    int64_t from = MAX(hosts->start[row], begin);
+    int64_t to = MIN(hosts->stop[row], end);
     return (double)(to - from) * 100 >= (double)(end - begin) * COVERED_PERCENT;
 }
 
@@ -212,10 +212,6 @@ static row_t find_covering_event(const struct host_ancestors *ancestors, uint32_
 }
 
 /* ---- Attribution ---- */
-
-static int64_t clamp(int64_t time, int64_t min, int64_t max) {
-    return time < min ? min : time > max ? max : time;
-}
 
 /* Intervals per gap, beyond one per mark that ends in the gap and one before it: the mark that outlasts the gap, the
  * time before the launch call, the call, and the time after it. */
@@ -269,7 +265,7 @@ static void attribute_thread_time(struct idle_attribution *idle, row_t gap, uint
         blocking_call = marks[mark].host;
     }
     for (; mark < end_mark && marks[mark].begin < end; mark++) {
-        int64_t from = clamp(marks[mark].begin, begin, end), to = clamp(marks[mark].end, begin, end);
+        int64_t from = CLAMP(marks[mark].begin, begin, end), to = CLAMP(marks[mark].end, begin, end);
         bool is_sync = marks[mark].kind == OVERVIEW_SYNC;
         append_interval(idle, gap, begin, from, unmarked_cause, blocking_call);
         if (is_sync && unmarked_cause == OVERVIEW_AFTER) /* no kernel follows, so nothing is delayed by the call */
@@ -295,8 +291,8 @@ static void attribute_gap_before_work(struct idle_attribution *idle, row_t gap_r
         append_interval(idle, gap_row, gap->begin, gap->end, OVERVIEW_QUEUED, ROW_NONE);
         return;
     }
-    int64_t call_begin = clamp(hosts->start[call], gap->begin, gap->end);
-    int64_t call_end = clamp(hosts->stop[call], call_begin, gap->end);
+    int64_t call_begin = CLAMP(hosts->start[call], gap->begin, gap->end);
+    int64_t call_end = CLAMP(hosts->stop[call], call_begin, gap->end);
 
     /* Memcpy calls and graph launches are slow for other reasons than code loading. */
     bool launches_kernel =

@@ -8,6 +8,7 @@
 #include "analyze/operators/operators.h"
 #include "analyze/overview/overview.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/hash_tables.h"
 #include "columns/strings.h"
 
@@ -44,7 +45,7 @@ static enum sutra_status find_window(struct overview *overview, struct arena *ar
     for (row_t i = 0; i < devices->n; i++) {
         row_t call = devices->call[i];
         if (call != ROW_NONE && hosts->start[call] >= window->from && hosts->start[call] < last_end)
-            window->to = devices->stop[i] > window->to ? devices->stop[i] : window->to;
+            window->to = MAX(devices->stop[i], window->to);
     }
     return SUTRA_OK;
 }
@@ -95,7 +96,7 @@ static void make_rows(struct overview *overview, const struct merged *merged) {
                 continue;
             bool runs = merged->start[*group] <= begin;
             int64_t change = runs ? merged->end[*group] : merged->start[*group];
-            end = change < end ? change : end;
+            end = MIN(change, end);
             kind = runs ? (uint8_t) class : kind;
         }
         struct overview_row *last = overview->n_rows ? &overview->rows[overview->n_rows - 1] : NULL;
@@ -174,8 +175,8 @@ enum sutra_status overview_streams_add(const struct overview *overview, const st
     bool ok = !scratch->failed && pair_table_init(&numbers);
     for (row_t i = 0; i < devices->n && ok; i++) {
         value_key key = model->events->stream[devices->event[i]];
-        int64_t start = devices->start[i] > overview->window.from ? devices->start[i] : overview->window.from;
-        int64_t stop = devices->stop[i] < overview->window.to ? devices->stop[i] : overview->window.to;
+        int64_t start = MAX(devices->start[i], overview->window.from);
+        int64_t stop = MIN(devices->stop[i], overview->window.to);
         if (stop < start || !key_is_value(key))
             continue;
         struct pair_entry *entry = pair_table_take(&numbers, (uint64_t)key, 0);
@@ -258,14 +259,14 @@ enum sutra_status overview_make(struct sutra_context *context, const struct op_r
 void overview_crop(struct overview *overview, int64_t from) {
     struct overview_window *window = &overview->window;
     row_t n_rows = 0, n_gaps = 0;
-    window->from = from < window->to ? from : window->to;
+    window->from = MIN(from, window->to);
     for (row_t i = 0; i < overview->n_gaps; i++)
         overview->gaps[i].first = overview->gaps[i].last = ROW_NONE;
     for (row_t i = 0; i < overview->n_rows; i++) {
         struct overview_row row = overview->rows[i];
         if (row.end <= window->from)
             continue;
-        row.begin = row.begin < window->from ? window->from : row.begin;
+        row.begin = MAX(row.begin, window->from);
         if (row.gap != ROW_NONE) {
             struct overview_gap *gap = &overview->gaps[row.gap];
             gap->first = gap->first == ROW_NONE ? n_rows : gap->first;
@@ -280,7 +281,7 @@ void overview_crop(struct overview *overview, int64_t from) {
         n_lost += gap.first == ROW_NONE;
         if (gap.first == ROW_NONE)
             continue;
-        gap.begin = gap.begin < window->from ? window->from : gap.begin;
+        gap.begin = MAX(gap.begin, window->from);
         overview->gaps[n_gaps++] = gap;
     }
     for (row_t i = 0; i < n_rows; i++) /* only the first gaps are lost */

@@ -31,6 +31,7 @@
 
 #include "analyze/launches/launches.h"
 #include "analyze/table.h"
+#include "base/shared.h"
 #include "sutra/overview.h"
 
 #define NOT_STARTED_NS 200000
@@ -108,8 +109,8 @@ static inline void ticks_add(int64_t *sum, int64_t ticks) {
 
 /* The length of the part of [begin, end) in [from, to). */
 static inline int64_t ticks_within(int64_t begin, int64_t end, int64_t from, int64_t to) {
-    begin = begin > from ? begin : from;
-    end = end < to ? end : to;
+    begin = MAX(begin, from);
+    end = MIN(end, to);
     return end > begin ? end - begin : 0;
 }
 

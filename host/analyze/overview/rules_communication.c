@@ -10,6 +10,7 @@
 #include "analyze/collective_calls.h"
 #include "analyze/overview/findings.h"
 #include "base/error.h"
+#include "base/shared.h"
 #include "columns/hash_tables.h"
 #include "columns/rows.h"
 #include "facts/collectives.h"
@@ -267,7 +268,7 @@ enum sutra_status rule_straggler(struct diagnosis *d, struct sutra_error *error)
         int64_t start = devices->start[sized.device[i]], stop = devices->stop[sized.device[i]];
         int64_t min = sized.min_ns[sized.group[i]], wait = stop - start - min;
         int64_t exposed = kind_clock_between(&d->measures.exposed, start, stop);
-        wait = wait < exposed ? wait : exposed;
+        wait = MIN(wait, exposed);
         if ((double)(stop - start) < UNEVEN_SPREAD * (double)min || wait <= 0)
             continue;
         ticks_add(&total_wait, wait);

@@ -52,7 +52,7 @@ enum sutra_status rule_data_loading(struct diagnosis *d, struct sutra_error *err
     if (status)
         return status;
     bool workers = has_loader(d, "_MultiProcessing"), inline_loader = !workers && has_loader(d, "_SingleProcess");
-    double floor = (double)(measures->host_active > busy ? measures->host_active : busy) / measures->n_steps;
+    double floor = (double)MAX(measures->host_active, busy) / measures->n_steps;
     struct overview_finding *finding = add_finding(
         d, FINDING_DATA_LOADING, (double)ticks, "Data loading: the GPU idles %s (%s) waiting for the DataLoader",
         finding_per_step(d, (double)ticks).text, finding_percent((double)ticks, measures->window).text);
@@ -381,7 +381,7 @@ enum sutra_status rule_sync(struct diagnosis *d, struct sutra_error *error) {
     const struct measures *measures = &d->measures;
     double waits =
         (double)(overview->ticks[OVERVIEW_SYNC] + overview->ticks[OVERVIEW_AFTER_SYNC] - d->unexplained_sync);
-    int64_t busy = overview_busy(overview), needed = measures->host_active > busy ? measures->host_active : busy;
+    int64_t busy = overview_busy(overview), needed = MAX(measures->host_active, busy);
     struct sync_caller caller;
     row_t n;
     if (percent_of_window(d, waits) < SYNC_PERCENT ||

@@ -160,7 +160,7 @@ void step_indices_add(struct sutra_table *table, const struct sutra_table *steps
             row > 0 && table_get_integer(steps, STEPS_RANK, row) == table_get_integer(steps, STEPS_RANK, row - 1);
         index[row] = same ? index[row - 1] + 1 : 0;
         several_ranks |= row > 0 && !same;
-        n_indices = index[row] + 1 > n_indices ? index[row] + 1 : n_indices;
+        n_indices = MAX(index[row] + 1, n_indices);
     }
     uint64_t *next = arena_zeros(&arena, n_indices + 1, sizeof *next);
     table->failed |= arena.failed;

@@ -41,11 +41,11 @@ enum sutra_status spans_of_hosts(const struct overview *overview, const uint8_t 
     /* Cut them at the window, and merge the overlapping ones. */
     for (row_t i = 0; i < n; i++) {
         int64_t begin = hosts->start[rows[i]], end = hosts->stop[rows[i]];
-        begin = begin < window->from ? window->from : begin;
-        end = end > window->to ? window->to : end;
+        begin = MAX(begin, window->from);
+        end = MIN(end, window->to);
         int64_t *last_end = spans->n ? &spans->end[spans->n - 1] : NULL;
         if (last_end && begin <= *last_end) {
-            *last_end = end > *last_end ? end : *last_end;
+            *last_end = MAX(end, *last_end);
             continue;
         }
         spans->begin[spans->n] = begin;
@@ -102,7 +102,7 @@ static int64_t clock_until(const struct kind_clock *clock, int64_t moment) {
     row_t n = count_until(clock->begin, clock->n, moment);
     if (n == 0)
         return 0;
-    int64_t end = clock->end[n - 1] < moment ? clock->end[n - 1] : moment;
+    int64_t end = MIN(clock->end[n - 1], moment);
     return clock->before[n - 1] + end - clock->begin[n - 1];
 }
 
@@ -222,7 +222,7 @@ static enum sutra_status find_repetitions(const struct overview *overview, struc
     }
 
     /* Keep the markers, and select the first of the smallest count that enough of them have. */
-    uint32_t n_markers = 0, min_markers = (n_names + 3) / 4 < MIN_MARKERS ? (n_names + 3) / 4 : MIN_MARKERS;
+    uint32_t n_markers = 0, min_markers = MIN((n_names + 3) / 4, MIN_MARKERS);
     for (uint32_t i = 0; i < n_names; i++) {
         const struct marker *marker = &markers[i];
         if (marker->n >= MIN_OCCURRENCES && (uint64_t)marker->n_same * 10 >= ((uint64_t)marker->n - 1) * 9 &&
@@ -255,8 +255,8 @@ static enum sutra_status find_repetitions(const struct overview *overview, struc
 static void append_step(const struct overview *overview, struct overview_steps *steps, uint32_t name, int64_t begin,
                         int64_t end) {
     const struct overview_window *window = &overview->window;
-    begin = begin < window->from ? window->from : begin;
-    end = end > window->to ? window->to : end;
+    begin = MAX(begin, window->from);
+    end = MIN(end, window->to);
     if (begin < end)
         steps->list[steps->n++] = (struct overview_step){.name = name, .begin = begin, .end = end};
 }
@@ -280,8 +280,8 @@ static enum sutra_status append_tiles(const struct overview *overview, int64_t *
             done[n_begun - 1] = devices->stop[k];
     }
     for (row_t i = 1; i < n; i++) {
-        done[i] = done[i] > done[i - 1] ? done[i] : done[i - 1];
-        begin[i] = begin[i] > done[i - 1] ? begin[i] : done[i - 1];
+        done[i] = MAX(done[i], done[i - 1]);
+        begin[i] = MAX(begin[i], done[i - 1]);
     }
     for (row_t i = 0; i < n; i++)
         append_step(overview, steps, hosts ? host_name(model, hosts[i]) : STRING_NONE, begin[i],

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/shared.h"
 #include "cli/analyze/analysis.h"
 #include "cli/paths.h"
 #include "cli/terminal.h"
@@ -125,7 +126,7 @@ static void print_top(const struct dlrm_page *page, const struct sutra_dlrm_stre
     const char *names[N_TOP];
     struct shortened shorts[N_TOP];
     const struct sutra_dlrm_row *rows[N_TOP];
-    uint32_t n = stream->n_rows < N_TOP ? stream->n_rows : N_TOP;
+    uint32_t n = MIN(stream->n_rows, N_TOP);
     for (uint32_t i = 0; i < n; i++) {
         rows[i] = &page->report.rows[page->report.by_time[stream->first_row + i]];
         names[i] = sutra_dlrm_text(page->dlrm, rows[i]->name);
@@ -145,7 +146,7 @@ static void print_dominating(const struct dlrm_page *page, const struct sutra_dl
     const struct sutra_dlrm_group *groups = &report->groups[stream->first_group];
     const char *names[N_TOP];
     struct shortened shorts[N_TOP];
-    uint64_t n = stream->n_groups < N_TOP ? stream->n_groups : N_TOP;
+    uint64_t n = MIN(stream->n_groups, N_TOP);
     for (uint64_t i = 0; i < n; i++) {
         const char *name = sutra_dlrm_text(page->dlrm, groups[i].name);
         names[i] = *name ? name : "labels";

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/restriction.h"
+#include "base/shared.h"
 #include "cli/analyze/analysis.h"
 #include "cli/terminal.h"
 #include "sutra/analyze.h"
@@ -83,7 +84,7 @@ static void print_time(const struct hta_page *page) {
             continue;
         double us = rank->summary->span_us;
         min_us = n == 0 || us < min_us ? us : min_us;
-        max_us = us > max_us ? us : max_us;
+        max_us = MAX(us, max_us);
         n++;
     }
     begin_row("GPU time");

@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/shared.h"
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/link.h"
@@ -292,7 +293,7 @@ static unsigned threads_of_process(void) {
     long n_online = sysconf(_SC_NPROCESSORS_ONLN);
     long n_bound = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : n_online;
     long n = n_bound < n_online ? n_bound : n_online / n_local;
-    return n < 1 ? 1 : n > RANK_WORKERS_MAX ? RANK_WORKERS_MAX : (unsigned)n;
+    return (unsigned)CLAMP(n, 1, RANK_WORKERS_MAX);
 }
 
 static void *exit_later(void *arg) {
