@@ -392,11 +392,7 @@ struct step_end {
     uint32_t event, step;
 };
 
-static int compare_ends(const void *a, const void *b) {
-    const struct step_end *x = a, *y = b;
-    return x->event != y->event ? (x->event > y->event) - (x->event < y->event)
-                                : (x->step > y->step) - (x->step < y->step);
-}
+ORDER_BY(compare_ends, struct step_end, ASCENDING(event) ASCENDING(step))
 
 /* Number of step ends at or before an event. */
 static uint32_t ends_until(const struct step_end *ends, uint32_t n, uint32_t event) {

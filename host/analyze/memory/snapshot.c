@@ -164,10 +164,7 @@ static int compare_segment_keys(const void *a, const void *b, void *names) {
     return order ? order : (x->segment > y->segment) - (x->segment < y->segment);
 }
 
-static int compare_segments(const void *a, const void *b) {
-    const struct memory_segment *x = a, *y = b;
-    return x->address != y->address ? (x->address < y->address ? -1 : 1) : (x->size > y->size) - (x->size < y->size);
-}
+ORDER_BY(compare_segments, struct memory_segment, ASCENDING(address) ASCENDING(size))
 
 /* State of all segments of a device, and by stream, type and pool. */
 static enum sutra_status read_segments(struct snapshot *s, const object_t *segments, uint32_t n,

@@ -375,15 +375,9 @@ struct snapshot_range {
     uint32_t name, row;
 };
 
-static int compare_annotations(const void *a, const void *b) {
-    const struct snapshot_annotation *x = a, *y = b;
-    return x->time_us != y->time_us ? (x->time_us < y->time_us ? -1 : 1) : (x->row > y->row) - (x->row < y->row);
-}
+ORDER_BY(compare_annotations, struct snapshot_annotation, ASCENDING(time_us) ASCENDING(row))
 
-static int compare_starts(const void *a, const void *b) {
-    const struct snapshot_range *x = a, *y = b;
-    return x->start_us != y->start_us ? (x->start_us < y->start_us ? -1 : 1) : (x->row > y->row) - (x->row < y->row);
-}
+ORDER_BY(compare_starts, struct snapshot_range, ASCENDING(start_us) ASCENDING(row))
 
 ORDER_BY(compare_range_ends, struct snapshot_range, ASCENDING(end_us))
 
