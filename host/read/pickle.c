@@ -805,12 +805,17 @@ static enum sutra_status run(struct machine *m, struct objects *objects, const s
             next = at;
             do {
                 if (opcode == 'h' || opcode == 'j') {
-                    first = little_endian(text + next + 1, 4) & (opcode == 'j' ? UINT32_MAX : UINT8_MAX);
-                    value = first < n_memo ? memo[first] : recall_sparse(m, first);
-                    if (!value)
+                    size_t length = 2;
+                    first = text[next + 1];
+                    if (opcode == 'j') { /* a branch, so that the next opcode does not wait for this one */
+                        first = little_endian(text + next + 1, 4);
+                        length = 5;
+                    }
+                    object_t known = first < n_memo ? memo[first] : recall_sparse(m, first);
+                    if (!known)
                         return refuse(source, next, error, "pickle memo %zu is not set", first);
-                    *to++ = value;
-                    next += opcode == 'j' ? 5 : 2;
+                    *to++ = known;
+                    next += length;
                 } else if (opcode == 0x8a && text[next + 1] - 1u < 7) { /* LONG1 */
                     unsigned unused = 64 - 8u * text[next + 1];
                     *to++ = object_make(OBJECT_INTEGER,
