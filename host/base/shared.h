@@ -114,6 +114,16 @@ static inline int compare_int64s(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
+static inline int compare_uint32s(const void *left, const void *right) {
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+static inline int compare_uint64s(const void *left, const void *right) {
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
 /* Defines a comparison function for qsort() and bsearch() on structs, by fields in order of importance:
  *
  *     ORDER_BY(compare_lateness, struct rank_lateness, DESCENDING(late_ns) ASCENDING(rank))

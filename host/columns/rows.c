@@ -55,14 +55,9 @@ row_t row_set_next(const struct row_set *set, row_t row) {
     return (row_t)bit;
 }
 
-static int compare_rows(const void *a, const void *b) {
-    row_t x = *(const row_t *)a, y = *(const row_t *)b;
-    return (x > y) - (x < y);
-}
-
 void rows_sort(row_t *rows, uint64_t n) {
     if (n > 1)
-        qsort(rows, n, sizeof *rows, compare_rows);
+        qsort(rows, n, sizeof *rows, compare_uint32s);
 }
 
 uint64_t rows_sort_unique(row_t *rows, uint64_t n) {

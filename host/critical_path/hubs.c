@@ -33,11 +33,6 @@ struct hub_count {
     bool any;
 };
 
-static int compare_numbers(const void *left, const void *right) {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Counts the plain edges into the node that a hub represents too, and finds the previous hub of each hub. */
 static void count_repeated_edges(struct hub_count *count, node_t node) {
     const struct graph *graph = count->graph;
@@ -49,7 +44,7 @@ static void count_repeated_edges(struct hub_count *count, node_t node) {
         if (edge_is_hub(graph, graph->into[i]))
             count->list[count->n++] = edge_hub(graph, graph->into[i]);
     if (count->n > 1)
-        qsort(count->list, count->n, sizeof *count->list, compare_numbers);
+        qsort(count->list, count->n, sizeof *count->list, compare_uint32s);
     for (uint32_t i = begin; count->n && i < end; i++) {
         node_t from = graph->from[graph->into[i]];
         if (edge_is_hub(graph, graph->into[i]) || from / 2 < graph->n_cpu_pairs || !node_is_end(from))

@@ -330,11 +330,6 @@ static const char *const reference_names[EDGE_N_TYPES] = {
     [EDGE_SYNC] = "critical_path_sync_dependency",
 };
 
-static int compare_events(const void *left, const void *right) {
-    row_t a = *(const row_t *)left, b = *(const row_t *)right;
-    return (a > b) - (a < b);
-}
-
 #define MARKS "\"critical_path\": 1, \"critical\": 1"
 
 /* Copies up to the event's args, and appends the marks to them. */
@@ -489,7 +484,7 @@ bool write_path_chrome(const struct sutra_critical_path *path, struct text_out *
     /* The events of the path, ascending, each once */
     for (node_t i = 0; i < search->path.n; i++)
         events[i] = node_event(&search->graph, search->path.node[i]);
-    qsort(events, search->path.n, sizeof *events, compare_events);
+    qsort(events, search->path.n, sizeof *events, compare_uint32s);
     for (node_t i = 0; i < search->path.n; i++)
         if (i == 0 || events[i] != events[i - 1])
             events[n++] = events[i];

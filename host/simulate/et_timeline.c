@@ -198,11 +198,6 @@ static uint64_t count_data_deps(const struct timeline_making *making, struct sou
     return making->row_op[source.plain] != ROW_NONE;
 }
 
-static int compare_ids(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void fill_data_deps(const struct timeline_making *making, row_t node) {
     struct source_node source = making->sources[node];
     uint64_t *ids = making->made->data.ids + making->made->data.first[node];
@@ -216,7 +211,7 @@ static void fill_data_deps(const struct timeline_making *making, row_t node) {
     for (uint64_t d = 0; d < n; d++)
         ids[d] = making->timeline->id[deps[d]];
     if (n > 1)
-        qsort(ids, n, sizeof *ids, compare_ids);
+        qsort(ids, n, sizeof *ids, compare_uint64s);
 }
 
 static uint64_t count_attributes(const struct timeline_making *making, struct source_node source) {
