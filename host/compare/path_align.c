@@ -142,7 +142,6 @@ static void fill_gap(struct path_aligning *align, struct path_gap gap) {
         match(align, gap.from[0]++, gap.from[1]++);
     while (gap.from[0] < gap.to[0] && gap.from[1] < gap.to[1] && is_pair(align, gap.to[0] - 1, gap.to[1] - 1))
         match(align, --gap.to[0], --gap.to[1]);
-    gap = gap;
     if (gap.from[0] < gap.to[0] && gap.from[1] < gap.to[1])
         match_chain(align, list_pairs(align, &gap));
 }

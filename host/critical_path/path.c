@@ -116,7 +116,7 @@ static enum sutra_status sync_map_fill(struct sync_map *map, const struct path_s
                                        struct sutra_context *context, struct sutra_error *error) {
     static const struct asked_field field = {"External id", ASK_KEY, false};
     const struct path_nodes *path = &search->path;
-    struct asked_column external;
+    struct asked_column external = {0};
     struct arena arena = {0};
     row_t *events = arena_take(&arena, 2 * (size_t)path->n, sizeof *events), n = 0;
 

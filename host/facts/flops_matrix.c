@@ -312,7 +312,7 @@ struct op_flops flops_gemm(const struct flops_case *at) {
         return flops_unknown("matrix shapes do not match");
 
     /* With beta = 0 the bias is not read. */
-    int64_t beta, number;
+    int64_t beta = 1, number;
     bool scaled = at->formula == FORMULA_SCALED_MM;
     bool bias = scaled ? case_is_tensor(at, places.bias)
                        : places.has_bias && !(case_numbers(at, 3, &beta, 1, &n) && n == 1 && beta == 0);

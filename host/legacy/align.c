@@ -288,7 +288,8 @@ static row_t list_runs(struct anchors *anchors, const struct align_gap *gap) {
             last->n = a + length > last->a + last->n ? a + length - last->a : last->n;
             continue;
         }
-        anchors->runs[n++] = (struct pair_run){.a = a, .b = slot->b, .n = length};
+        anchors->runs[n] = (struct pair_run){.a = a, .b = slot->b, .n = length};
+        n++;
     }
     return n;
 }

@@ -166,7 +166,7 @@ void treemap_draw(const struct svg *svg, const void *chart) {
     const struct treemap *map = chart;
     /* Groups in the order of their first rows. */
     uint32_t n_groups = 0, of_row[TREEMAP_ROWS_MAX], first_row[TREEMAP_ROWS_MAX];
-    double sums[TREEMAP_ROWS_MAX];
+    double sums[TREEMAP_ROWS_MAX] = {0};
     struct area areas[TREEMAP_ROWS_MAX], of_rows[TREEMAP_ROWS_MAX];
     double values[TREEMAP_ROWS_MAX] = {0};
     uint32_t order[TREEMAP_ROWS_MAX], rows[TREEMAP_ROWS_MAX];

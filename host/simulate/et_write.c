@@ -90,8 +90,9 @@ enum sutra_status et_metadata_make(struct et_nodes *nodes, const struct document
 
 #define ENCODE static inline __attribute__((always_inline)) size_t
 
-/* The address after n bytes; NULL to measure. */
-#define AFTER(n) (write ? to + (n) : NULL)
+/* The address after n bytes. Measuring writes nothing, and passes `nowhere`. */
+static char nowhere[1];
+#define AFTER(n) (write ? to + (n) : nowhere)
 
 /* The key and the length of a field of bytes. */
 ENCODE encode_head(char *to, bool write, unsigned field, uint64_t length) {
@@ -156,7 +157,7 @@ ENCODE encode_attributes(char *to, bool write, const struct et_nodes *nodes, con
                          unsigned field, uint64_t begin, uint64_t end) {
     size_t n = 0;
     for (uint64_t i = begin; i < end; i++) {
-        size_t length = encode_attribute(NULL, false, nodes, attributes, i);
+        size_t length = encode_attribute(nowhere, false, nodes, attributes, i);
         n += encode_head(AFTER(n), write, field, length);
         if (write)
             encode_attribute(to + n, true, nodes, attributes, i);
@@ -183,7 +184,7 @@ ENCODE encode_ids(char *to, bool write, unsigned field, const struct et_ids *lis
 ENCODE encode_texts(char *to, bool write, unsigned field, const struct et_nodes *nodes, int first, row_t row) {
     size_t length = 0;
     for (unsigned i = 0; i < 3; i++)
-        length += encode_text(NULL, false, i + 1, et_text_at(nodes->text[first + (int)i], row));
+        length += encode_text(nowhere, false, i + 1, et_text_at(nodes->text[first + (int)i], row));
     size_t n = encode_head(to, write, field, length);
     for (unsigned i = 0; write && i < 3; i++)
         n += encode_text(to + n, true, i + 1, et_text_at(nodes->text[first + (int)i], row));
@@ -207,7 +208,7 @@ ENCODE encode_node(char *to, bool write, const struct et_nodes *nodes, row_t row
 }
 
 void et_write_node(const struct et_nodes *nodes, row_t row, struct buffer *out) {
-    const size_t size = encode_node(NULL, false, nodes, row);
+    const size_t size = encode_node(nowhere, false, nodes, row);
     char *to = buffer_reserve(out, varint_size(size) + size);
     if (!to)
         return;
@@ -219,7 +220,7 @@ void et_write_metadata(const struct et_nodes *nodes, struct buffer *out) {
     const struct et_attributes *metadata = &nodes->metadata;
     const struct et_text version = nodes->version;
     const size_t size =
-        encode_text(NULL, false, 1, version) + encode_attributes(NULL, false, nodes, metadata, 2, 0, metadata->n);
+        encode_text(nowhere, false, 1, version) + encode_attributes(nowhere, false, nodes, metadata, 2, 0, metadata->n);
     char *to = buffer_reserve(out, varint_size(size) + size);
     if (!to)
         return;
